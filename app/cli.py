@@ -1,6 +1,7 @@
-"""The command `ridgepoint`, the root at which commands and explorer are put together.
+"""The command `ridgepoint`: the root that wires commands and explorer together.
 
-Only what the help needs is imported before a command runs: `--help` takes 0.2 s at most.
+Imports at the top are those that the help needs: `--help` takes 0.2 s at most. Each command
+imports the rest in its body. The help is plain text because typer's boxes cost 0.2 s of rich.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typer.core import TyperGroup
 from app.commands.advise import advise
 from app.commands.compare import compare
 from app.commands.export_kernel import export_kernel
-from app.commands.options import Opening, Theme, expanded
+from app.commands.option_types import ThemeName
+from app.commands.options import Opening, expanded
 from app.commands.plan import plan
 from app.commands.predict import predict, trace
 from app.commands.regime_map import regime_map
@@ -32,7 +34,19 @@ from simulator.networks.watching import WATCH
 
 
 class Commands(TyperGroup):
-    """Ends every error of Ridgepoint's own as one message and exit status 2."""
+    """The group of commands: reports a `RidgepointError` as one message with exit status 2."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their summaries, one section per panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.commands[name]
+            rows = panels.setdefault(getattr(command, "rich_help_panel", "Commands"), [])
+            rows.append((name, (command.help or "").partition("\n")[0]))
+        width = max(len(name) for name in self.commands)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -51,11 +65,16 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
-    name="ridgepoint", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False,
-    add_completion=False, context_settings={"help_option_names": ["-h", "--help"]},
-    help="How long a PyTorch network takes on a GPU, why, and what would change it. No GPU is "
-    "needed.",
-)  # fmt: skip
+    name="ridgepoint",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Predict how long a PyTorch network takes on a GPU, what limits it, and what would change "
+    "that. No GPU is needed.",
+)
 
 _BEFORE_QT = (
     "app.examples",
@@ -63,15 +82,15 @@ _BEFORE_QT = (
     "app.formulas.step",
     "simulator.analysis.advice",
 )
-"""What needs no Qt comes first: Qt reads the source of each module that is imported after it, which
-took a sixteenth of the start."""
+"""Modules to import before Qt: Qt reads the source of every module imported after it, which took a
+sixteenth of the start."""
 
 
 @expanded
 def explore(
-    asked: Opening, theme: Annotated[Theme | None, typer.Option(help="dark or light")] = None
+    asked: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
 ) -> None:
-    """A window: change batch, precision or GPU, and see at once what comes of it."""
+    """Open the explorer: change batch, precision or GPU and see the effect at once."""
     from app.plots import QT, need_qt
     from app.widgets.display import INSTEAD, need_display
 
@@ -85,7 +104,7 @@ def explore(
     raise typer.Exit(run(wanted, theme.value if theme else None))
 
 
-_QUESTIONS = "Questions"
+_QUESTIONS = "Predict and explore"
 for _name, _command in {
     "predict": predict,
     "whatif": whatif,
@@ -101,15 +120,17 @@ for _name, _command in {
 }.items():
     app.command(_name, rich_help_panel=_QUESTIONS)(_command)
 
-_LISTS = "What there is"
+_LISTS = "Lists"
 app.command("whatifs", rich_help_panel=_LISTS)(whatifs)
 
 
 @app.command(rich_help_panel=_LISTS)
 def gpus(
-    name: Annotated[str | None, typer.Argument(help="All figures of one, with sources.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all figures of this GPU, with sources.")
+    ] = None,
 ) -> None:
-    """The GPUs that can be predicted."""
+    """List the GPUs, or show all figures of one."""
     from app.commands import listings
 
     listings.one_gpu(name) if name else listings.all_gpus()
@@ -117,7 +138,7 @@ def gpus(
 
 @app.command(rich_help_panel=_LISTS)
 def networks() -> None:
-    """The networks that are known by name."""
+    """List the built-in networks with their sizes."""
     from app.commands import listings
 
     listings.all_networks()
@@ -125,7 +146,7 @@ def networks() -> None:
 
 @app.command(rich_help_panel=_LISTS)
 def hosts() -> None:
-    """The hosts that can drive a GPU."""
+    """List the host CPUs with their launch costs."""
     from app.commands import listings
 
     listings.all_hosts()
@@ -133,13 +154,13 @@ def hosts() -> None:
 
 @app.command(rich_help_panel=_LISTS)
 def clusters() -> None:
-    """The clusters that are known by name."""
+    """List the built-in clusters of GPUs."""
     from app.commands.parallel import all_clusters
 
     all_clusters()
 
 
-_TRUST = "Trust"
+_TRUST = "Calibrate and check"
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -149,7 +170,7 @@ _PASSED_ON: dict[str, Any] = {
 
 @app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
 def calibrate(ctx: typer.Context) -> None:
-    """Measure a GPU and its host, fit, validate: measure, fit, validate or all."""
+    """Calibrate a GPU and its host: measure, fit, validate or all."""
     from app.commands.calibrate import run
 
     raise typer.Exit(run(ctx.args or ["--help"]))
@@ -158,11 +179,15 @@ def calibrate(ctx: typer.Context) -> None:
 @app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
 def validate(
     ctx: typer.Context,
-    png: Annotated[Path | None, typer.Option(help="Draw it: predicted against measured.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="The same as a drawing.")] = None,
-    theme: Annotated[str, typer.Option(help="dark or light")] = "dark",
+    png: Annotated[
+        Path | None, typer.Option(help="Draw predicted against measured as PNG.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw predicted against measured as SVG.")
+    ] = None,
+    theme: Annotated[str, typer.Option(help="dark or light.")] = "dark",
 ) -> None:
-    """Predictions held against measured networks; needs no GPU."""
+    """Compare predictions with recorded measurements; needs no GPU."""
     from app.commands.calibrate import drawn, run
 
     if png is None and svg is None:
@@ -172,19 +197,19 @@ def validate(
 
 @app.command(rich_help_panel=_TRUST)
 def doctor() -> None:
-    """What is installed, and what works."""
+    """Check the installation: versions, and whether each part works."""
     from app.commands.doctor import examine
 
     raise typer.Exit(0 if examine() else 1)
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
     if sys.stdout is None and os.name != "nt":  # pyright: ignore[reportUnnecessaryComparison]
-        _stop("standard output is closed: expected a terminal, a file or a pipe; open it")
+        _stop("standard output is closed: expected a terminal, a file or a pipe; open one")
     try:
         try:
             app()
@@ -193,7 +218,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _WRITING:
             raise
-        _stop(f"cannot write to standard output: {error.strerror}; write to another place")
+        _stop(f"cannot write to standard output: {error.strerror}; write elsewhere")
 
 
 _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)

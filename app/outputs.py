@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and "-" for standard output."""
+"""Write files atomically, and "-" to standard output."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ STDOUT = "-"
 
 
 def check_all(texts: Mapping[str, str | None], pictures: Mapping[str, str | None]) -> None:
-    """Can all of these be written, by option? Pictures need a file; one text at most may take
-    standard output, and no two options one file."""
+    """Check all targets by option. Raises InputError if one is not writable.
+
+    At most one text may go to standard output, pictures need a file, and no two options may name
+    the same file.
+    """
     on_stdout = [option for option, target in texts.items() if target == STDOUT]
     if len(on_stdout) > 1:
         both = " and ".join(f"{option} -" for option in on_stdout)
-        raise InputError(f"{both} both: expected one on standard output; name a file")
+        raise InputError(
+            f"{both}: expected one target on standard output; name a file for the other"
+        )
     for option, target in texts.items():
         check(option, target)
     for option, target in pictures.items():
         if target == STDOUT:
-            raise InputError(f"{option} -: a picture needs a file: expected a name; give one")
+            raise InputError(f"{option} -: a picture needs a file: expected a file name; add one")
         check(option, target)
         _check_suffix(option, target)
     taken: dict[Path, str] = {}
@@ -46,7 +51,7 @@ def _check_suffix(option: str, target: str | None) -> None:
 
 
 def check(option: str, target: str | None) -> None:
-    """Can this be written? Asked before the work starts; InputError where it cannot."""
+    """Check a target before the work starts. Raises InputError if it is not writable."""
     if target is None or target == STDOUT:
         return
     path = Path(target)
@@ -54,15 +59,15 @@ def check(option: str, target: str | None) -> None:
     if path.is_dir():
         raise InputError(f"{option} {target}: is a folder: expected a file; add a file name")
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {target}: is no regular file: expected one; name a file")
+        raise InputError(f"{option} {target}: is not a regular file: expected one; name another")
     if not folder.is_dir():
         raise InputError(f"{option} {target}: no folder {str(folder)!r}: create it first")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise InputError(f"{option} {target}: may not be written: choose another place")
+        raise InputError(f"{option} {target}: no permission to write: choose another place")
 
 
 def write(option: str, target: str, text: str) -> None:
-    """Write a file in one piece, or print to standard output for "-"."""
+    """Write a text to a file atomically, or to standard output for "-"."""
     if target == STDOUT:
         sys.stdout.write(text)
         return
@@ -70,16 +75,18 @@ def write(option: str, target: str, text: str) -> None:
 
 
 def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
-    """Let `writer` write a file that then has the target's name. InputError where it cannot be."""
+    """Write a file atomically by `writer`. Raises InputError if it cannot be written."""
     try:
         whole(Path(target).resolve(), writer)
     except OSError as error:
-        raise InputError(f"{option} {target}: cannot be written: {error.strerror}") from error
+        raise InputError(f"{option} {target}: cannot write: {error.strerror}") from error
 
 
 def whole(path: Path, writer: Callable[[Path], object]) -> None:
-    """Let `writer` write a file beside this one, then give it this one's name: whoever reads has
-    the old one or the new one, also after the machine stopped. OSError where it cannot be."""
+    """Write a file atomically: `writer` writes a temporary file beside it, which then replaces it.
+
+    A reader sees the old file or the new one, also after a crash. Raises OSError on failure.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:
         writer(part)

@@ -1,4 +1,4 @@
-"""Text from elsewhere as it may be shown: no name in it can steer a terminal."""
+"""Escape control characters, so that a name in a file cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ _SHOWN = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\n
 
 
 def printable(text: str) -> str:
-    """Control characters as they are written in Python, "\\x1b" for an escape; lines stay lines."""
+    """Replace control characters by Python escapes such as "\\x1b"; keep newlines and tabs."""
     return text.translate(_SHOWN)

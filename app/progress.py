@@ -1,4 +1,4 @@
-"""A line on standard error that says what is being done, where somebody is there to read it."""
+"""A status line on standard error that shows the current step, on a terminal only."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Step = Callable[[str], None]
 
 @contextmanager
 def shown() -> Generator[Step]:
-    """A function that shows a step; it shows nothing where standard error is no terminal.
+    """Yield a function that shows a step; it does nothing unless standard error is a terminal.
 
-    Meanwhile standard output is standard error: what the user's own file prints is no answer.
+    Standard output is redirected to standard error meanwhile: prints of the user's own file must
+    not mix with the result.
     """
     if not sys.stderr.isatty():
         with redirect_stdout(sys.stderr):
@@ -35,7 +36,7 @@ def shown() -> Generator[Step]:
 
 
 def _watching(step: Step) -> Step:
-    """The same function, told as well where a trace is that takes long."""
+    """The same function, which also receives the progress of a long trace."""
     watch = WATCH.get()
     if watch is not None:
         WATCH.set(replace(watch, told=step))
@@ -43,13 +44,13 @@ def _watching(step: Step) -> Step:
 
 
 def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
-    """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
+    """Wrap `predict` to show a count: "predicting 12 of 64 points"."""
     done = 0
 
-    def answer(scenario: Scenario) -> Prediction:
+    def counted_predict(scenario: Scenario) -> Prediction:
         nonlocal done
         done += 1
         step(f"predicting {done:,}{f' of {total:,}' if total else ''} {what}")
         return predict(scenario)
 
-    return answer
+    return counted_predict

@@ -1,4 +1,4 @@
-"""Numbers for people: three digits, the unit that fits, a real minus sign, never an exponent."""
+"""Format numbers: three digits, a fitting unit, a true minus sign, no exponent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONG = (
     (7200.0, 3600.0, "h"),
     (120.0, 60.0, "min"),
 )
-"""From how many seconds on a longer unit is used, its seconds, its name."""
+"""Longer units: the least seconds to use it for, its length in seconds, its name."""
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -31,7 +31,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def plain(value: float) -> str:
-    """A number that was asked for: as few digits as it has, without an exponent where it can."""
+    """A number with as few digits as it needs, without an exponent where possible."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}".replace("-", "−")
     text = number(value, 5)
@@ -39,7 +39,7 @@ def plain(value: float) -> str:
 
 
 def trimmed(text: str) -> str:
-    """A quantity without the zeros after its point: "16.0 GiB" is "16 GiB"."""
+    """Drop the zeros after a decimal point: "16.0 GiB" becomes "16 GiB"."""
     return re.sub(r"(\.\d*?)0+(?=\D|$)", lambda m: "" if m[1] == "." else m[1], text)
 
 
@@ -55,7 +55,7 @@ def signed_seconds(value: float, digits: int = 3) -> str:
 
 
 def seconds_unit(value: float, digits: int = 3) -> tuple[float, str]:
-    """The unit in which `value` is from 1 to 999 (2 min is the first in minutes), its seconds."""
+    """The seconds and the name of the unit in which `value` is 1 to 999; minutes start at 2 min."""
     if value == 0 or not isfinite(value):
         return 1.0, "s"
     shown = float(f"{abs(value):.{digits - 1}e}")
@@ -79,7 +79,7 @@ def joules(value: float, digits: int = 3) -> str:
 
 
 def between(low_s: float, high_s: float, of_s: float, digits: int = 2) -> str:
-    """An interval in the unit of what it is of: "4.7 to 5.3"."""
+    """An interval in the unit of its point estimate: "4.7 to 5.3"."""
     scale, _ = seconds_unit(of_s, digits)
     return f"{number(low_s / scale, digits)} to {number(high_s / scale, digits)}"
 
@@ -93,12 +93,12 @@ def scaled(value: float, unit: str, digits: int = 3) -> str:
 
 
 def count_of(value: float, unit: str) -> str:
-    """A rate of things, such as "1,360 samples/s"."""
+    """A rate, such as "1,360 samples/s"."""
     return f"{number(value)} {unit}".strip() if value < 1e6 else scaled(value, unit)
 
 
 def data(value: float, digits: int = 3) -> str:
-    """Bytes as the allocator and the data sheets count them, such as "420 MiB"."""
+    """Bytes with a binary prefix, such as "420 MiB"."""
     power = 0
     while abs(float(f"{value:.{digits - 1}e}")) >= 1000 and power < len(_BINARY) - 1:
         value, power = value / 1024, power + 1
@@ -108,14 +108,14 @@ def data(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share, such as "93%"; "<1%" for one that is there and rounds to nothing."""
+    """A share, such as "93%"; "<1%" for a positive one that rounds to 0."""
     if 0 < share < 0.005:
         return "<1%"
     return f"{100 * share:,.0f}%".replace("-", "−")
 
 
 def change(before: float, after: float) -> str:
-    """By how much something grew: "−59%", "+3%", "2.4×" from twice as much on, "0%"."""
+    """A relative change: "−59%", "+3%", "0%"; "2.4×" from a doubling on."""
     if not before:
         return "0%" if not after else "new"
     ratio = after / before
@@ -139,5 +139,5 @@ def faster(before: float, after: float) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """A text of at most this many characters."""
+    """Shorten a text to at most `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"

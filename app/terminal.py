@@ -1,4 +1,4 @@
-"""What is printed: text in which no name from a file can steer the terminal."""
+"""A console whose text cannot control the terminal, whatever names a file holds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _PIPED = 160  # columns
 
 
 class Terminal(Console):
-    """A console whose own styles are the only escapes that it writes; a file or a pipe, which has
-    no width, is as wide as a report's widest table."""
+    """A console that writes no escapes but its own styles.
+
+    A file or a pipe, which has no width, counts as wide as the widest table of a report.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -24,7 +26,7 @@ class Terminal(Console):
             self.width = _PIPED
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """The segments of what is to be printed, their text printable."""
+        """Render to segments with printable text."""
         for segment in super().render(renderable, options):
             plain = segment.control or segment.text.isprintable()
             yield segment if plain else Segment(printable(segment.text), segment.style)

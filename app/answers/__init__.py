@@ -1,4 +1,4 @@
-"""What commands and views ask of the simulator, with the words for it, without Qt.
+"""Scenarios, their predictions and the texts about them, shared by commands and views; no Qt.
 
 May import progress and quantities, and the simulator.
 """

@@ -1,4 +1,4 @@
-"""What the explorer asks the simulator about one scenario, ready to be drawn; without torch."""
+"""A scenario's prediction with what the explorer shows of it; imports no torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario, predict
 
 @dataclass(frozen=True)
 class Answer:
-    """A scenario's prediction, its rates, and how long it took to find them."""
+    """A scenario's prediction, its rates, and the seconds that they took to compute."""
 
     scenario: Scenario
     prediction: Prediction
@@ -30,18 +30,21 @@ class Answer:
     took_s: float
 
 
-def answered(scenario: Scenario) -> Answer:
-    """The answer; InputError where there is none, UntracedError where a trace is missing."""
+def compute_answer(scenario: Scenario) -> Answer:
+    """Predict a scenario.
+
+    Raises InputError if it cannot be predicted, UntracedError if a trace is missing.
+    """
     began = time.perf_counter()
     prediction = predict(scenario)
     subject = subject_of(scenario, prediction)
     rates = totals(prediction, subject)
-    _ = prediction.memory  # is kept: found here, the window need not wait for it
+    _ = prediction.memory  # cached: computed here so that the window need not wait
     return Answer(scenario, prediction, subject, rates, time.perf_counter() - began)
 
 
 def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
-    """How to speak of a scenario that was predicted."""
+    """Build the subject of a predicted scenario: its name, sizes and what-ifs as shown."""
     trace, ask = prediction.trace, resolve(scenario).ask
     batch, seq = batch_and_seq(scenario)
     if ask.saved:
@@ -55,7 +58,7 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
 
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
-    """Batch and sequence as a scenario asks for them, or as the network takes them of itself."""
+    """Batch and sequence of a scenario, or the network's defaults."""
     ask = resolve(scenario).ask
     entry = CATALOGUE.get(ask.network)
     batch, seq = ask.batch, ask.seq
@@ -65,8 +68,8 @@ def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True)
-class Along:
-    """The regimes along the batch: spans as (from, to, regime), and the next shift."""
+class BatchRegimes:
+    """The regimes along the batch: spans as (from, to, regime), and the shifts next to `batch`."""
 
     batch: int
     spans: tuple[tuple[float, float, str], ...]
@@ -74,7 +77,7 @@ class Along:
     below: Shift | None
 
     def words(self, regime: str) -> tuple[str, str]:
-        """What the batch has to be for another regime, and what lies the other way."""
+        """The batch from which another regime rules, and what holds in the other direction."""
         words: list[str] = []
         if self.shift is not None and self.shift.after is not None:
             words.append(f"{self.shift.after}-bound from {self.shift.first:,.0f}")
@@ -82,7 +85,7 @@ class Along:
             words.append(f"{self.below.after}-bound up to {self.below.first:,.0f}")
         most = self.spans[-1][1]
         if not words:
-            return f"none: {regime}-bound", f"at every batch up to {most:,.0f}"
+            return "No shift", f"{regime}-bound up to batch {most:,.0f}"
         first = words[0].capitalize()
         if len(words) > 1:
             return first, words[1]
@@ -91,8 +94,8 @@ class Along:
         return first, f"{regime}-bound above"
 
 
-def along_batch(scenario: Scenario, batch: int) -> Along | None:
-    """Where the regime changes along the batch; None where the batch is fixed."""
+def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
+    """Find where the regime changes along the batch; None if a saved trace fixes it."""
     if scenario.trace_file is not None:
         return None
     most = max(1024, 4 * batch)
@@ -113,14 +116,14 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
     known: list[tuple[int, Regime]] = [
         (value, regime) for value, regime in zip(values, regimes, strict=True) if regime is not None
     ]
-    return Along(
+    return BatchRegimes(
         batch, tuple(spans), _shift(scenario, batch, known), _shift(scenario, batch, known[::-1])
     )
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
-    """The first change of regime from a batch on, in the order of what is known; None where there
-    is none."""
+    """The first change of regime from a batch on, in the order of `known`; None if it never
+    changes."""
     rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
     for (last, before), (following, after) in pairwise(rest):
         if after != before:

@@ -1,4 +1,4 @@
-"""A scenario as the command that asks the same."""
+"""A scenario as a command line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from simulator.scenario.scenario import Scenario
 
 
 def as_command(scenario: Scenario, command: str = "predict") -> str:
-    """`ridgepoint predict bert-base --batch 64 …`. InputError for what no option can say."""
+    """Write a scenario as `ridgepoint predict bert-base --batch 64 …`.
+
+    Raises InputError if no option expresses it.
+    """
     if isinstance(scenario.gpu, Mapping):
         raise InputError(
-            "a GPU given by its keys: expected a name or a file to write a command; "
+            "the GPU has edited figures: expected a name or a file for a command; "
             "save the session instead"
         )
     words = ["ridgepoint", command, scenario.network]

@@ -1,7 +1,7 @@
-"""Axes as a command writes them: batch, batch=1:512, seq=128:4096:6, gpu=h100,h200.
+"""Parse axes of the command line: batch, batch=1:512, seq=128:4096:6, gpu=h100,h200.
 
-LOW:HIGH goes by factors, through powers of two for whole numbers unless a number of points is
-given; a list is taken as it stands.
+LOW:HIGH is spaced by equal factors: doublings for whole numbers, unless a number of points is
+given. A list is taken literally.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _EXAMPLE = "such as batch=1:512, seq=128:4096:6, gpu=h100,h200"
 
 
 @dataclass(frozen=True)
-class Line:
-    """An axis with its values. `numeric` where they are numbers, in order."""
+class AxisValues:
+    """An axis with its values; `numeric` if they are ordered numbers."""
 
     name: str
     values: tuple[Value, ...]
@@ -39,33 +39,36 @@ class Line:
 
     @property
     def label(self) -> str:
-        """What a plot writes at the axis: "batch, samples", "bandwidth, ×"."""
+        """The title of the axis in a plot: "Batch, samples", "Bandwidth, ×"."""
         name = {"seq": "sequence length", "gpu": "GPU"}.get(self.name, self.name.replace("_", " "))
         name = name[:1].upper() + name[1:]
         return f"{name}, {self.unit}" if self.unit and self.unit != self.name else name
 
 
-def line(scenario: Scenario, text: str) -> Line:
-    """The axis that a text names, with its values. InputError for what it cannot mean."""
+def line(scenario: Scenario, text: str) -> AxisValues:
+    """Parse an axis with its values. Raises InputError if the text is not an axis."""
     name, equals, values = text.partition("=")
     name = name.strip().removeprefix("+").replace("-", "_")
-    found = axis(scenario, name)
-    numeric = found.kind != "choice"
-    given = _given(text, found, values.strip()) if equals else _usual(scenario, found)
+    axis_ = axis(scenario, name)
+    numeric = axis_.kind != "choice"
+    given = _given(text, axis_, values.strip()) if equals else _usual(scenario, axis_)
     if not given:
-        raise InputError(f"axis {text!r}: no values: expected some, {_EXAMPLE}; give them")
+        raise InputError(f"axis {text!r}: no values: expected some, {_EXAMPLE}; add them")
     if len(given) > MOST_POINTS:
         raise InputError(
-            f"axis {text!r}: {len(given):,} values: expected {MOST_POINTS:,} at most; give fewer"
+            f"axis {text!r}: {len(given):,} values: expected at most {MOST_POINTS:,}; remove some"
         )
     if len(set(given)) < len(given):
-        raise InputError(f"axis {text!r}: a value is there twice: expected each once; remove one")
-    return Line(name, tuple(given), found.unit, numeric, found.kind == "whole")
+        raise InputError(f"axis {text!r}: duplicate value: expected each value once; remove one")
+    return AxisValues(name, tuple(given), axis_.unit, numeric, axis_.kind == "whole")
 
 
 def value_on(scenario: Scenario, name: str) -> float | None:
-    """Where a scenario is on an axis of numbers: what its last what-if of that name says, or its
-    own field; a factor that none set is 1. None where it does not say."""
+    """The value of a scenario on a numeric axis.
+
+    It comes from the last what-if of that name, else from the field; a factor that nothing sets is
+    1. None if the scenario leaves it open.
+    """
     size = [
         a.arguments["value"]
         for a in scenario.whatifs
@@ -80,19 +83,19 @@ def value_on(scenario: Scenario, name: str) -> float | None:
     return 1.0 if axis(scenario, name).kind == "scale" else None
 
 
-def _given(text: str, found: Axis, values: str) -> list[Value]:
-    if found.kind == "choice":
+def _given(text: str, axis_: Axis, values: str) -> list[Value]:
+    if axis_.kind == "choice":
         return [value_of(part.strip()) for part in values.split(",") if part.strip()]
     if ":" in values:
-        return _between(text, found, values)
-    return sorted(_number(text, found, part) for part in values.split(",") if part.strip())
+        return _between(text, axis_, values)
+    return sorted(_number(text, axis_, part) for part in values.split(",") if part.strip())
 
 
-def _between(text: str, found: Axis, values: str) -> list[Value]:
+def _between(text: str, axis_: Axis, values: str) -> list[Value]:
     parts = values.split(":")
     if len(parts) > 3:
         raise InputError(f"axis {text!r}: expected LOW:HIGH or LOW:HIGH:POINTS, {_EXAMPLE}")
-    low, high = (_number(text, found, part) for part in parts[:2])
+    low, high = (_number(text, axis_, part) for part in parts[:2])
     points = None
     if len(parts) == 3:
         if not parts[2].strip().isdecimal() or not 2 <= int(parts[2]) <= MOST_POINTS:
@@ -103,11 +106,12 @@ def _between(text: str, found: Axis, values: str) -> list[Value]:
             f"axis {text!r}: from {low:g} to {high:g}: expected a positive number, then a larger "
             "one; correct it"
         )
-    return between(low, high, found.kind == "whole", points)
+    return between(low, high, axis_.kind == "whole", points)
 
 
 def between(low: float, high: float, whole: bool, points: int | None = None) -> list[Value]:
-    """Values from `low` to `high` by equal factors; whole ones by doubling unless told."""
+    """Values from `low` to `high` by equal factors; whole numbers by doubling if `points` is
+    None."""
     if whole and points is None:
         values = [low]
         while values[-1] * 2 < high:
@@ -121,57 +125,54 @@ def between(low: float, high: float, whole: bool, points: int | None = None) -> 
     return [float(f"{v:.6g}") for v in each]
 
 
-def _number(text: str, found: Axis, part: str) -> float:
+def _number(text: str, axis_: Axis, part: str) -> float:
     try:
         number = float(part)
     except ValueError:
         raise InputError(
-            f"axis {text!r}: {part!r} is no number: expected one, {_EXAMPLE}"
+            f"axis {text!r}: {part!r} is not a number: expected one, {_EXAMPLE}"
         ) from None
-    if found.kind == "whole":
+    if axis_.kind == "whole":
         if not number.is_integer():
-            raise InputError(
-                f"axis {text!r}: {part} is not whole: expected a whole number; round it"
-            )
+            raise InputError(f"axis {text!r}: {part}: expected a whole number; round it")
         number = int(number)
-    if not found.low <= number <= found.high:
+    if not axis_.low <= number <= axis_.high:
         raise InputError(
-            f"axis {text!r}: {part} is outside: expected {found.low:g} to {found.high:g}; choose "
-            "one within"
+            f"axis {text!r}: {part}: expected {axis_.low:g} to {axis_.high:g}; choose a "
+            "value in this range"
         )
     return number
 
 
-def _usual(scenario: Scenario, found: Axis) -> list[Value]:
-    """What is swept where only the axis is named: around where the scenario is."""
-    if found.kind == "choice":
-        return _choices(scenario, found)
-    if found.kind == "scale":
-        return between(max(found.low, 0.125), min(found.high, 8.0), False)
-    here = _here(scenario, found)
-    if found.name == "batch":
+def _usual(scenario: Scenario, axis_: Axis) -> list[Value]:
+    """The default values of an axis: around the scenario's own value."""
+    if axis_.kind == "choice":
+        return _choices(scenario, axis_)
+    if axis_.kind == "scale":
+        return between(max(axis_.low, 0.125), min(axis_.high, 8.0), False)
+    here = _here(scenario, axis_)
+    if axis_.name == "batch":
         return between(1, max(64, 8 * here), True)
-    low, high = max(int(found.low), 1, here // 8), 4 * here
-    positions = _here(scenario, found, "positions") if found.name == "seq" else 0
+    low, high = max(int(axis_.low), 1, here // 8), 4 * here
+    positions = _here(scenario, axis_, "positions") if axis_.name == "seq" else 0
     return between(low, max(min(high, positions or high), low + 1), True)
 
 
-def _choices(scenario: Scenario, found: Axis) -> list[Value]:
-    if found.name == "gpu":
+def _choices(scenario: Scenario, axis_: Axis) -> list[Value]:
+    if axis_.name == "gpu":
         return [card.id for card in gpus()]
-    choices = next((w.parameters[0].choices for w in whatifs() if w.name == found.name), ())
+    choices = next((w.parameters[0].choices for w in whatifs() if w.name == axis_.name), ())
     if not choices:
         raise InputError(
-            f"axis {found.name!r} has no usual values: expected some, such as {found.name}=A,B"
+            f"axis {axis_.name!r} has no default values: expected some, such as {axis_.name}=A,B"
         )
     return list(choices)
 
 
-def _here(scenario: Scenario, found: Axis, name: str = "") -> int:
-    """Where the scenario is on an axis of whole numbers, or what another of its sizes is; 0 where
-    there is none of that name."""
+def _here(scenario: Scenario, axis_: Axis, name: str = "") -> int:
+    """The scenario's value on an axis of whole numbers, or another of its sizes; 0 if unknown."""
     now = resolve(scenario)
-    name = name or found.name
+    name = name or axis_.name
     entry = CATALOGUE.get(now.ask.network)
     if name in ("batch", "seq"):
         default = {"batch": 1, "seq": 128}[name]

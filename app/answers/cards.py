@@ -1,4 +1,4 @@
-"""What lies on the shelf: networks, GPUs, hosts and what-ifs, as their registries have them."""
+"""The cards of the shelf: networks, GPUs, hosts and what-ifs, from their registries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIME = "application/x-ridgepoint-card"
 
 @dataclass(frozen=True)
 class Card:
-    """One thing that a scenario can be given: `name` is its registry's, the rest is for people."""
+    """One thing to apply to a scenario: `name` is the registry's, the other fields are shown."""
 
     kind: Kind
     name: str
@@ -41,11 +41,11 @@ class Card:
 
     @property
     def key(self) -> str:
-        """What a drag carries."""
+        """The text that a drag carries."""
         return f"{self.kind}:{self.name}"
 
     def apply(self, scenario: Scenario) -> Scenario:
-        """The scenario with it. InputError, with the reason, where it cannot be."""
+        """Apply the card to a scenario. Raises InputError if it does not apply."""
         if self.kind == "network":
             changed = with_network(scenario, self.name)
         elif self.kind == "whatif":
@@ -56,7 +56,7 @@ class Card:
         return changed
 
     def asks(self, scenario: Scenario) -> tuple[str, ...]:
-        """The parameters that must be filled in first: nothing tells a value to begin with."""
+        """The parameters without a default, which the user must fill in first."""
         if self.kind != "whatif":
             return ()
         known = _first_arguments(scenario, self.name)
@@ -65,7 +65,7 @@ class Card:
         )
 
     def words(self, scenario: Scenario) -> str:
-        """What applying it is called in the history."""
+        """The name of applying it, for the history."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
             return to_full_text(changed.whatifs[-1]) if changed.whatifs else self.title
@@ -73,7 +73,7 @@ class Card:
 
 
 def used(scenario: Scenario) -> frozenset[str]:
-    """The keys of the cards that are in a scenario. InputError for one that comes to nothing."""
+    """The keys of the cards in a scenario. Raises InputError if the scenario is invalid."""
     found = resolve(scenario)
     have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
     return frozenset(
@@ -83,7 +83,7 @@ def used(scenario: Scenario) -> frozenset[str]:
 
 
 def cards() -> tuple[Card, ...]:
-    """Every card, by section. What a registry has more tomorrow is here tomorrow."""
+    """Every card, by section. New registry entries appear automatically."""
     found = [
         Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
         for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)
@@ -111,21 +111,21 @@ def _rates(gpu: GPU) -> str:
 
 
 def _peak(gpu: GPU) -> float:
-    """FLOP/s of matrix products in 16 bits, or of what stands for them."""
+    """FLOP/s of matrix products in 16 bits, else of the fastest engine."""
     return max(gpu.peak("tensor", "bf16") or 0.0, gpu.peak("tensor", "fp16") or 0.0) or max(
         *gpu.tensor_flops_per_s.values(), *gpu.vector_flops_per_s.values(), 0.0
     )
 
 
 def _usual(whatif: WhatIf) -> str:
-    """Its group, and the value that it has at first."""
+    """The group of a what-if and its default value."""
     if not whatif.parameters:
         return whatif.group
     first = whatif.parameters[0]
     if first.default == ALL or (first.kind == "text" and first.default):
         return whatif.group
     if first.default is None:
-        return f"{whatif.group}, asks for {first.name}"
+        return f"{whatif.group}, needs {first.name}"
     value = "on" if first.default is True else first.default
     value = plain(value) if isinstance(value, float) else value
     unit = first.unit if first.unit == "×" else f" {first.unit}"
@@ -133,13 +133,13 @@ def _usual(whatif: WhatIf) -> str:
 
 
 def plainly(name: str) -> str:
-    """A what-if's name for people."""
+    """A what-if's name as shown: "CUDA graph"."""
     return " ".join(_SPELLED.get(word, word) for word in name.split("_"))
 
 
 def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
-    """What a what-if without a default begins with, so that its controls can be turned: twice
-    the number that the scenario has, and the first of a few choices."""
+    """Initial arguments of parameters without a default, so that their controls have a value: twice
+    the scenario's own number, or the first choice."""
     found: dict[str, object] = {}
     ask = resolve(scenario).ask
     now = {"samples": ask.batch, "tokens": ask.seq}

@@ -1,4 +1,4 @@
-"""Scenarios with another value: what a control, a card or a file makes of one."""
+"""Scenarios with one value changed, by a control, a card or a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 _OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
-"""What-ifs that say the same as a field, where they are not called like it."""
+"""What-ifs that set the same as a field under another name."""
 
 
 def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
-    """A field's new value; what-ifs that said the same, or would not let it be, are gone."""
+    """Set a field and drop the what-ifs that set or contradict it."""
     changed = _with(scenario, name, value, _OVER.get(name, (name,)))
     if name == "mode" and _mode_of(changed) not in (None, value):
         changed = _with(changed, name, value, ("fusion",))
@@ -25,7 +25,7 @@ def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
 
 
 def _mode_of(scenario: Scenario) -> str | None:
-    """How a scenario is run; None where it comes to nothing."""
+    """The mode of a scenario; None if the scenario is invalid."""
     try:
         return resolve(scenario).mode
     except InputError:
@@ -41,13 +41,13 @@ def _with(scenario: Scenario, name: str, value: Any, without: tuple[str, ...]) -
 
 
 def gpu_of(scenario: Scenario) -> str | Mapping[str, Any]:
-    """The GPU as a scenario has it, before its figures are scaled: a name, a file, or keys."""
-    given = [each.arguments["to"] for each in scenario.whatifs if each.name == "gpu"]
-    return str(given[-1]) if given else scenario.gpu
+    """The GPU of a scenario before its figures are scaled: a name, a file, or keys."""
+    names = [each.arguments["to"] for each in scenario.whatifs if each.name == "gpu"]
+    return str(names[-1]) if names else scenario.gpu
 
 
 def with_network(scenario: Scenario, name: str) -> Scenario:
-    """Another network, at the batch and sequence that it takes of itself."""
+    """Set another network, at its default batch and sequence."""
     entry = CATALOGUE.get(name)
     trains = entry is None or entry.trains
     return replace(
@@ -64,19 +64,21 @@ def with_network(scenario: Scenario, name: str) -> Scenario:
 
 
 def with_trace(scenario: Scenario, path: str) -> Scenario:
-    """A saved trace in place of the network: what it fixes is not asked for."""
+    """Replace the network by a saved trace and drop the options that it fixes."""
     return Scenario(path, gpu=scenario.gpu, host=scenario.host, host_speed=scenario.host_speed)
 
 
 def without(scenario: Scenario, place: int) -> Scenario:
-    """One what-if less."""
+    """Remove the what-if at a place."""
     kept = scenario.whatifs[:place] + scenario.whatifs[place + 1 :]
     return replace(scenario, whatifs=kept)
 
 
 def with_arguments(scenario: Scenario, place: int, arguments: Mapping[str, Any]) -> Scenario:
-    """One what-if with other arguments, the others applied again around it. InputError, with the
-    reason, where one of them cannot be."""
+    """Change the arguments of the what-if at a place, and apply the following ones again.
+
+    Raises InputError if one of them does not apply.
+    """
     changed = replace(scenario, whatifs=scenario.whatifs[:place])
     changed = apply(changed, scenario.whatifs[place].name, arguments)
     for each in scenario.whatifs[place + 1 :]:

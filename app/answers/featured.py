@@ -1,4 +1,4 @@
-"""The networks that are named first, in this order: their traces are packaged."""
+"""The networks listed first, in this order; their traces are packaged."""
 
 from __future__ import annotations
 

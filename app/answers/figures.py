@@ -1,4 +1,4 @@
-"""What a report says of a prediction: sums and ratios of its kernels, nothing timed anew."""
+"""The figures and sentences of a report: sums and ratios over the kernels of a prediction."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ROLES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class Totals:
-    """`utilisation` is what the products' FLOPs would take at the peaks of their engines, over the
-    period, the pairs that a mask leaves out not counted; `engine` and `peak_flops_per_s` are those
-    of most FLOPs."""
+    """Rates of a step. `utilisation` is the time of the products' FLOPs at the peaks of their
+    engines, over the period; pairs that a mask excludes do not count. `engine` and
+    `peak_flops_per_s` are those of most FLOPs."""
 
     samples_per_s: float
     tokens_per_s: float | None
@@ -39,7 +39,7 @@ class Totals:
 
 
 def title(p: Prediction, subject: Subject) -> str:
-    """What was predicted: "bert-base, batch 16 × 128, fp32, inference on NVIDIA H200"."""
+    """The subject of a prediction: "bert-base, batch 16 × 128, fp32, inference on NVIDIA H200"."""
     batch = f"batch {subject.batch}" + (f" × {subject.seq}" if subject.seq else "")
     phase = p.trace.phase
     if phase == "training":
@@ -51,13 +51,13 @@ def title(p: Prediction, subject: Subject) -> str:
 
 
 def gpu_name(p: Prediction) -> str:
-    """The GPU's name with its vendor's before it."""
+    """The GPU's name after its vendor's."""
     vendor = p.gpu.vendor or ""
     return p.gpu.name if p.gpu.name.startswith(vendor) else f"{vendor} {p.gpu.name}"
 
 
 def verdict(p: Prediction, subject: Subject) -> str:
-    """The answer in one sentence. Two digits: the interval is wider than a third."""
+    """The verdict in one sentence, with two digits: the interval is wider than a third."""
     scale, unit = seconds_unit(p.period_s, 2)
     low, high = (number(bound / scale, 2) for bound in p.interval_s)
     shares = ", ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
@@ -68,25 +68,25 @@ def verdict(p: Prediction, subject: Subject) -> str:
 
 
 def _by_rules(p: Prediction) -> str:
-    """That --exact was asked and rules answered, as a part of the verdict."""
+    """The part of the verdict that says that --exact fell back to rules."""
     asked = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
     return "; fused by rules, not by the real compiler (--exact): see the notes" if asked else ""
 
 
 def _missing(p: Prediction) -> str:
-    """What the verdict leaves out, as a part of it."""
+    """The part of the verdict that names ops without a model."""
     count = sum(p.unmodelled.values())
     if not count:
         if p.kernel_count:
             return ""
-        calls = "calls no op" if not p.trace.ops else "has no op that runs a kernel"
-        return f"; the step {calls}, so that only its host's work is predicted"
+        calls = "calls no op" if not p.trace.ops else "runs no kernel"
+        return f"; the step {calls}: the prediction covers host work only"
     names = sorted(p.unmodelled, key=lambda name: -p.unmodelled[name])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     ops = "ops is" if count == 1 else "ops are"
     return (
-        f"; {count:,} of {len(p.trace.ops):,} {ops} not modelled ({names[0]}{more}): it can take "
-        "longer"
+        f"; {count:,} of {len(p.trace.ops):,} {ops} not modelled ({names[0]}{more}): the step "
+        "may take longer"
     )
 
 
@@ -116,14 +116,14 @@ def totals(p: Prediction, subject: Subject) -> Totals:
 
 
 def _engine(p: Prediction, engine: str, dtype: str) -> str:
-    """Where products of a dtype are computed: on vector units where no tensor core knows it."""
+    """The engine of a dtype's products: vector units if no tensor core supports it."""
     short = short_dtype(dtype)
     has = engine == "vector" or p.gpu.peak("tensor", short)
     return f"{short} on {engine} units" if has else f"{short} on vector units, in fp32"
 
 
 def memory_parts(p: Prediction) -> list[tuple[str, int]]:
-    """The peak's parts by what they hold, largest first, the libraries' workspace last."""
+    """Bytes at the peak by role, largest first, the libraries' workspace last."""
     parts = sorted(p.memory.at_peak.items(), key=lambda part: -part[1])
     named = [(ROLES[role], size) for role, size in parts if size]
     return named + ([("workspace", p.workspace_bytes)] if p.workspace_bytes else [])
@@ -137,19 +137,19 @@ def unmodelled(p: Prediction) -> list[str]:
 
 
 def notes(p: Prediction) -> list[str]:
-    """What a reader must know, the prediction's own notes first; assumptions are told apart."""
+    """Notes on a prediction, without its assumptions, which are listed separately."""
     told = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
     found = [note for note in p.notes if not note.startswith(told)]
     if p.trace.gpu != p.gpu.id:
         found.append(
-            f"traced as on {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "
-            "the network again for an answer of its own"
+            f"traced for {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "
+            "the network again for this GPU"
         )
     return found
 
 
 def causes(p: Prediction) -> list[tuple[str, float]]:
-    """Time of a step in which no kernel runs, by cause."""
+    """Seconds of a step in which no kernel runs, by cause."""
     gaps = max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s)
     return [
         ("waiting for the host", p.idle.host_s),
@@ -159,36 +159,36 @@ def causes(p: Prediction) -> list[tuple[str, float]]:
 
 
 def provenance(p: Prediction) -> list[tuple[str, str]]:
-    """Where the numbers come from."""
+    """Rows of (name, source) that say where the numbers come from."""
     tiers = ", ".join(f"{tier} {percent(share)}" for tier, share in p.tiers.items())
     rows = [
         ("kernel times", f"profile {p.profile}: {tiers}"),
         ("host", f"{p.host.id}: {p.host.cpu}"),
-        ("trace", f"torch {p.trace.torch_version}, as on {p.trace.gpu}"),
+        ("trace", f"torch {p.trace.torch_version}, for {p.trace.gpu}"),
     ]
     if p.trace.phase == "training":
         rows.append(("loss", loss_of(p)))
     if p.gpu.unsourced:
         keys = dict.fromkeys(key.partition(".")[0] for key in p.gpu.unsourced)
-        rows.append(("without source", f"{', '.join(keys)} of {p.gpu.name}"))
+        rows.append(("no source for", f"{', '.join(keys)} of {p.gpu.name}"))
     return rows
 
 
 def loss_of(p: Prediction) -> str:
-    """Which loss a training step starts its backward from: `.loss` of what the network returns,
-    else the mean of the squares of its first output, which ends in pow and mean."""
+    """The loss of a training step: `.loss` of the network's output, else the mean square of its
+    first output, recognised by a final pow and mean."""
     forward: list[str] = []
     for op in p.trace.ops:
         if op.phase != "forward":
             break
         forward.append(op.name)
     if forward[-2:] == ["aten.pow.Tensor_Scalar", "aten.mean.default"]:
-        return "the mean of the squares of the first output: the network returns no .loss"
-    return "the network's own (.loss of what it returns)"
+        return "the mean square of the first output: the network returns no .loss"
+    return "the network's own (.loss of its output)"
 
 
 def idle_sentence(p: Prediction) -> str:
-    """One line on the time in which no kernel runs."""
+    """One line on the time in which no kernel runs, with its causes."""
     found = [f"{name} {seconds(value)}" for name, value in causes(p) if value > 0]
     spent = sum(value for _, value in causes(p))
     if not found or not p.period_s:

@@ -1,4 +1,4 @@
-"""Do the sizes that a user gave fit the network, and was there a use for them?"""
+"""Check the sizes of --size and --data-size against the network."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def check_sizes(found: ResolvedScenario) -> None:
-    """InputError for a size of a network of the catalogue that is of another kind than its
-    default, or below 1. A user's own network says itself what it takes."""
+    """Raises InputError if a size of a built-in network has another type than its default, or is
+    below 1. A user's own network checks its sizes itself."""
     entry = CATALOGUE.get(found.ask.network)
     if entry is None:
         return
     defaults = sizes(replace(found, ask=replace(found.ask, sizes=())))
     for name, value in dict(found.ask.sizes).items():
-        if name in defaults:  # an unknown one is refused where the network is made
+        if name in defaults:  # building the network rejects unknown names
             _check_size(entry.name, name, value, defaults[name])
 
 
@@ -42,15 +42,15 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
     if isinstance(default, tuple):
         parts: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
         if not all(_whole(part) and part >= 1 for part in parts):
-            raise InputError(f"{came}: expected whole numbers from 1 on, {example}; correct it")
+            raise InputError(f"{came}: expected whole numbers of at least 1, {example}; correct it")
         return
     if isinstance(default, float):
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise InputError(f"{came}: expected a number, 0 or more, {example}; correct it")
+            raise InputError(f"{came}: expected a number of at least 0, {example}; correct it")
         return
     if not _whole(value) or value < 1:
         text = "" if default is None else f", {example}"
-        raise InputError(f"{came}: expected a whole number from 1 on{text}; correct it")
+        raise InputError(f"{came}: expected a whole number of at least 1{text}; correct it")
 
 
 def _whole(value: Any) -> bool:
@@ -64,20 +64,20 @@ def _shown(value: Any) -> str:
 
 
 _OPS = {"item": ("_local_scalar_dense",), "unique": ("_unique2", "unique_consecutive")}
-"""Ops whose name is not that of the option."""
+"""Ops whose name differs from the option's."""
 
 _BOUNDED = ("nonzero", "masked_select", "unique")
-"""Ops that give a row for each element at most."""
+"""Ops that return at most one row per element."""
 
 
 def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
-    """InputError for a size that no op of the trace took, or that none could give."""
+    """Raises InputError if no op of the trace uses a size, or none can return so many rows."""
     for key, rows in given.items():
         name, _, place = key.partition("@")
         if place and not any(place in a.taken for a in trace.assumptions):
             raise InputError(
-                f"--data-size {key}={rows}: no op of that kind runs on this line: expected a line "
-                "that asks for a size or a value, as an error or a report names it; leave it out"
+                f"--data-size {key}={rows}: no data-dependent op runs on this line: expected a "
+                "line that an error or a report names; remove it"
             )
         names = _OPS.get(name, (name,))
         taken = [a for a in trace.assumptions if _short(a.name) in names]
@@ -85,15 +85,15 @@ def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
             others = sorted({_option(a.name) for a in trace.assumptions} - {""})
             known = f"its data-dependent ops are {', '.join(others)}" if others else "it has none"
             raise InputError(
-                f"--data-size {name}={rows}: no op of the network takes it: expected an op whose "
-                f"result depends on data, and {known}; leave it out"
+                f"--data-size {name}={rows}: no op of the network uses it: expected an op whose "
+                f"result depends on data, and {known}; remove it"
             )
         if name in _BOUNDED:
             most = max(_elements(trace, a.op, name) for a in taken)
             if rows > most:
                 raise InputError(
-                    f"--data-size {name}={rows}: its op sees {most:,} elements at most: expected "
-                    f"{most} or fewer; give a smaller number"
+                    f"--data-size {name}={rows}: its op has at most {most:,} elements: expected at "
+                    f"most {most}; set a smaller number"
                 )
 
 
@@ -108,7 +108,7 @@ def _short(name: str) -> str:
 
 
 def _option(name: str) -> str:
-    """The option that answers an op: "aten._unique2.default" is unique."""
+    """The option that sets the rows of an op: "unique" for "aten._unique2.default"."""
     short = _short(name)
     for option, names in _OPS.items():
         if short in names:

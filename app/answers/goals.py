@@ -1,4 +1,4 @@
-"""Goals that a scenario is sought for: the batch, the rate or the fusion at which it meets them."""
+"""Goals of `ridgepoint seek`: the batch, rate or fusion level at which a scenario meets them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Search:
-    """One goal: its question, what was tried on the way ((value, figures) each), and the answer,
-    or the reason why there is none. `wanted` is the goal's figure, in SI units."""
+    """One goal: its question, the points tried as (value, figures), and the answer or the reason
+    for having none. `wanted` is the goal's figure in SI units."""
 
     kind: str
     question: str
@@ -39,7 +39,7 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """At which values the search took traces that no family spared, and why; or ""."""
+        """At which values the search had to trace, and why; "" if nowhere."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 
@@ -53,7 +53,7 @@ def searches_of(
     down: bool,
     fusion: str | None = None,
 ) -> list[Search]:
-    """The goals of a command line; without one, those that need no figure."""
+    """The goals of a command line; if it names none, those that need no figure."""
     found: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
@@ -72,7 +72,12 @@ def searches_of(
     if fits or asked_none:
         add("fits", "Largest batch that fits", None, seeking.largest_batch)
     if out_of_overhead or asked_none:
-        add("overhead", "Smallest batch out of overhead", None, seeking.batch_out_of_overhead)
+        add(
+            "overhead",
+            "Smallest batch that is not overhead-bound",
+            None,
+            seeking.batch_out_of_overhead,
+        )
     if latency:
         limit = time_s(latency)
         question = f"Largest batch within {seconds(limit)}"
@@ -83,14 +88,21 @@ def searches_of(
         add("throughput", question, rate, seeking.batch_for_throughput, rate)
     if fusion and (times := _figure(fusion, _TIMES, {"": 1.0})):
         run = seeking.fusion_for_speedup
-        add("fusion", f"Least fusion for {times:g}×", times, run, times, axis="fusion")
+        add("fusion", f"Lowest fusion level for {times:g}×", times, run, times, axis="fusion")
     elif fusion:
         limit = time_s(fusion, "--fusion", "20ms, or a factor such as 1.5x")
         run = seeking.fusion_for_time
-        add("fusion", f"Least fusion within {seconds(limit)}", limit, run, limit, axis="fusion")
+        add(
+            "fusion",
+            f"Lowest fusion level within {seconds(limit)}",
+            limit,
+            run,
+            limit,
+            axis="fusion",
+        )
     for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
         name = name.removeprefix("+").replace("-", "_")
-        axis_of(scenario, name)  # a mistyped name is answered before anything slow
+        axis_of(scenario, name)  # report a typo before any slow work
         question = f"Regime flips along {name}{' (downwards)' if down else ''}"
         add("flip", question, None, seeking.flip, axis=name, along=name, down=down)
     return found
@@ -106,7 +118,8 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0
 
 
 def time_s(text: str, option: str = "--latency", such: str = "20ms or 0.5s") -> float:
-    """Seconds of "20ms" or "0.5s"; InputError for what is no time above 0, or has no unit."""
+    """Parse "20ms" or "0.5s" into seconds. Raises InputError unless it is a positive time with a
+    unit."""
     bare = text.strip()[-1:] in "0123456789."
     if bare and _figure(text, _TIME, dict.fromkeys((*_UNITS, None), 1.0)):
         raise InputError(
@@ -123,11 +136,11 @@ _RATE = re.compile(r"\s*([\d.]+(?:e\+?\d+)?)\s*([kM])?(?:/s|\s*samples/s)?\s*")
 
 
 def per_s(text: str) -> float:
-    """Samples a second of "5000", "5k"; InputError for what is no rate above 0."""
+    """Parse "5000" or "5k" into samples per second. Raises InputError unless it is positive."""
     value = _figure(text, _RATE, {"k": 1e3, "M": 1e6, None: 1.0})
     if value is None:
         raise InputError(
-            f"--throughput {text!r}: expected samples a second above 0, such as 5000 or 5k"
+            f"--throughput {text!r}: expected samples per second above 0, such as 5000 or 5k"
         )
     return value
 
@@ -142,13 +155,13 @@ def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float 
 
 
 def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
-    """What to show of what was tried: a little beyond what fits, and no levels of fusion."""
+    """The tried points to draw: up to twice the first batch that does not fit; no fusion levels."""
     most = min((value for value, each in tried.items() if not each.fits), default=inf)
     return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
 
 
 def shown_value(search: Search) -> str:
-    """An answer's value as people write it: "113", "1.42×"."""
+    """An answer's value as shown: "113", "1.42×"."""
     if search.sought is None:
         return "none"
     value = search.sought.value
@@ -162,7 +175,7 @@ def shown_value(search: Search) -> str:
 
 
 def run(search: Search, step: Step) -> None:
-    """Seek, and keep what was tried. A goal without an answer keeps the reason."""
+    """Run the search; store the tried points, and the answer or the reason for having none."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
         search.tried = _near(search.axis, tried)

@@ -1,4 +1,4 @@
-"""Kernels and modules in groups of what is alike: what a report lists instead of thousands."""
+"""Kernels and modules grouped by likeness, as a report lists them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simulator.timing.rates import roof_flops_per_s
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Launches alike: of one op and family, on one shape. `of_roof` is the share that they reach
-    of the data sheet's roof, `roof`: "DRAM" or a peak such as "fp32", whichever is nearer."""
+    """Launches of one op and family on one shape. `of_roof` is the share that they reach of the
+    nearer roof of the data sheet; `roof` names it: "DRAM" or a peak such as "fp32"."""
 
     op: str
     family: str
@@ -35,7 +35,7 @@ class KernelGroup:
 
 @dataclass(frozen=True)
 class ModuleGroup:
-    """Modules alike and all that they contain: "layers.*.attention" stands for every layer's."""
+    """Matching modules with their contents: "layers.*.attention" stands for every layer's."""
 
     path: str
     depth: int
@@ -51,12 +51,12 @@ class ModuleGroup:
 
 
 def short_dtype(dtype: str) -> str:
-    """torch's name of a dtype, shortened: "bfloat16" is "bf16"."""
+    """Shorten torch's name of a dtype: "bfloat16" to "bf16"."""
     return re.sub(r"^(b?)float", lambda m: m[1] + ("f" if m[1] else "fp"), dtype)
 
 
 def kernel_groups(p: Prediction) -> list[KernelGroup]:
-    """The kernels in groups, the longest first."""
+    """Group the kernels, the longest total time first."""
     groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
     for k in p.kernels:
         shape = shape_of(p, int(p.columns.work_of[k.index]), k.op)
@@ -81,7 +81,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 
 
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
-    """The share of the nearer roof that kernels alike reach, and the roof's name."""
+    """The share of the nearer roof that a group of kernels reaches, and the roof's name."""
     first = kernels[0]
     works = [p.works[int(p.columns.work_of[k.index])] for k in kernels]
     computing = sum(w.computed_flops for w in works) / roof_flops_per_s(p.gpu, works[0])
@@ -91,7 +91,7 @@ def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[floa
 
 
 def _shares(kernels: Iterable[Kernel]) -> Shares:
-    """Of the kernels' own time: what bounds each, and its fixed part. Waiting is not theirs."""
+    """Shares of the kernels' own time by bound, with their fixed parts; waiting does not count."""
     total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
     for k in kernels:
         total["compute" if k.compute_s >= k.memory_s else "memory"] += max(k.compute_s, k.memory_s)
@@ -101,8 +101,8 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch of a work by an op, in the family's own terms: a product's m×n×k, what
-    a generated kernel writes, else the op's output."""
+    """The shape of a launch in the family's terms: m×n×k of a product, the bytes that a generated
+    kernel writes, else the shape of the op's output."""
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm":
         batch = f"{dims['b']}·" if dims["b"] > 1 else ""
@@ -111,7 +111,7 @@ def shape_of(p: Prediction, work: int, op: int) -> str:
         return f"{dims['b']}·{dims['h']}·{dims['sq']}×{dims['sk']}×{dims['d']}"
     call = p.trace.ops[op]
     if call.name.startswith("fused.") and all(t.dtype == "uint8" for t in call.outputs):
-        return f"writes {data(sum(t.nbytes for t in call.outputs))}"  # known by their bytes alone
+        return f"writes {data(sum(t.nbytes for t in call.outputs))}"  # only their bytes are known
     outputs = [t for t in call.outputs if t.shape] or [t for t in call.inputs if t.shape]
     if len(outputs) > 4:
         return f"{len(outputs)} tensors"
@@ -119,8 +119,8 @@ def shape_of(p: Prediction, work: int, op: int) -> str:
 
 
 def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
-    """Modules with all that they contain, as a tree to this depth: a parent, then its children,
-    the longest first. The optimizer's step, and what the network does itself, stand apart."""
+    """Group the modules as a tree to this depth: each parent before its children, longest first.
+    The optimizer's step and the network's own ops are groups of their own."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
     for k in p.kernels:
@@ -151,13 +151,15 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
 
 
 def owner(module: str, phase: Phase) -> str:
-    """Whose launch it is: a module, else the optimizer's step or the network itself."""
+    """The owner of a launch: a module, the optimizer's step or the network itself."""
     return module or f"({'optimizer' if phase == 'optimizer' else 'the network itself'})"
 
 
 def levels(parts: list[str], alike: bool = True) -> list[str]:
-    """A path by levels, with a list and its number as one level: layers.3.up → layers.*, up;
-    layers.3, up unless those `alike` are to be one."""
+    """Split a path into levels; a list and its number are one level: layers.3.up → layers.*, up.
+
+    If not `alike`, numbers stay: layers.3, up.
+    """
     names: list[str] = []
     for part in parts:
         if part.isdecimal() and names:

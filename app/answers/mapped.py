@@ -1,4 +1,4 @@
-"""A scenario over two axes: the map with the sweep that it was made of."""
+"""A regime map of a scenario over two axes, with the sweep behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from simulator.analysis.regimes import RegimeMap
     from simulator.analysis.sweep import Sweep
     from simulator.scenario.scenario import Scenario
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mapped:
-    """A map with the sweep that it was made of."""
+    """A regime map with the sweep behind it."""
 
-    x: Line
-    y: Line
+    x: AxisValues
+    y: AxisValues
     map: RegimeMap
     sweep: Sweep
 
@@ -35,10 +35,15 @@ class Mapped:
 
 
 def mapped_over(
-    scenario: Scenario, x: Line, y: Line, counted: Callable[[int], None] = lambda done: None
+    scenario: Scenario,
+    x: AxisValues,
+    y: AxisValues,
+    counted: Callable[[int], None] = lambda done: None,
 ) -> Mapped:
-    """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
-    where nothing has an answer."""
+    """Predict every pair of values; `counted` receives the number of points done.
+
+    Raises InputError if both axes are the same, or if no point has an answer.
+    """
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
     found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)

@@ -1,4 +1,4 @@
-"""What a report says of a step's power and energy."""
+"""Sentences and figures about a step's power and energy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def power_sentence(p: Prediction) -> str:
     """Watts beside the limit, and the clock: "700 W, its limit: 1,634 of 1,980 MHz"."""
     power = p.power
     if power is None:
-        return f"nothing is known of the power that {p.gpu.name} draws"
+        return f"unknown: no power data for {p.gpu.name}"
     if power.limited:
         return f"{number(power.watts)} W, its limit: {clocks(power)}"
     return f"{number(power.watts)} W of {number(power.limit_w)} W, at {clocks(power)}"
@@ -38,7 +38,7 @@ def energy_sentence(p: Prediction) -> str:
 
 
 def power_summary(p: Prediction) -> dict[str, object] | None:
-    """The same as data, in SI units; None where nothing is known."""
+    """Power and energy in SI units; None if unknown."""
     power = p.power
     if power is None:
         return None

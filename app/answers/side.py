@@ -1,4 +1,4 @@
-"""A side of a comparison: a scenario with its prediction, as every picture draws it."""
+"""A side of a comparison: a scenario with its prediction, as pictures draw it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario
 
 Question = Callable[[Callable[[], bool]], Any]
-"""Work for another thread; what it is given says whether it has been cancelled."""
+"""Work for another thread; its argument says whether it has been cancelled."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A scenario and its answer; the first side is the baseline. `measured` is the file of a
-    profiler's trace of it, "" where there is none."""
+    """A scenario and its prediction; the first side is the baseline. `measured` is the file of a
+    profiler trace of it, or ""."""
 
     letter: str
     name: str

@@ -1,4 +1,4 @@
-"""What the user asked, and its prediction: from options to a trace to an answer."""
+"""The subject of a prediction: from options to a trace to a prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Applied
 
 __all__ = [
-    "DATA_SIZES", "Scenario", "Subject", "answered", "data_sizes", "heading_of", "predict",
+    "DATA_SIZES", "Scenario", "Subject", "data_sizes", "heading_of", "predict",
     "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "to_full_text",
 ]  # fmt: skip
 
@@ -38,18 +38,18 @@ DATA_SIZES = (
     "repeat_interleave",
     "unique",
 )
-"""The data-dependent ops whose answer can be given (simulator/tracing/sizes.py)."""
+"""The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
 
 NO_EXACT_ANSWER = "the real compiler gave no answer, the rules do"
-"""How a note begins where --exact was asked and the rules answered."""
+"""The start of the note that --exact fell back to rules."""
 
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is predicted: its trace, and how to speak of it. `whatifs` are spelled as commands
-    write them; a step takes `forwards` batches (gradient accumulation)."""
+    """A trace with the names to show for it. `whatifs` are written as on the command line; a step
+    takes `forwards` batches (gradient accumulation)."""
 
     trace: Trace
     name: str
@@ -69,19 +69,19 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
-    found = resolve(scenario)  # a mistyped name is answered before anything slow
-    if not found.ask.saved:
-        check_sizes(found)
+    resolved = resolve(scenario)  # report a typo before any slow work
+    if not resolved.ask.saved:
+        check_sizes(resolved)
         progress("importing torch")
         import simulator.tracing  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-        progress(f"tracing {found.ask.network}")
-    as_traced = trace_unedited(found.ask, found.gpu)
+        progress(f"tracing {resolved.ask.network}")
+    as_traced = trace_unedited(resolved.ask, resolved.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)
-    name, batch, seq = facts(found.ask, found.gpu)
-    trace = trace_resolved(found)
-    dtype = _dtype(as_traced) if found.ask.saved else found.ask.dtype
-    theirs = not (found.ask.saved or found.ask.network in CATALOGUE)
+    name, batch, seq = facts(resolved.ask, resolved.gpu)
+    trace = trace_resolved(resolved)
+    dtype = _dtype(as_traced) if resolved.ask.saved else resolved.ask.dtype
+    theirs = not (resolved.ask.saved or resolved.ask.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
@@ -90,7 +90,7 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 
 
 def to_full_text(applied: Applied) -> str:
-    """A what-if as a command writes it, with the value that it is about: +precision=bf16."""
+    """A what-if as on the command line, always with its value: +precision=bf16."""
     text, known = to_text(applied), named(applied.name).parameters
     if "=" in text or not known or known[0].default in (None, ALL):
         return text
@@ -106,28 +106,31 @@ def to_full_text(applied: Applied) -> str:
 
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
-    """A waterfall whose steps name the values that their what-ifs are about."""
+    """Relabel the steps of a waterfall with the values of their what-ifs."""
     full = {to_text(a): to_full_text(a) for s in scenarios for a in s.whatifs}
     full |= {f"without {short}": f"without {long}" for short, long in full.items()}
     steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
     return replace(fall, steps=steps)
 
 
-def heading_of(found: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
-    """What is predicted, without what varies: "bert-base, seq 128, bf16, inference on H200"."""
-    values = {"batch": found.batch, "seq": found.seq}
-    parts = [found.name]
+def heading_of(subject: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
+    """A title without the fields that vary: "bert-base, seq 128, bf16, inference on H200"."""
+    values = {"batch": subject.batch, "seq": subject.seq}
+    parts = [subject.name]
     parts += [f"{name} {value}" for name, value in values.items() if value and name not in varied]
-    parts += [] if "precision" in varied else [found.dtype]
-    parts += [] if "training" in varied else [found.trace.phase]
-    parts += found.whatifs
+    parts += [] if "precision" in varied else [subject.dtype]
+    parts += [] if "training" in varied else [subject.trace.phase]
+    parts += subject.whatifs
     card = resolve(scenario).gpu.name
     return ", ".join(parts) + ("" if "gpu" in varied else f" on {card}")
 
 
 def takes_sequence(trace: Trace, seq: int) -> bool:
-    """Does an input of a trace have an axis of this length: any axis after the samples' of whole
-    numbers (tokens), or one between samples and features?"""
+    """Does an input of a trace have a sequence axis of this length?
+
+    In tensors of whole numbers (tokens) that is any axis after the samples, in others any axis
+    between samples and features.
+    """
     for op in trace.ops:
         for tensor, storage in zip(op.inputs, op.storages, strict=False):
             after = tensor.shape[1:] if "int" in tensor.dtype else tensor.shape[1:-1]
@@ -136,32 +139,30 @@ def takes_sequence(trace: Trace, seq: int) -> bool:
     return False
 
 
-def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: None) -> Prediction:
-    """The answer for a subject."""
+def predict(
+    scenario: Scenario, subject: Subject, progress: Progress = lambda _: None
+) -> Prediction:
+    """Predict a subject."""
     progress("predicting")
 
-    return predict_trace(found.trace, resolve(scenario))
+    return predict_trace(subject.trace, resolve(scenario))
 
 
 def predict_exactly(
-    scenario: Scenario, found: Subject, progress: Progress = lambda _: None
+    scenario: Scenario, subject: Subject, progress: Progress = lambda _: None
 ) -> Prediction:
-    """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
-    the usual answer with the reason among its notes."""
+    """Predict a compiled subject with the kernels of the real compiler.
+
+    If the compiler refuses, predict by rules, with the reason among the notes.
+    """
     try:
-        made = exact(resolve(scenario), found.trace, progress)
+        made = exact(resolve(scenario), subject.trace, progress)
     except RefusalError as refusal:
-        p = predict(scenario, found, progress)
+        p = predict(scenario, subject, progress)
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
     return predict_trace(made.trace, resolve(scenario))
-
-
-def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:
-    """A scenario's subject and its answer."""
-    found = subject(scenario, progress)
-    return found, predict(scenario, found, progress)
 
 
 def _refuse_fixed(scenario: Scenario, path: Path) -> None:
@@ -177,13 +178,13 @@ def _refuse_fixed(scenario: Scenario, path: Path) -> None:
     given = [option for option, value in fixed.items() if value is not None]
     if given:
         raise InputError(
-            f"{path} is a saved trace, in which this is fixed: leave {', '.join(given)} out, or "
+            f"{path} is a saved trace, which fixes {', '.join(given)}: remove the option, or "
             "name the network instead"
         )
 
 
 def _dtype(trace: Trace) -> str:
-    """The floating-point dtype in which most ops of a trace work."""
+    """The floating-point dtype of most ops of a trace."""
     signatures, rows = trace.signatures
     counts: dict[str, int] = {}
     for row in rows:
@@ -194,25 +195,25 @@ def _dtype(trace: Trace) -> str:
 
 
 def sizes(options: list[str]) -> dict[str, Any]:
-    """`--size name=value`: numbers, tuples such as 2,2,6,2, booleans, and words."""
+    """Parse `--size name=value`: numbers, tuples such as 2,2,6,2, booleans and words."""
     return {name: _value(text) for name, text in _pairs("--size", "width=512", options)}
 
 
 def data_sizes(options: list[str]) -> dict[str, int]:
-    """`--data-size name=rows`: whole numbers, for the ops whose result depends on data."""
+    """Parse `--data-size name=rows`: whole numbers, for ops whose result depends on data."""
     found: dict[str, int] = {}
     for name, text in _pairs("--data-size", "nonzero=640", options, _named_place):
         if name.partition("@")[0] not in DATA_SIZES:
             known = ", ".join(DATA_SIZES)
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
-            raise InputError(f"--data-size {name}={text}: expected a whole number, 0 or more")
+            raise InputError(f"--data-size {name}={text}: expected a whole number of at least 0")
         found[name] = int(text)
     return found
 
 
 def _named_place(name: str) -> bool:
-    """Is it the name of an op, and maybe the line that asks for it: item@nets.py:31?"""
+    """Is it the name of an op, optionally with the line that calls it: item@nets.py:31?"""
     op, at, place = name.partition("@")
     file, _, line = place.rpartition(":")
     return op.isidentifier() and (not at or bool(file and line.isdecimal()))

@@ -1,4 +1,4 @@
-"""A scenario along an axis with its variants, and where the regime shifts."""
+"""Sweeps of a scenario and its variants along an axis, and where the regime shifts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.analysis.sweep import sweep as run
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from app.progress import Step
     from simulator.analysis.along import Figures, Watch
     from simulator.analysis.regimes import Shift
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 
-_NAMED = 6  # values that are named one by one
+_NAMED = 6  # most values to list
 
 
 _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
@@ -30,18 +30,18 @@ _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
 @dataclass(frozen=True)
 class Swept:
-    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` the
-    figures that were seen on the way to them."""
+    """Sweeps of a scenario and its variants. `shifts` are the first one's; `tried` are the figures
+    predicted in search of them."""
 
-    line: Line
+    line: AxisValues
     names: tuple[str, ...]
     sweeps: tuple[Sweep, ...]
     shifts: tuple[Shift, ...]
     tried: tuple[tuple[float, Figures], ...] = ()
 
 
-def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
-    """Predict it all. InputError where no point has an answer."""
+def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda text: None) -> Swept:
+    """Sweep every variant. Raises InputError if one has no point with an answer."""
     total = len(axis.values) * len(variants)
 
     def all_of(number: int, scenario: Scenario) -> Sweep:
@@ -57,13 +57,13 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
         if len(each.refused) == len(each):
             raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
     first = next(iter(variants.values()))
-    changes = shifts(first, axis, found[0], lambda tried: step("looking for the shifts"))
+    changes = shifts(first, axis, found[0], lambda tried: step("searching the regime shifts"))
     tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
     return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
 
 
-def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
-    """Where the regime changes between neighbouring points; `watch` is told what was tried."""
+def shifts(scenario: Scenario, axis: AxisValues, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
+    """Find where the regime changes between neighbouring points; `watch` receives each try."""
     if not axis.numeric:
         return ()
     places = [i for i in range(len(found)) if i not in found.refused]
@@ -80,7 +80,7 @@ def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[
 
 
 def retraced(found: Sweep) -> str:
-    """How many points took a trace of their own, and why; "" where none did."""
+    """How many points were traced separately, and why; "" if none."""
     if not found.retraced:
         return ""
     why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
@@ -88,8 +88,7 @@ def retraced(found: Sweep) -> str:
 
 
 def retraced_at(axis: str, why: Mapping[float, str]) -> str:
-    """ "retraced at batch 1 and 24: the family ...": where a search took traces of its own, and
-    why; "" where it took none."""
+    """Where a search had to trace, and why: "retraced at batch 1 and 24: …"; "" if nowhere."""
     if not why:
         return ""
 

@@ -1,4 +1,8 @@
-"""`ridgepoint advise`: every what-if that applies, ranked by what it gains end to end."""
+"""`ridgepoint advise`: every what-if that applies, ranked by what it saves end to end.
+
+Modules of the simulator and of the reports are imported where the command runs: the help needs
+none.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.commands.options import Question, Top, Written, expanded
+from app.commands.option_types import Top
+from app.commands.options import Question, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ FORMAT, VERSION = "ridgepoint-advice", 1
 
 
 class By(StrEnum):
-    """What a gain is of."""
+    """The quantity to save."""
 
     time = "time"
     memory = "memory"
@@ -30,38 +35,40 @@ Prices = Annotated[
     typer.Option(
         "--price",
         metavar="[GPU=]USD",
-        help="USD an hour of a GPU; without a name, of the one that is asked for.",
+        help="Price of a GPU in USD per hour; without GPU=, of the scenario's.",
     ),
 ]
 
 
 @expanded
 def advise(
-    asked: Question,
+    question: Question,
     written: Written,
-    by: Annotated[By, typer.Option(help="What is to be saved.")] = By.time,
+    by: Annotated[By, typer.Option(help="The quantity to save.")] = By.time,
     top: Top = 12,
     price: Prices = None,
-    refused: Annotated[bool, typer.Option(help="Also say what does not apply, and why.")] = False,
+    refused: Annotated[
+        bool, typer.Option(help="Also list the what-ifs that do not apply, with reasons.")
+    ] = False,
 ) -> None:
-    """What is worth doing: each what-if tried, ranked by its gain end to end."""
+    """Rank the what-ifs by what each saves end to end."""
     from app import outputs, progress
     from app.answers.subject import subject
     from simulator.analysis.advice import advise as run
 
     written.check()
-    scenario = asked.scenario
+    scenario = question.scenario
     prices = prices_of(price or [], scenario)
     with progress.shown() as step:
-        found = subject(scenario, step)
+        traced = subject(scenario, step)
         advised = run(scenario, by.value, progress.counted(step, "what-ifs"), prices=prices)
     from app.answers.figures import title
 
-    heading = title(advised.baseline, found)
+    heading = title(advised.baseline, traced)
     if written.json:
         from app.report.exports import json_text, summary
 
-        body = document(advised) | {"baseline": summary(advised.baseline, found)}
+        body = document(advised) | {"baseline": summary(advised.baseline, traced)}
         outputs.write("--json", written.json, json_text(body))
     if written.csv:
         from app.report.exports import csv_text
@@ -83,11 +90,14 @@ def advise(
 
 
 def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
-    """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
+    """Parse prices such as "2.5" or "a100=1.8" into USD per hour by GPU id.
+
+    Raises InputError if a text is not a price.
+    """
     from simulator.hardware.gpu import gpu
     from simulator.scenario.resolve import resolve
 
-    found: dict[str, float] = {}
+    usd_per_h: dict[str, float] = {}
     for text in texts:
         name, equals, figure = text.rpartition("=")
         try:
@@ -96,10 +106,10 @@ def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
             price = 0.0
         if not 0 < price < 1e6 or (equals and not name):
             raise InputError(
-                f"--price {text!r}: expected USD an hour above 0, such as 2.5 or a100=1.8"
+                f"--price {text!r}: expected USD per hour above 0, such as 2.5 or a100=1.8"
             )
-        found[gpu(name).id if name else resolve(scenario).gpu.id] = price
-    return found
+        usd_per_h[gpu(name).id if name else resolve(scenario).gpu.id] = price
+    return usd_per_h
 
 
 COLUMNS = (
@@ -109,14 +119,14 @@ COLUMNS = (
 
 
 def entry(advice: Advice) -> dict[str, Any]:
-    """One piece of advice, flat."""
+    """One piece of advice as a flat row."""
     low, high = advice.interval_s
-    known = {"low_s": low, "high_s": high}
-    return {name: known[name] if name in known else getattr(advice, name) for name in COLUMNS}
+    interval = {"low_s": low, "high_s": high}
+    return {n: interval[n] if n in interval else getattr(advice, n) for n in COLUMNS}
 
 
 def document(advised: Advised) -> dict[str, Any]:
-    """The advice as data."""
+    """The advice as a JSON document."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -147,7 +157,7 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
     console.print(verdict, width=width)
     console.print()
     if not advised.advice:
-        console.print("nothing that was tried gains half a percent", style="yellow")
+        console.print("no what-if saves 0.5% or more", style="yellow")
     for what in ("code", "what is computed", "machine"):
         chosen = [a for a in advised.advice[:top] if a.changes == what]
         if chosen:
@@ -156,7 +166,7 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
     if len(advised.advice) > top:
         console.print(f"{len(advised.advice) - top} more with --top", style="dim")
     if advised.hidden:
-        console.print(Text("Gains that do not arrive", "bold"))
+        console.print(Text("Local gains that do not shorten the step", "bold"))
         for advice in advised.hidden:
             line = Text(f"  {advice.whatif}: {percent(advice.gain)}. ")
             console.print(line.append(advice.warning, "yellow"), width=width)
@@ -167,7 +177,7 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
             console.print(Text(f"  {text}: {reason}", "dim"), width=width)
         console.print()
     elif advised.refused:
-        console.print(f"{len(advised.refused)} do not apply (--refused says why)", style="dim")
+        console.print(f"{len(advised.refused)} do not apply (--refused lists them)", style="dim")
     if advised.advice:
         console.print(
             Text("Apply one: ", "dim").append(advised.advice[0].command, "default"), soft_wrap=True
@@ -175,8 +185,8 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
 
 
 _TITLES = {
-    "code": "Other code, the same numbers", "what is computed": "Other numbers come out",
-    "machine": "Another machine",
+    "code": "Code changes, same results", "what is computed": "Numerically different results",
+    "machine": "Other hardware",
 }  # fmt: skip
 
 
@@ -191,8 +201,8 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")
     usd = advised.by == "money" and chosen[0].usd_per_million is not None
-    numbers(shown, "saves", "a million" if usd else "per sample", "step", "80%")
-    why_column = shown.columns[0]  # sentences: broken into lines, never cut
+    numbers(shown, "saves", "USD per million\nsamples" if usd else "per sample", "step", "80%")
+    why_column = shown.columns[0]  # sentences wrap and are never cut
     why_column.no_wrap, why_column.overflow, why_column.ratio = False, "fold", 1
     for advice in chosen:
         why = Text(f"{to_full_text(advice.scenario.whatifs[-1])}\n", "bold")

@@ -1,4 +1,4 @@
-"""Calibration as a process of its own: the app knows no CUDA, and meets it in data files alone."""
+"""Run calibration in a process of its own: the app shares only data files with it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `python -m calibration` with these arguments; its exit status.
+    """Run `python -m calibration` with these arguments and return its exit status.
 
-    Ctrl-C reaches the process too, which ends by itself and says what was kept. InputError where
-    calibration is not installed.
+    Ctrl-C reaches that process too, which then ends by itself and reports what it saved. Raises
+    InputError if calibration is not installed.
     """
     if not (ROOT / "calibration" / "__main__.py").is_file():
         raise InputError(
-            f"calibration is not installed beside this app, in {ROOT}: expected all of Ridgepoint; "
-            "install it again, from its own folder: pip install -e ."
+            f"no folder `calibration` in {ROOT}: expected all of Ridgepoint; install it "
+            "from a clone: pip install -e ."
         )
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    # -P: a folder `calibration` of the user's own must not be run in its stead
+    # -P: do not run a folder `calibration` in the user's working directory instead
     command = [sys.executable, "-P", "-m", "calibration", *arguments]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
     while True:
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: str) -> int:
-    """Run the validation, and draw its outcomes."""
+    """Run the validation and draw its outcomes."""
     from app.plots.accuracy import AccuracyPicture
     from app.theme import theme as themed
     from app.widgets.drawing import application

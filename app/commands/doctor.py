@@ -1,4 +1,4 @@
-"""What is installed, and what works: the first thing to look at when something does not."""
+"""`ridgepoint doctor`: installed versions, and whether each part works."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXTRAS = {
 
 
 def examine() -> bool:
-    """Print versions and a trial of every part; False where a prediction does not work."""
+    """Print versions and try every part. Return False if a prediction fails."""
     console = Terminal(highlight=False)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
@@ -38,7 +38,9 @@ def examine() -> bool:
     folder = os.environ.get("RIDGEPOINT_GPUS")
     users = Path(folder or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
     files = len(list(users.glob("*.toml"))) if users.is_dir() else 0
-    table.add_row("GPUs of your own", f"{files} in {users}" if users.is_dir() else f"none: {users}")
+    table.add_row(
+        "your GPUs", f"{files} in {users}" if users.is_dir() else f"none (no folder {users})"
+    )
     console.print(table)
     console.print()
     table = Table.grid(padding=(0, 2))
@@ -64,11 +66,11 @@ def examine() -> bool:
 
 
 _IMPORTED = {"hf": ("torchvision", "transformers"), "timm": ("torchvision", "timm")}
-"""What a network of an extra imports; transformers leaves torchvision to some of its networks."""
+"""What networks of an extra import; only some networks of transformers import torchvision."""
 
 
 def _failure(extra: str) -> str:
-    """Why the packages of an extra, all installed, cannot be imported; "" where they can."""
+    """Why an installed package of an extra fails to import; "" if all import."""
     for package in _IMPORTED.get(extra, ()):
         if find_spec(package) is not None:
             try:
@@ -90,10 +92,10 @@ def _version(package: str) -> str | None:
 
 
 def _trials() -> dict[str, tuple[bool, str]]:
-    """Each part tried out: whether it works, and what came."""
-    found: dict[str, tuple[bool, str]] = {}
+    """Try each part: whether it works, and its result or error."""
+    results: dict[str, tuple[bool, str]] = {}
     with progress.shown() as step:
-        step("trying out the parts")
+        step("trying each part")
         for name, trial in {
             "GPUs": _gpus,
             "profile": _profile,
@@ -101,23 +103,23 @@ def _trials() -> dict[str, tuple[bool, str]]:
             "a prediction": _prediction,
         }.items():
             try:
-                found[name] = (True, trial())
+                results[name] = (True, trial())
             except (RidgepointError, ImportError, OSError) as error:
-                found[name] = (False, f"{error}")
-    return found
+                results[name] = (False, f"{error}")
+    return results
 
 
 def _gpus() -> str:
     from simulator.hardware.gpu import gpus
 
-    return f"{len(gpus())} known"
+    return f"{len(gpus())} GPUs"
 
 
 def _profile() -> str:
     from simulator.timing.profile import profile
 
-    found = profile()
-    return f"{found.id}: {found.source}"
+    default = profile()
+    return f"{default.id}: {default.source}"
 
 
 def _hosts() -> str:
@@ -129,6 +131,6 @@ def _hosts() -> str:
 def _prediction() -> str:
     from app.answers.subject import Scenario, predict, subject
 
-    asked = Scenario("mlp-tiny")
-    p = predict(asked, subject(asked))
-    return f"mlp-tiny, {seconds(p.period_s)} a step on {p.gpu.name}"
+    scenario = Scenario("mlp-tiny")
+    p = predict(scenario, subject(scenario))
+    return f"mlp-tiny, {seconds(p.period_s)} per step on {p.gpu.name}"

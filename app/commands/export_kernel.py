@@ -1,4 +1,7 @@
-"""`ridgepoint export-kernel`: a fused group as a Triton kernel in a file, to try the prediction."""
+"""`ridgepoint export-kernel`: a fused group as a Triton kernel in a file, to check the prediction.
+
+Modules of the simulator are imported where the command runs: the help needs none.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,27 @@ from typing import Annotated
 
 import typer
 
-from app.commands.options import Question, Top, expanded
+from app.commands.option_types import Top
+from app.commands.options import Question, expanded
 
 
 @expanded
 def export_kernel(
-    asked: Question,
+    question: Question,
     group: Annotated[
-        str | None, typer.Option(metavar="N|NAME", help="Which one; without it, they are listed.")
+        str | None,
+        typer.Option(metavar="N|NAME", help="The group to export; without it, list the groups."),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE|-", help="Where to.", show_default="kernel.py"
+            "-o", "--output", metavar="FILE|-", help="The file to write.", show_default="kernel.py"
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     top: Top = 12,
 ) -> None:
-    """A fused group as a Triton kernel, with a torch reference, a check and a benchmark."""
+    """Export a fused group as a Triton kernel, with a torch reference, a check and a benchmark."""
     from app import outputs, progress
     from app.report import exported
     from simulator.errors import InputError
@@ -36,27 +41,29 @@ def export_kernel(
     target = output or "kernel.py"
     if group is None and output is not None:
         raise InputError(
-            f"--output {output} without a group: expected --group with a number or a name; leave "
-            "--output out to list them"
+            f"--output {output} without --group: expected a group's number or name; remove "
+            "--output to list the groups"
         )
     if group is not None:
         outputs.check("--output", target)
         if not force and target != outputs.STDOUT and Path(target).exists():
             raise InputError(
-                f"--output {target}: there is such a file, which may have been worked on: expected "
-                "a new name; choose another, or add --force to write over it"
+                f"--output {target}: the file exists and may hold your changes: expected a new "
+                "name; choose another, or add --force to overwrite it"
             )
-    wanted = asked.scenario
-    if wanted.mode == "eager" and not resolve(wanted).fusion:
-        wanted = replace(wanted, mode="compiled")  # nothing else is fused
+    scenario = question.scenario
+    if scenario.mode == "eager" and not resolve(scenario).fusion:
+        scenario = replace(scenario, mode="compiled")  # an eager step has no fused groups
     with progress.shown() as step:
-        found = exported.step(wanted, step)
-        groups = exported.listed(found)
-        text = exported.text(found, find(groups, group), step) if group is not None else ""
+        compiled = exported.step(scenario, step)
+        groups = exported.listed(compiled)
+        text = exported.text(compiled, find(groups, group), step) if group is not None else ""
     if group is not None:
         outputs.write("--output", target, text)
         if target != outputs.STDOUT:
-            typer.echo(f"{target}: run it where there is a GPU, or with TRITON_INTERPRET=1 --check")
+            typer.echo(
+                f"{target}: run it on a machine with a GPU, or with TRITON_INTERPRET=1 --check"
+            )
         return
     from app.terminal import Terminal
 

@@ -1,4 +1,4 @@
-"""What there is: GPUs, networks and hosts, as tables."""
+"""Tables of the GPUs, networks and hosts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.quantities import data, number, scaled, seconds
 from app.terminal import Terminal
 from simulator.hardware.gpu import GPU
 
-_NAMED = 105  # columns of a console from which on GPUs stand there by their names, too
+_NAMED = 105  # columns of a console that has room for the names of GPUs
 TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
-"""Where a GPU's times come from, by the tier of its kernels."""
+"""Where the times of a GPU's kernels come from, by tier."""
 
 
 def _table(*columns: str, **options: Any) -> Table:
@@ -37,7 +37,7 @@ def _console() -> Terminal:
 
 
 def all_gpus() -> None:
-    """Every GPU in a row, with what decides between them."""
+    """Print every GPU as a row of its main figures."""
     from simulator.hardware.gpu import gpus
     from simulator.timing.profile import learned
     from simulator.timing.software import tier
@@ -66,9 +66,10 @@ def all_gpus() -> None:
         )
     console.print(table)
     console.print(
-        "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: of vector units. –: none, or not "
-        "known.\nTimes: measured on it; transferred, another GPU's shares of the peaks; or by the "
-        "data sheet alone.\n`ridgepoint gpus NAME` shows all figures with their sources.",
+        "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: TFLOP/s of vector units; –: absent or "
+        "unknown.\nKernel times are measured on this GPU, transferred (its peaks, with the shares "
+        "that another GPU\nreaches), or from the data sheet.\n"
+        "`ridgepoint gpus NAME` shows all figures with their sources.",
         style="dim",
     )
 
@@ -84,7 +85,7 @@ _UNITS = (
 
 
 def one_gpu(name: str) -> None:
-    """All figures of a GPU, each with its source."""
+    """Print all figures of a GPU, each with its source."""
     from simulator.hardware.gpu import gpu as find
     from simulator.timing.profile import learned
     from simulator.timing.software import tier, uncalibrated
@@ -95,22 +96,22 @@ def one_gpu(name: str) -> None:
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("source", no_wrap=True)
     for key, field, value in _figures(gpu):
-        found = next((s for k, s in gpu.sources.items() if k in _file_keys(key)), None)
-        cited = f"[{sources.index(found) + 1}]" if found else "none"
-        table.add_row(field, value, Text(cited, "" if found else "yellow"))
+        source = next((s for k, s in gpu.sources.items() if k in _file_keys(key)), None)
+        cited = f"[{sources.index(source) + 1}]" if source else "none"
+        table.add_row(field, value, Text(cited, "" if source else "yellow"))
     console = _console()
     facts = (gpu.vendor, gpu.architecture, gpu.memory_type, gpu.interconnect)
     console.print(Text(gpu.name, "bold"), Text(f"({gpu.id})", "dim"))
     console.print(", ".join(fact for fact in facts if fact), style="dim")
     if gpu.aliases:
-        console.print("also: " + ", ".join(gpu.aliases), style="dim", markup=False)
+        console.print("aliases: " + ", ".join(gpu.aliases), style="dim", markup=False)
     console.print(table)
     for index, source in enumerate(sources, 1):
         console.print(Text(f"[{index}] {source}", "dim"))
     if gpu.notes:
         console.print(Text(gpu.notes))
     profile = learned(gpu.id)
-    trust = Text(f"Times: {TRUST[tier(gpu, profile)]}, profile {profile.id}.")
+    trust = Text(f"Kernel times: {TRUST[tier(gpu, profile)]}, profile {profile.id}.")
     other = uncalibrated(gpu)
     if other and gpu.id != profile.gpu:
         low, high = other.interval
@@ -120,17 +121,17 @@ def one_gpu(name: str) -> None:
 
 
 def _figures(gpu: GPU) -> list[tuple[str, str, str]]:
-    """(figure of the file, name to show, value) of every number that is known."""
-    found: list[tuple[str, str, str]] = []
+    """(key in the file, label, value) of every known number."""
+    figures: list[tuple[str, str, str]] = []
     for key in gpu.__struct_fields__:
         value: Any = getattr(gpu, key)
         suffix, unit = next(((s, u) for s, u in _UNITS if key.endswith(s)), ("", ""))
         label = key.removesuffix(suffix).replace("_", " ") + " clock" * (unit == "Hz")
         if isinstance(value, Mapping) and unit:
-            found += [(f"{key}.{d}", f"{label} {d}", _show(v, unit)) for d, v in value.items()]
+            figures += [(f"{key}.{d}", f"{label} {d}", _show(v, unit)) for d, v in value.items()]
         elif isinstance(value, int | float):
-            found.append((key, label, _show(value, unit)))
-    return found
+            figures.append((key, label, _show(value, unit)))
+    return figures
 
 
 def _show(value: float, unit: str) -> str:
@@ -149,14 +150,14 @@ _FILE_UNITS = (
 
 
 def _file_keys(key: str) -> list[str]:
-    """How the GPU's file may spell a figure: there, its unit is another."""
+    """The keys under which a GPU's file may hold a figure, each with its unit."""
     figure, dot, dtype = key.partition(".")
     spellings = [figure.removesuffix(si) + file for si, file in _FILE_UNITS if figure.endswith(si)]
     return [spelling + dot + dtype for spelling in (figure, *spellings)]
 
 
 def all_networks() -> None:
-    """Every network in a row, with the sizes it starts from. Imports no torch."""
+    """Print every network as a row, with its default sizes. Imports no torch."""
     from simulator.networks.catalogue import CATALOGUE
 
     table = _table("network")
@@ -172,7 +173,8 @@ def all_networks() -> None:
     console = _console()
     console.print(table)
     console.print(
-        "Sizes change with --size NAME=VALUE. Also: file.py:factory, hf:folder, timm:name.",
+        "Change a size with --size NAME=VALUE. Your own networks: file.py:factory, "
+        "hf:folder, timm:name.",
         style="dim",
     )
 
@@ -182,41 +184,42 @@ def _plain(value: Any) -> str:
 
 
 def all_hosts() -> None:
-    """Every host in a row, beside the default; then what the default takes for each thing."""
+    """Print every host as a row relative to the default, then the default's costs."""
     from simulator.hardware.host import host, hosts
 
-    known = host()
+    default = host()
     table = _table("host")
     for column in ("an op", "times", "80%"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("processor")
     for name in hosts():
-        found = host(name)
-        low, high = found.spread
+        row = host(name)
+        low, high = row.spread
         table.add_row(
-            found.id,
-            seconds(found.seconds["op"] + found.launch_s),
-            number(found.seconds["op"] / known.seconds["op"], 2),
+            row.id,
+            seconds(row.seconds["op"] + row.launch_s),
+            number(row.seconds["op"] / default.seconds["op"], 2),
             f"{low:g}–{high:g}",
-            "measured" if found.measured else "derived",
-            found.cpu,
+            "measured" if row.measured else "derived",
+            row.cpu,
         )
     console = _console()
     console.print(table)
     console.print(
-        "times: as long as the default, the first; 80%: of the steps that the host rules take so "
-        "many times as long again.\nMeasured: timed on such a machine here; derived: from "
-        "PassMark's single thread rating, quoted in its source.\nYour own: `ridgepoint calibrate "
+        "an op: host time to launch one op; times: relative to the default host, the first row; "
+        "80%: interval\nof host-bound steps, as a factor of the prediction. Measured: timed on "
+        "such a machine; derived: from\nPassMark's single-thread rating, quoted in its source.\n"
+        "Your own host: `ridgepoint calibrate "
         "measure --host-only FOLDER`, `calibrate fit FOLDER`, `--host FOLDER/host.json`.\n",
         style="dim",
     )
-    console.print(Text(known.id, "bold"), Text(known.cpu))
-    console.print(Text(known.source, "dim"))
-    each = _table("each")
-    each.add_column("time", justify="right", no_wrap=True)
-    for key, value in known.seconds.items():
-        each.add_row(key.replace("_", " "), seconds(value))
-    each.add_row("launch to start", seconds(known.latency_s))
-    each.add_row("sync to going on", seconds(known.sync_s))
-    console.print(each)
+    console.print(Text(default.id, "bold"), Text(default.cpu))
+    console.print(Text(default.source, "dim"))
+    costs = _table("cost of one")
+    costs.add_column("time", justify="right", no_wrap=True)
+    for key, value in default.seconds.items():
+        costs.add_row(key.replace("_", " "), seconds(value))
+    costs.add_row("launch to start", seconds(default.latency_s))
+    costs.add_row("resume after a sync", seconds(default.sync_s))
+    console.print(costs)

@@ -1,10 +1,11 @@
-"""The options that commands share: what is asked, and where the answer goes.
+"""The options that commands share: the scenario, and the files to write.
 
     @expanded
-    def advise(asked: Question, written: Written, top: int = 12) -> None: ...
+    def advise(question: Question, written: Written, top: int = 12) -> None: ...
 
 A parameter of type Question or Written stands for a group of options; `expanded` gives typer a
-function with those options in its place. Nothing heavy is imported here: help is built from it.
+function with those options in its place. The help is built from this module: import nothing heavy
+at the top.
 """
 
 from __future__ import annotations
@@ -13,12 +14,31 @@ import inspect
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.option_types import (
+    Batch,
+    DataSizes,
+    Dtype,
+    Gpu,
+    Host,
+    HostMode,
+    Mode,
+    Network,
+    Optimizer,
+    OptimizerName,
+    Precision,
+    ScenarioFile,
+    Seq,
+    Sizes,
+    ThemeName,
+    TimeLimit,
+    Train,
+    WhatIfs,
+)
 from simulator.errors import InputError
 from simulator.networks.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
@@ -26,132 +46,21 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 
-class Dtype(StrEnum):
-    """Precisions; "autocast" keeps fp32 weights and computes in bf16."""
-
-    fp32 = "fp32"
-    bf16 = "bf16"
-    fp16 = "fp16"
-    autocast = "autocast"
-    autocast_fp16 = "autocast-fp16"
-
-
-class Optimizer(StrEnum):
-    """Optimizers whose step can be predicted."""
-
-    adamw = "adamw"
-    adamw_fused = "adamw_fused"
-    sgd = "sgd"
-    none = "none"
-
-
-class Mode(StrEnum):
-    """How the host drives the GPU; the last three are modes of torch.compile."""
-
-    eager = "eager"
-    cuda_graph = "cuda_graph"
-    compiled = "compiled"
-    reduce_overhead = "reduce-overhead"
-    max_autotune = "max-autotune"
-    max_autotune_no_cudagraphs = "max-autotune-no-cudagraphs"
-
-
-class Theme(StrEnum):
-    """The looks of a picture."""
-
-    dark = "dark"
-    light = "light"
-
-
-_NETWORK = (
-    "A name (`ridgepoint networks`), file.py:factory, hf:folder, timm:name, or a saved trace."
-)
-Network = Annotated[str | None, typer.Argument(metavar="NETWORK", help=_NETWORK)]
-WhatIfs = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="+WHAT-IF", help="Changes, in order (`ridgepoint whatifs`)."),
-]
-ScenarioFile = Annotated[
-    str | None,
-    typer.Option(
-        "--scenario",
-        metavar="FILE",
-        help="A saved scenario; options given beside it take the place of its own.",
-    ),
-]
-SaveScenario = Annotated[
-    str | None, typer.Option("--save-scenario", metavar="FILE|-", help="Keep the question (TOML).")
-]
-Gpu = Annotated[
-    str | None, typer.Option(help="A name (`ridgepoint gpus`) or a TOML file.", show_default="h200")
-]
-Host = Annotated[str | None, typer.Option(help="A host (`ridgepoint hosts`).")]
-Batch = Annotated[int | None, typer.Option(help="Samples a step.", show_default="the network's")]
-Seq = Annotated[int | None, typer.Option(help="Tokens a sample.", show_default="the network's")]
-
-
-def dtype_of(text: str) -> Dtype:
-    """A precision by its name. BadParameter for another, which says where tf32 is asked for."""
-    if text in list(Dtype):
-        return Dtype(text)
-    known = ", ".join(Dtype)
-    hint = "; tf32 is a what-if on fp32: write +precision=tf32" if text == "tf32" else ""
-    raise typer.BadParameter(f"{text!r}: expected one of {known}{hint}")
-
-
-Precision = Annotated[
-    Dtype | None,
-    typer.Option("--dtype", parser=dtype_of, metavar=f"[{'|'.join(Dtype)}]", show_default="fp32"),
-]
-Train = Annotated[
-    bool | None,
-    typer.Option("--train/--no-train", help="Training or inference.", show_default="no-train"),
-]
-OptimizerName = Annotated[Optimizer | None, typer.Option("--optimizer", show_default="adamw")]
-Driven = Annotated[
-    Mode | None,
-    typer.Option(
-        "--mode",
-        help="How the host drives the GPU; compiled is torch.compile, the last three its modes.",
-        show_default="eager",
-    ),
-]
-Sizes = Annotated[
-    list[str] | None,
-    typer.Option("--size", metavar="NAME=VALUE", help="A size of the network: 512, 2,2,6,2, true."),
-]
-DataSizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data-size", metavar="OP=N", help="What a data-dependent op gives: nonzero=640."
-    ),
-]
-TimeLimit = Annotated[
-    float,
-    typer.Option("--time-limit", min=0, metavar="SECONDS", help="How long one trace may take."),
-]
-With = Annotated[
-    list[str] | None,
-    typer.Option("--with", metavar='"+WHAT-IF…"', help="A variant: the same with these what-ifs."),
-]
-Top = Annotated[int, typer.Option(min=1, help="Rows in each table.")]
-
-
 @dataclass(frozen=True)
 class Question:
-    """What was asked: a scenario before the changes of the command line, and these changes."""
+    """A scenario before the what-ifs of the command line, and these what-ifs."""
 
     base: Scenario
     changes: tuple[str, ...] = ()
 
     @property
     def scenario(self) -> Scenario:
-        """With all changes applied. InputError, with the reason, for one that cannot be."""
+        """The scenario with all changes. Raises InputError if a change does not apply."""
         return changed(self.base, self.changes)
 
 
 def changed(scenario: Scenario, texts: tuple[str, ...]) -> Scenario:
-    """The scenario with what-ifs as commands write them."""
+    """Apply what-ifs, written as on the command line."""
     from simulator.whatif import apply, parse
 
     for text in texts:
@@ -160,11 +69,13 @@ def changed(scenario: Scenario, texts: tuple[str, ...]) -> Scenario:
 
 
 def whatif_words(text: str) -> tuple[str, ...]:
-    """The what-ifs of `--with "+cuda_graph +precision=fp16"`."""
+    """Split the value of `--with`, such as "+cuda_graph +precision=fp16", into what-ifs."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise InputError(f"--with {text!r}: {error}: expected what-ifs; close the quote") from None
+        raise InputError(
+            f"--with {text!r}: {error}: expected what-ifs; close the quotation"
+        ) from None
     wrong = next((word for word in words if not word.startswith("+")), None)
     if not words or wrong is not None:
         came = f"{wrong!r} has no +" if wrong else "is empty"
@@ -183,16 +94,16 @@ def question(
     dtype: Precision = None,
     train: Train = None,
     optimizer: OptimizerName = None,
-    mode: Driven = None,
+    mode: HostMode = None,
     size: Sizes = None,
     data_size: DataSizes = None,
     time_limit: TimeLimit = DEFAULT_LIMIT_S,
 ) -> Question:
-    """What the shared options ask."""
+    """Build the question from the shared options."""
     WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
-    given = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
+    fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
     if scenario is None and not names:
         raise InputError(
             "no network: expected a NETWORK, such as bert-base, or --scenario FILE; "
@@ -200,7 +111,7 @@ def question(
         )
     if scenario is not None and names:
         raise InputError(
-            f"{names[0]!r} and --scenario {scenario} both: expected one of them; leave one out"
+            f"{names[0]!r} and --scenario {scenario} are both given: expected one; remove the other"
             + _missing_plus(names[0])
         )
     if len(names) > 1:
@@ -208,16 +119,16 @@ def question(
             f"{names[1]!r} after the network {names[0]!r}: expected one network, then what-ifs "
             f"such as +cuda_graph; remove it{_missing_plus(names[1])}"
         )
-    base = given.applied(scenario) if scenario is not None else given.of(names[0])
+    base = fields.override(scenario) if scenario is not None else fields.scenario(names[0])
     return Question(base, tuple(word for word in words if word.startswith("+")))
 
 
 class Opening(Question):
-    """What the explorer opens with: as asked, or BERT-base where no network is named."""
+    """What the explorer opens: the scenario of the options, or BERT-base if none is named."""
 
 
 def opening(**given: Any) -> Question:
-    """What the shared options ask; the first example where they name no network."""
+    """Build the question from the shared options; BERT-base if they name no network."""
     words = [word for word in (given["network"], *(given["whatifs"] or [])) if word is not None]
     if given["scenario"] is None and all(word.startswith("+") for word in words):
         first = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
@@ -238,26 +149,26 @@ def _missing_plus(word: str) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a scenario that were given; the others are None or empty."""
+    """The options that the command line sets, as fields of a scenario."""
 
     fields: dict[str, Any]
 
-    def of(self, network: str) -> Scenario:
-        """The scenario of a network."""
+    def scenario(self, network: str) -> Scenario:
+        """Build the scenario of a network."""
         from simulator.scenario.scenario import Scenario
 
         return Scenario(network, **self.fields)
 
-    def applied(self, path: str) -> Scenario:
-        """The scenario of a file with these options in place of its own."""
+    def override(self, path: str) -> Scenario:
+        """Load a scenario from a file and override its fields with these options."""
         from simulator.scenario.scenario import load
 
-        found = load(path)
+        scenario = load(path)
         fields = dict(self.fields)
         for name in ("sizes", "data_sizes"):
             if name in fields:
-                fields[name] = {**getattr(found, name), **fields[name]}
-        return replace(found, **fields)
+                fields[name] = {**getattr(scenario, name), **fields[name]}
+        return replace(scenario, **fields)
 
 
 def options(
@@ -272,7 +183,7 @@ def options(
     size: list[str] | None,
     data_size: list[str] | None,
 ) -> Options:
-    """The options that were given, as fields of a scenario."""
+    """Collect the options that are set, as fields of a scenario."""
     from app.answers.subject import data_sizes, sizes
 
     fields = {
@@ -292,7 +203,7 @@ def options(
 
 @dataclass(frozen=True)
 class Written:
-    """Where an answer goes, each None where it does not."""
+    """The files to write; None for each that is not requested."""
 
     json: str | None = None
     csv: str | None = None
@@ -301,7 +212,7 @@ class Written:
     theme: str = "dark"
 
     def check(self, **others: str | None) -> None:
-        """Can all of it be written? Asked before the work starts; InputError where it cannot."""
+        """Check all targets before the work starts. Raises InputError if one is not writable."""
         from app import outputs
 
         texts = {"--json": self.json, "--csv": self.csv}
@@ -315,18 +226,22 @@ class Written:
 
     @property
     def printed(self) -> bool:
-        """True where standard output is left for the tables."""
+        """Is standard output free for the tables?"""
         return "-" not in (self.json, self.csv)
 
 
 def written(
-    json: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write it all.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="One row a result.")] = None,
-    png: Annotated[str | None, typer.Option(metavar="FILE", help="A picture.")] = None,
-    svg: Annotated[str | None, typer.Option(metavar="FILE", help="A picture to scale.")] = None,
-    theme: Annotated[Theme, typer.Option(help="The picture's.")] = Theme.dark,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Write the full result as JSON.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Write one row per result.")
+    ] = None,
+    png: Annotated[str | None, typer.Option(metavar="FILE", help="Draw a PNG.")] = None,
+    svg: Annotated[str | None, typer.Option(metavar="FILE", help="Draw an SVG.")] = None,
+    theme: Annotated[ThemeName, typer.Option(help="Theme of the picture.")] = ThemeName.dark,
 ) -> Written:
-    """Where the shared options send the answer."""
+    """Collect the files that the shared options name."""
     return Written(json, csv, png, svg, theme.value)
 
 
@@ -338,7 +253,7 @@ _GROUPS: dict[str, Callable[..., Any]] = {
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter of type Question or Written replaced by its options."""
+    """Replace each parameter of type Question or Written by its options."""
     own = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
     shown: list[inspect.Parameter] = []
@@ -352,12 +267,12 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         shown += options
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        made = {
-            name: build(**{option: given.pop(option) for option in options})
+    def run(**values: Any) -> None:
+        built = {
+            name: build(**{option: values.pop(option) for option in options})
             for name, (build, options) in groups.items()
         }
-        command(**made, **given)
+        command(**built, **values)
 
     plain = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([p.replace(kind=plain) for p in shown])  # pyright: ignore

@@ -12,43 +12,46 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 
-def predict_parallel(asked: Scenario, cluster: str, parallel: str) -> ParallelPrediction:
-    """The step of a network over a cluster. Raises InputError for what only one GPU answers."""
+def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> ParallelPrediction:
+    """Predict the step of a network on a cluster.
+
+    Raises InputError for options that apply to one GPU only.
+    """
     from simulator.cluster import cluster as find_cluster
     from simulator.cluster.layout import layout
     from simulator.errors import InputError
 
-    if asked.whatifs:
+    if scenario.whatifs:
         raise InputError(
-            f"+{asked.whatifs[0].name} with --cluster: what-ifs are for one GPU: expected none; "
-            "leave them out"
+            f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
+            "none; remove them"
         )
-    if asked.trace_file is not None:
+    if scenario.trace_file is not None:
         raise InputError(
-            f"{asked.network} with --cluster: a saved trace is of one GPU: expected a network; "
-            "name the network itself"
+            f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
+            "name the network instead"
         )
     machine = find_cluster(cluster)
-    spread = layout(parallel, machine)  # a mistyped word is answered before torch is imported
+    spread = layout(parallel, machine)  # reports a typo before torch is imported
     from simulator.parallel.predict_step import predict_step
     from simulator.tracing.parallel.networks import NetworkStep, program
 
-    training = bool(asked.training)
-    optimizer = asked.optimizer or "adamw"
+    training = bool(scenario.training)
+    optimizer = scenario.optimizer or "adamw"
     step = NetworkStep(
-        asked.network,
-        asked.batch,
-        asked.seq,
-        asked.dtype or "fp32",
+        scenario.network,
+        scenario.batch,
+        scenario.seq,
+        scenario.dtype or "fp32",
         training,
         None if optimizer == "none" else optimizer,
-        asked.sizes,
+        scenario.sizes,
     )
-    return predict_step(program(step, spread), machine, asked.host, asked.mode)
+    return predict_step(program(step, spread), machine, scenario.host, scenario.mode)
 
 
 def show(p: ParallelPrediction, heading: str) -> None:
-    """The report as text."""
+    """Print the report."""
     console = Terminal(highlight=False)
     low, high = p.interval_s
     console.print(f"[bold]{heading}[/bold] on {p.cluster.name}, {p.mode}")
@@ -84,7 +87,7 @@ def _ranks(ranks: tuple[int, ...]) -> str:
 
 
 def all_clusters() -> None:
-    """Every packaged cluster in a row."""
+    """Print every packaged cluster as a row."""
     from rich import box
     from rich.table import Table
 

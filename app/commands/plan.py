@@ -1,4 +1,4 @@
-"""`ridgepoint plan`: which GPU, how many, at what cost, for a load and its limits."""
+"""`ridgepoint plan`: which GPU, how many and at what cost, for a load and its limits."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ def plan(
         str,
         typer.Argument(
             metavar="SPEC.toml",
-            help="Workload, load, limits, candidates, prices (docs/planning.md).",
+            help="The plan: workload, load, limits, candidates, prices (docs/planning.md).",
         ),
     ],
-    json: Annotated[str | None, typer.Option(metavar=Target, help="Everything, in SI.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar=Target, help="A row a candidate.")] = None,
-    html: Annotated[str | None, typer.Option(metavar=Target, help="A page of its own.")] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar=Target, help="Write the full result as JSON, in SI units.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar=Target, help="Write one row per candidate.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(metavar=Target, help="Write one HTML page.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 15,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one per core.")] = 0,
 ) -> None:
-    """Which GPU, how many, at what cost: a verdict, a ranked table and what it rests on."""
+    """Choose a GPU, how many and at what cost: a verdict, a ranked table, the assumptions."""
     from app import examples, outputs, progress
     from app.report import plan as report
     from simulator.planning import plan as run

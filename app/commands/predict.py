@@ -1,4 +1,7 @@
-"""`ridgepoint predict`: the report of one scenario. `ridgepoint trace`: its ops alone."""
+"""`ridgepoint predict` reports one scenario; `ridgepoint trace` saves its ops.
+
+Modules of the simulator and of the reports are imported where a command runs: the help needs none.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands.options import Question, SaveScenario, Top, expanded
+from app.commands.option_types import SaveScenario, Top
+from app.commands.options import Question, expanded
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -16,46 +20,56 @@ if TYPE_CHECKING:
 
 @expanded
 def predict(
-    asked: Question,
+    question: Question,
     save_scenario: SaveScenario = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write it all.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="One row a kernel.")] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Write the full result as JSON.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Write one row per kernel.")
+    ] = None,
     chrome_trace: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="A timeline for ui.perfetto.dev.")
+        str | None, typer.Option(metavar="FILE|-", help="Write a timeline for ui.perfetto.dev.")
     ] = None,
     save_trace: Annotated[
         str | None,
-        typer.Option(metavar="FILE|-", help="The ops: *.rpt.json, or *.rpt for msgpack."),
+        typer.Option(metavar="FILE|-", help="Save the trace: *.rpt.json, or *.rpt for msgpack."),
     ] = None,
     html: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="The report with its pictures.")
+        str | None,
+        typer.Option(metavar="FILE|-", help="Write the report with pictures as one HTML page."),
     ] = None,
     measured: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A PyTorch profiler's trace of the step, to lay over."),
+        typer.Option(metavar="FILE", help="Compare with a PyTorch profiler trace of the step."),
     ] = None,
     top: Top = 12,
     explain_fusion: Annotated[
-        bool, typer.Option("--explain-fusion", help="What --mode compiled fuses, and what not.")
+        bool,
+        typer.Option(
+            "--explain-fusion", help="Explain what --mode compiled fuses and what it does not."
+        ),
     ] = False,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Ask the real compiler what --mode compiled fuses.")
+        bool, typer.Option("--exact", help="Take the fusions from the real compiler (Inductor).")
     ] = False,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="CLUSTER",
-            help="Several GPUs: 8xh200, a name (`ridgepoint clusters`) or a TOML file.",
+            help="Predict several GPUs: 8xh200, a cluster (`ridgepoint clusters`) or a TOML file.",
         ),
     ] = None,
     parallel: Annotated[
         str | None,
-        typer.Option(metavar="LAYOUT", help='How --cluster is used: "dp=4 tp=2 fsdp".'),
+        typer.Option(
+            metavar="LAYOUT", help='Parallel layout on --cluster, such as "dp=4 tp=2 fsdp".'
+        ),
     ] = None,
 ) -> None:
-    """How long a step takes, why, and whether it fits."""
+    """Predict the time of a step, what limits it, and whether it fits in memory."""
     if cluster is not None or parallel is not None:
-        _predict_parallel(asked.scenario, cluster, parallel)
+        _predict_parallel(question.scenario, cluster, parallel)
         return
     from app import outputs, progress
     from app.answers import subject
@@ -72,19 +86,19 @@ def predict(
     }
     outputs.check_all(texts, {})
     check_trace_name("--save-trace", save_trace)
-    wanted = asked.scenario
+    scenario = question.scenario
     for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
         if given:
-            _need_compiled(option, wanted)
+            _need_compiled(option, scenario)
     profiled = read(measured) if measured else None
     with progress.shown() as step:
-        found = subject.subject(wanted, step)
-        p = (subject.predict_exactly if exact else subject.predict)(wanted, found, step)
-    laid = overlay(p, profiled) if profiled else None
+        traced = subject.subject(scenario, step)
+        p = (subject.predict_exactly if exact else subject.predict)(scenario, traced, step)
+    comparison = overlay(p, profiled) if profiled else None
     if json:
         from app.report.exports import as_json
 
-        outputs.write("--json", json, as_json(p, found, laid))
+        outputs.write("--json", json, as_json(p, traced, comparison))
     if csv:
         from app.report.exports import as_csv
 
@@ -92,32 +106,32 @@ def predict(
     if chrome_trace:
         from app.report.chrome_trace import as_text
 
-        outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
+        outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
     if html:
         from app.answers.as_command import as_command
         from app.html.page import as_html
 
-        outputs.write("--html", html, as_html(p, found, as_command(wanted)))
+        outputs.write("--html", html, as_html(p, traced, as_command(scenario)))
     if save_trace:
-        write_trace("--save-trace", save_trace, found.trace)
-    write_scenario(save_scenario, wanted)
+        write_trace("--save-trace", save_trace, traced.trace)
+    write_scenario(save_scenario, scenario)
     if outputs.STDOUT not in texts.values():
         from app.report.render import show
         from app.terminal import Terminal
 
         console = Terminal(highlight=False)
-        show(console, p, found, top)
-        if laid:
+        show(console, p, traced, top)
+        if comparison:
             from app.report.measured import show as show_measured
 
-            show_measured(console, laid, top)
+            show_measured(console, comparison, top)
         if explain_fusion:
             from app.report.fusion import show as show_fusion
 
             show_fusion(console, p, top)
 
 
-def _predict_parallel(wanted: Scenario, cluster: str | None, parallel: str | None) -> None:
+def _predict_parallel(scenario: Scenario, cluster: str | None, parallel: str | None) -> None:
     from app import progress
     from app.commands.parallel import predict_parallel, show
     from simulator.errors import InputError
@@ -129,62 +143,65 @@ def _predict_parallel(wanted: Scenario, cluster: str | None, parallel: str | Non
         )
     with progress.shown() as step:
         step("tracing each distinct rank")
-        p = predict_parallel(wanted, cluster, parallel or "ddp")
-    show(p, f"{wanted.network}, {parallel or 'ddp'}")
+        p = predict_parallel(scenario, cluster, parallel or "ddp")
+    show(p, f"{scenario.network}, {parallel or 'ddp'}")
 
 
-def _need_compiled(option: str, wanted: Scenario) -> None:
+def _need_compiled(option: str, scenario: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.modes import compiles
     from simulator.scenario.resolve import resolve
 
-    found = resolve(wanted)
-    if not compiles(found.mode) and not found.fusion:
+    resolved = resolve(scenario)
+    if not compiles(resolved.mode) and not resolved.fusion:
         raise InputError(
-            f"{option} in mode {wanted.mode!r}: expected a compiled step, in which ops are "
+            f"{option} in mode {scenario.mode!r}: expected a compiled step, in which ops are "
             "fused; add --mode compiled"
         )
 
 
 @expanded
 def trace(
-    asked: Question,
+    question: Question,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE|-", help="*.rpt.json, or *.rpt.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE|-", help="Target: *.rpt.json, or *.rpt for msgpack."
+        ),
     ],
 ) -> None:
-    """Write down a network's ops, to be predicted later without torch."""
+    """Save a network's ops as a trace, which later predictions read without torch."""
     from app import outputs, progress
     from app.answers import subject
 
     outputs.check("--output", output)
     check_trace_name("--output", output)
-    wanted = asked.scenario
+    scenario = question.scenario
     with progress.shown() as step:
-        found = subject.subject(wanted, step)
-    write_trace("--output", output, found.trace)
+        traced = subject.subject(scenario, step)
+    write_trace("--output", output, traced.trace)
     if output != outputs.STDOUT:
-        ops = len(found.trace.ops)
-        typer.echo(f"{output}: {ops:,} ops of {found.name}, as on {found.trace.gpu}")
+        ops = len(traced.trace.ops)
+        typer.echo(f"{output}: {ops:,} ops of {traced.name}, traced for {traced.trace.gpu}")
 
 
 _TRACES = (".json", ".rpt", ".msgpack")
 
 
 def check_trace_name(option: str, target: str | None) -> None:
-    """InputError for a name by which a saved trace would not be known again."""
+    """Raises InputError if a file name has no suffix of a saved trace."""
     from app import outputs
     from simulator.errors import InputError
 
     if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:
         raise InputError(
-            f"{option} {target}: ends in {Path(target).suffix or 'no suffix'!r}: expected "
-            ".rpt.json (text) or .rpt (msgpack); rename it"
+            f"{option} {target}: unknown suffix {Path(target).suffix!r}: expected .rpt.json "
+            "(text) or .rpt (msgpack); rename it"
         )
 
 
 def write_trace(option: str, target: str, trace: Trace) -> None:
-    """A trace to a file, or as JSON to standard output."""
+    """Write a trace to a file, or as JSON to standard output."""
     from tempfile import TemporaryDirectory
 
     from app import outputs
@@ -200,7 +217,7 @@ def write_trace(option: str, target: str, trace: Trace) -> None:
 
 
 def write_scenario(target: str | None, subject: Scenario) -> None:
-    """A scenario as its TOML file, or to standard output."""
+    """Write a scenario as TOML to a file or to standard output; nothing if `target` is None."""
     if target:
         from app import outputs
         from simulator.scenario.scenario_file import text

@@ -1,4 +1,8 @@
-"""`ridgepoint map`: which regime rules over two axes, as letters, arrays and a picture."""
+"""`ridgepoint map`: the regime over two axes, as a table, arrays and a picture.
+
+Modules of the simulator and of the reports are imported where the command runs: the help needs
+none.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from app.answers.mapped import Mapped
 
 FORMAT, VERSION = "ridgepoint-map", 1
-_AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
+_AXIS = "An axis: batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, any what-if or any size."
 
 
 @expanded
 def regime_map(
-    asked: Question,
+    question: Question,
     written: Written,
     x: Annotated[str, typer.Option(metavar="AXIS[=VALUES]", help=_AXIS)] = "batch",
     y: Annotated[
@@ -29,22 +33,22 @@ def regime_map(
         typer.Option(metavar="AXIS[=VALUES]", help=_AXIS, show_default="seq, else host_speed"),
     ] = None,
 ) -> None:
-    """Which regime rules over two axes, with the boundaries between them."""
+    """Map the regime over two axes, with the boundaries between regimes."""
     from app import outputs, progress
     from app.answers.axes import line
     from app.answers.mapped import mapped_over
     from app.answers.subject import heading_of, subject
 
     written.check()
-    scenario = asked.scenario
+    scenario = question.scenario
     with progress.shown() as step:
-        found = subject(scenario, step)
-        axes = line(scenario, x), line(scenario, y or _usual(found.seq, x))
+        traced = subject(scenario, step)
+        axes = line(scenario, x), line(scenario, y or _usual(traced.seq, x))
         total = len(axes[0].values) * len(axes[1].values)
         mapped = mapped_over(
             scenario, *axes, lambda done: step(f"predicting {done:,} of {total:,} points")
         )
-        heading = heading_of(found, scenario, (axes[0].name, axes[1].name))
+        heading = heading_of(traced, scenario, (axes[0].name, axes[1].name))
     if written.json:
         from app.report.exports import json_text
 
@@ -75,7 +79,7 @@ def _usual(seq: int | None, x: str) -> str:
 
 
 def rows_of(mapped: Mapped) -> list[dict[str, Any]]:
-    """A row a point."""
+    """One row per point."""
     rows = mapped.sweep.rows()
     for row in rows:
         row["fits"] = None if row["refused"] else bool(row["fits"])
@@ -83,30 +87,30 @@ def rows_of(mapped: Mapped) -> list[dict[str, Any]]:
 
 
 def document(mapped: Mapped, heading: str) -> dict[str, Any]:
-    """The map as data: grids are [y][x], boundaries lines of [x, y]."""
+    """The map as a JSON document: grids are [y][x], boundaries lines of [x, y]."""
     from simulator.prediction import REGIMES
 
-    found = mapped.map
-    names = [[None if r < 0 else REGIMES[r] for r in row] for row in found.regime.tolist()]
+    regimes = mapped.map
+    names = [[None if r < 0 else REGIMES[r] for r in row] for row in regimes.regime.tolist()]
     return {
         "format": FORMAT,
         "version": VERSION,
         "title": heading,
-        "x": found.x,
-        "y": found.y,
-        "xs": list(found.xs),
-        "ys": list(found.ys),
+        "x": regimes.x,
+        "y": regimes.y,
+        "xs": list(regimes.xs),
+        "ys": list(regimes.ys),
         "regime": names,
-        "period_s": found.period_s.tolist(),
-        "shares": {r: found.shares[:, :, i].tolist() for i, r in enumerate(REGIMES)},
+        "period_s": regimes.period_s.tolist(),
+        "shares": {r: regimes.shares[:, :, i].tolist() for i, r in enumerate(REGIMES)},
         "fits": [
             [None if v != v else bool(v) for v in row] for row in mapped.column("fits").tolist()
         ],
         "boundaries": [
             {"between": list(b.between), "lines": [line.tolist() for line in b.lines]}
-            for b in found.boundaries
+            for b in regimes.boundaries
         ],
-        "refused": sorted(set(found.refused)),
+        "refused": sorted(set(regimes.refused)),
     }
 
 
@@ -122,16 +126,16 @@ def _show(mapped: Mapped, heading: str) -> None:
 
     console = Terminal(highlight=False)
     width = min(console.width, 120)
-    found = mapped.map
+    regimes = mapped.map
 
     def label(value: object) -> str:
         return plain(value) if isinstance(value, int | float) else str(value)
 
     console.print()
-    console.print(Text(f"{heading}: {found.x} across, {found.y} up", "bold"), width=width)
+    console.print(Text(f"{heading}: {regimes.x} across, {regimes.y} up", "bold"), width=width)
     console.print()
-    xs, ys = [label(v) for v in found.xs], [label(v) for v in found.ys]
-    times = [[seconds(v, 2) for v in row] for row in found.period_s.tolist()]
+    xs, ys = [label(v) for v in regimes.xs], [label(v) for v in regimes.ys]
+    times = [[seconds(v, 2) for v in row] for row in regimes.period_s.tolist()]
     widest = max(len(t) for row in times for t in row)
     side = max(map(len, ys))
     figures = side + 1 + len(xs) * (max(widest, *map(len, xs)) + 3) <= width
@@ -146,7 +150,7 @@ def _show(mapped: Mapped, heading: str) -> None:
     for row in reversed(range(len(ys))):
         cells: list[Text] = []
         for column in range(len(xs)):
-            number = int(found.regime[row, column])
+            number = int(regimes.regime[row, column])
             if number < 0:
                 cells.append(Text("–" * cell, "dim"))
                 continue
@@ -165,23 +169,23 @@ def _show(mapped: Mapped, heading: str) -> None:
     console.print(legend())
     known = fits[fits == fits]
     if (known == 0).any():
-        console.print("struck through: does not fit in the GPU's memory", style="dim")
-    for reason in sorted(set(found.refused))[:3]:
+        console.print("struck through: does not fit in GPU memory", style="dim")
+    for reason in sorted(set(regimes.refused))[:3]:
         console.print(Text(f"no answer (–): {reason}", "dim"), width=width)
-    if said := retraced(mapped.sweep):
-        console.print(Text(said, "dim"), width=width)
-    for boundary in found.boundaries:
+    if note := retraced(mapped.sweep):
+        console.print(Text(note, "dim"), width=width)
+    for boundary in regimes.boundaries:
         one, other = boundary.between
         console.print(
-            Text(f"{one} and {other} are equal along {_ends(mapped, boundary.lines)}"), width=width
+            Text(f"{one} / {other} boundary: {_ends(mapped, boundary.lines)}"), width=width
         )
 
 
 def _ends(mapped: Mapped, lines: tuple[NDArray[np.float64], ...]) -> str:
-    """Where a boundary begins and ends: "batch 4, seq 512 to batch 113, seq 64"."""
+    """The ends of the longest line of a boundary: "batch 4, seq 512 to batch 113, seq 64"."""
     from app.quantities import number
 
-    def place(axis: Line, value: float) -> str:
+    def place(axis: AxisValues, value: float) -> str:
         if not axis.numeric:
             return f"{axis.name} {axis.values[round(value)]}"
         return f"{axis.name} {number(value, 2)}"

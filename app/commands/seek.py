@@ -1,4 +1,8 @@
-"""`ridgepoint seek`: the batch, the rate, or the fusion at which a scenario does what is wanted."""
+"""`ridgepoint seek`: the batch, the rate or the fusion level at which a scenario meets a goal.
+
+Modules of the simulator and of the reports are imported where the command runs: the help needs
+none.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.commands.options import Question, SaveScenario, Written, expanded
+from app.commands.option_types import SaveScenario
+from app.commands.options import Question, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,37 +22,48 @@ FORMAT, VERSION = "ridgepoint-seek", 1
 
 @expanded
 def seek(
-    asked: Question,
+    question: Question,
     written: Written,
-    fits: Annotated[bool, typer.Option("--fits", help="The largest batch that fits.")] = False,
+    fits: Annotated[
+        bool, typer.Option("--fits", help="Find the largest batch that fits in memory.")
+    ] = False,
     out_of_overhead: Annotated[
-        bool, typer.Option("--out-of-overhead", help="The smallest batch not ruled by overhead.")
+        bool,
+        typer.Option(
+            "--out-of-overhead", help="Find the smallest batch that is not overhead-bound."
+        ),
     ] = False,
     latency: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The largest batch within it: 20ms, 0.5s.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Find the largest batch whose step takes at most this: 20ms, 0.5s."
+        ),
     ] = None,
     throughput: Annotated[
-        str | None, typer.Option(metavar="RATE", help="The smallest batch for it, in samples/s.")
+        str | None,
+        typer.Option(
+            metavar="RATE", help="Find the smallest batch that reaches this many samples/s."
+        ),
     ] = None,
     fusion: Annotated[
         str | None,
         typer.Option(
             metavar="TIME|FACTORx",
-            help="The least fusion for a step within it (5ms), or "
-            "that many times as fast as none (1.5x).",
+            help="Find the lowest fusion level that reaches this time (5ms) or this speed-up over "
+            "no fusion (1.5x).",
         ),
     ] = None,
     flip: Annotated[
         list[str] | None,
         typer.Option(
             metavar="AXIS",
-            help="Where the regime flips along bandwidth, tensor_peak, host_speed, batch …",
+            help="Find where the regime flips along bandwidth, tensor_peak, host_speed, batch …",
         ),
     ] = None,
-    down: Annotated[bool, typer.Option("--down", help="Seek flips below, not above.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Search --flip downwards.")] = False,
     save_scenario: SaveScenario = None,
 ) -> None:
-    """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
+    """Find the batch that meets a goal, or the rate that flips the regime."""
     from app import outputs, progress
     from app.answers.figures import title
     from app.answers.goals import run, searches_of
@@ -55,21 +71,21 @@ def seek(
     from simulator.scenario.scenario import predict
 
     written.check(save_scenario=save_scenario)
-    scenario = asked.scenario
+    scenario = question.scenario
     searches = searches_of(scenario, fits, out_of_overhead, latency, throughput, flip, down, fusion)
     if save_scenario and len(searches) != 1:
         raise InputError(
-            f"--save-scenario with {len(searches)} goals: expected one, whose answer is kept; ask "
-            "for one"
+            f"--save-scenario with {len(searches)} goals: expected one, whose answer is saved; "
+            "name one"
         )
     with progress.shown() as step:
-        found = subject(scenario, step)
+        traced = subject(scenario, step)
         base = predict(scenario)
         for search in searches:
             run(search, step)
     if len(searches) == 1 and searches[0].sought is None:
         raise InputError(searches[0].reason)
-    heading = title(base, found)
+    heading = title(base, traced)
     if written.json:
         from app.report.exports import json_text
 
@@ -98,18 +114,18 @@ def seek(
 
 
 def entry(search: Search) -> dict[str, Any]:
-    """A goal and its answer, flat."""
-    sought = search.sought
-    p = sought.prediction if sought else None
+    """A goal and its answer as a flat row."""
+    result = search.sought
+    p = result.prediction if result else None
     low, high = p.interval_s if p else (None, None)
     return {
         "goal": search.kind,
         "question": search.question,
         "axis": search.axis,
         "wanted": search.wanted,
-        "value": sought and sought.value,
-        "beyond": sought and sought.beyond,
-        "sentence": sought.sentence if sought else None,
+        "value": result and result.value,
+        "beyond": result and result.beyond,
+        "sentence": result.sentence if result else None,
         "period_s": p and p.period_s,
         "low_s": low,
         "high_s": high,
@@ -119,12 +135,12 @@ def entry(search: Search) -> dict[str, Any]:
         "fits": p and p.fits,
         "reason": search.reason or None,
         "retraced": search.retraced or None,
-        "retraced_at": sorted(sought.traced) if sought else [],
+        "retraced_at": sorted(result.traced) if result else [],
     }
 
 
 def document(searches: list[Search], heading: str) -> dict[str, Any]:
-    """The answers as data, each with the command that predicts it."""
+    """The answers as a JSON document, each with the command that predicts it."""
     from simulator.analysis.advice import command
 
     rows: list[dict[str, Any]] = []
@@ -175,4 +191,4 @@ def _show(searches: list[Search], heading: str) -> None:
             line = Text(f"{search.question}: ").append(search.reason, "yellow")
             console.print(line, width=width)
     if any(search.sought for search in searches):
-        console.print("each answer was predicted again, and holds", style="dim")
+        console.print("every answer is verified by a prediction at that point", style="dim")

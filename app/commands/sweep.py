@@ -1,4 +1,8 @@
-"""`ridgepoint sweep`: time, throughput and shares along one axis, and where the regime shifts."""
+"""`ridgepoint sweep`: time, throughput and shares along one axis, and where the regime shifts.
+
+Modules of the simulator and of the reports are imported where the command runs: the help needs
+none.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.commands.options import Question, With, Written, changed, expanded, whatif_words
+from app.commands.option_types import With
+from app.commands.options import Question, Written, changed, expanded, whatif_words
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,28 +19,28 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
-_BAR = 6, 11  # cells of a bar of shares, at least and at most
-_LABEL = 12  # letters of an axis's value beside the longest bar
+_BAR = 6, 11  # least and most cells of a bar of shares
+_LABEL = 12  # letters of an axis value beside the longest bar
 
 Over = Annotated[
     str,
     typer.Option(
         metavar="AXIS[=VALUES]",
-        help="batch, batch=1:512, seq=128:4096:6, gpu=h100,h200, or any what-if or size.",
+        help="The axis: batch, batch=1:512, seq=128:4096:6, gpu=h100,h200, any what-if or size.",
     ),
 ]
 
 
 @expanded
-def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
-    """Time, throughput and shares against batch, sequence or any axis."""
+def sweep(question: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
+    """Sweep one axis: time, throughput and shares along batch, sequence length or any other."""
     from app import outputs, progress
     from app.answers.axes import line
     from app.answers.subject import heading_of, subject
     from app.answers.swept import swept
 
     written.check()
-    scenario = asked.scenario
+    scenario = question.scenario
     variants = {"as asked": scenario}
     for text in variant or []:
         variants[" ".join(whatif_words(text))] = changed(scenario, whatif_words(text))
@@ -44,15 +49,15 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
     with progress.shown() as step:
         axis = line(scenario, over)
         heading = heading_of(subject(scenario, step), scenario, (axis.name,))
-        found = swept(variants, axis, step)
+        swept_axis = swept(variants, axis, step)
     if written.json:
         from app.report.exports import json_text
 
-        outputs.write("--json", written.json, json_text(document(found, heading)))
+        outputs.write("--json", written.json, json_text(document(swept_axis, heading)))
     if written.csv:
         from app.report.exports import csv_text
 
-        rows = [row for i in range(len(found.names)) for row in rows_of(found, i)]
+        rows = [row for i in range(len(swept_axis.names)) for row in rows_of(swept_axis, i)]
         columns = list(rows[0])
         outputs.write("--csv", written.csv, csv_text(columns, rows))
     if written.png or written.svg:
@@ -63,33 +68,33 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
             written.png,
             written.svg,
             written.theme,
-            lambda theme: SweepPicture(theme, found, heading),
+            lambda theme: SweepPicture(theme, swept_axis, heading),
         )
     if written.printed:
-        _show(found, heading)
+        _show(swept_axis, heading)
 
 
-def rows_of(found: Swept, index: int) -> list[dict[str, Any]]:
-    """The points of one variant, flat."""
-    name = found.names[index]
-    rows = found.sweeps[index].rows()
+def rows_of(swept_axis: Swept, index: int) -> list[dict[str, Any]]:
+    """The points of one variant as flat rows."""
+    name = swept_axis.names[index]
+    rows = swept_axis.sweeps[index].rows()
     for row in rows:
         row["fits"] = None if row["refused"] else bool(row["fits"])
     return [{"variant": name, **row} for row in rows]
 
 
-def document(found: Swept, heading: str) -> dict[str, Any]:
-    """The sweep as data."""
+def document(swept_axis: Swept, heading: str) -> dict[str, Any]:
+    """The sweep as a JSON document."""
     from app.answers.swept import retraced_at
 
     return {
         "format": FORMAT,
         "version": VERSION,
         "title": heading,
-        "axis": found.line.name,
-        "unit": found.line.unit,
-        "values": list(found.line.values),
-        "variants": {name: rows_of(found, i) for i, name in enumerate(found.names)},
+        "axis": swept_axis.line.name,
+        "unit": swept_axis.line.unit,
+        "values": list(swept_axis.line.values),
+        "variants": {name: rows_of(swept_axis, i) for i, name in enumerate(swept_axis.names)},
         "shifts": [
             {
                 "last": s.last,
@@ -99,12 +104,12 @@ def document(found: Swept, heading: str) -> dict[str, Any]:
                 "sentence": s.sentence,
                 "retraced": retraced_at(s.axis, s.retraced) or None,
             }
-            for s in found.shifts
+            for s in swept_axis.shifts
         ],
     }
 
 
-def _show(found: Swept, heading: str) -> None:
+def _show(swept_axis: Swept, heading: str) -> None:
     from rich.console import Group
     from rich.text import Text
 
@@ -116,25 +121,25 @@ def _show(found: Swept, heading: str) -> None:
     console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()
-    console.print(Text(f"{heading}, over {found.line.name}", "bold"), width=width)
+    console.print(Text(f"{heading}, over {swept_axis.line.name}", "bold"), width=width)
     console.print()
-    for index, name in enumerate(found.names):
-        if len(found.names) > 1:
+    for index, name in enumerate(swept_axis.names):
+        if len(swept_axis.names) > 1:
             console.print(Text(name, "bold"))
-        console.print(Group(_table(found, index), Text()), width=width)
+        console.print(Group(_table(swept_axis, index), Text()), width=width)
     console.print(legend(), Text())
-    for shift in found.shifts:
+    for shift in swept_axis.shifts:
         line = Text(shift.sentence)
         for regime in REGIMES:
             line.highlight_words([f"{regime}-bound"], COLOURS[regime])
-        if said := retraced_at(shift.axis, shift.retraced):
-            line.append(f" ({said})", "dim")
+        if note := retraced_at(shift.axis, shift.retraced):
+            line.append(f" ({note})", "dim")
         console.print(line, width=width)
-    if found.line.numeric and not found.shifts:
+    if swept_axis.line.numeric and not swept_axis.shifts:
         console.print(Text("no regime shift in this range", "dim"))
 
 
-def _table(found: Swept, index: int) -> Any:
+def _table(swept_axis: Swept, index: int) -> Any:
     from rich.text import Text
 
     from app.answers.swept import retraced
@@ -142,14 +147,16 @@ def _table(found: Swept, index: int) -> Any:
     from app.report.tables import numbers, regime_text, shares_bar, table, words
     from simulator.prediction import REGIMES, Shares
 
-    each = found.sweeps[index]
+    sweep = swept_axis.sweeps[index]
     shown = table()
-    widest = max(len(str(value)) for value in found.line.values)
+    widest = max(len(str(value)) for value in swept_axis.line.values)
     bar = max(_BAR[0], _BAR[1] - max(0, widest - _LABEL))
-    numbers(shown, found.line.name) if found.line.numeric else words(shown, found.line.name)
+    numbers(shown, swept_axis.line.name) if swept_axis.line.numeric else words(
+        shown, swept_axis.line.name
+    )
     numbers(shown, "step", "80%", "samples/s", "memory")
     words(shown, "bound by", "shares")
-    for value, row in zip(found.line.values, each.rows(), strict=True):
+    for value, row in zip(swept_axis.line.values, sweep.rows(), strict=True):
         label = plain(value) if isinstance(value, int | float) else str(value)
         if row["refused"]:
             shown.add_row(label, Text("–", "dim"), "", "", "", Text("no answer", "yellow"), "")
@@ -167,9 +174,9 @@ def _table(found: Swept, index: int) -> Any:
             regime_text(row["regime"]),
             shares_bar(shares, bar),
         )
-    over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
-    said = ["what does not fit in the GPU's memory is an estimate of its time"] if over else []
-    said += list(dict.fromkeys(f"no answer: {reason}" for reason in each.refused.values()))[:3]
-    said += [text] if (text := retraced(each)) else []
-    shown.caption = "\n".join(said) or None
+    over = [i for i, row in enumerate(sweep.rows()) if not row["refused"] and not row["fits"]]
+    notes = ["points that do not fit in memory: the time is an estimate"] if over else []
+    notes += list(dict.fromkeys(f"no answer: {reason}" for reason in sweep.refused.values()))[:3]
+    notes += [text] if (text := retraced(sweep)) else []
+    shown.caption = "\n".join(notes) or None
     return shown

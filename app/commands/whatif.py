@@ -1,10 +1,15 @@
-"""`ridgepoint whatif`: before and after, with each change alone and together."""
+"""`ridgepoint whatif`: before and after, with each change alone and all together.
+
+Modules of the simulator and of the reports are imported where the command runs: the help needs
+none.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.commands.options import Question, SaveScenario, Top, Written, expanded
+from app.commands.option_types import SaveScenario, Top
+from app.commands.options import Question, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,15 +22,15 @@ FORMAT, VERSION = "ridgepoint-whatif", 1
 
 @expanded
 def whatif(
-    asked: Question, written: Written, save_scenario: SaveScenario = None, top: Top = 8
+    question: Question, written: Written, save_scenario: SaveScenario = None, top: Top = 8
 ) -> None:
-    """What changes would bring: before, after, each alone and all together."""
+    """Apply what-ifs: before and after, each change alone and all together."""
     from app import outputs, progress
     from app.answers.subject import relabelled, subject
     from simulator.analysis.compare import waterfall
 
     written.check(save_scenario=save_scenario)
-    before, after, idle = sides_of(asked)
+    before, after, idle = sides_of(question)
     with progress.shown() as step:
         subjects = subject(before, step), subject(after, step)
         fall = waterfall(before, after, progress.counted(step, "changes"))
@@ -59,29 +64,31 @@ def whatif(
         _show(fall, subjects, idle, top)
 
 
-def sides_of(asked: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
-    """Before, after, and the changes that change nothing. The what-ifs of a file count as changes
-    where the command line gives none."""
+def sides_of(question: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
+    """Return the scenario before and after, and the changes that have no effect.
+
+    If the command line has no what-ifs, those of the scenario file are the changes.
+    """
     from app.commands.options import changed
 
-    if asked.changes:
-        before, now, idle = asked.base, asked.base, list[str]()
-        for text in asked.changes:
-            following = changed(now, (text,))
-            if following == now:
+    if question.changes:
+        before, after, idle = question.base, question.base, list[str]()
+        for text in question.changes:
+            following = changed(after, (text,))
+            if following == after:
                 idle.append(text)
-            now = following
-        return before, now, tuple(idle)
-    if asked.base.whatifs:
-        return asked.base.asked, asked.base, ()
+            after = following
+        return before, after, tuple(idle)
+    if question.base.whatifs:
+        return question.base.asked, question.base, ()
     raise InputError(
-        "no what-if: expected changes after the network, such as +cuda_graph or +precision=fp16; "
+        "no what-ifs: expected some after the network, such as +cuda_graph or +precision=fp16; "
         "`ridgepoint whatifs` lists them"
     )
 
 
 def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, Any]:
-    """The answer as data."""
+    """The result as a JSON document."""
     from app.report.exports import summary
     from app.report.sides import fall_document
     from app.report.trade import trade_document
@@ -121,14 +128,14 @@ def _show(
     width = min(console.width, 120)
     verdict = Text(f"{title(fall.a, subjects[0])}: ", "bold")
     verdict.append(f"{seconds(fall.a.period_s)} → {seconds(fall.b.period_s)} a step, ")
-    slower = "slower" in (said := ratio(fall.a, fall.b))
-    verdict.append(said, WORSE if slower else BETTER)
+    speed_up = ratio(fall.a, fall.b)
+    verdict.append(speed_up, WORSE if "slower" in speed_up else BETTER)
     console.print()
     console.print(verdict, width=width)
     console.print()
     console.print(Group(steps_table(fall, "as asked", "all together"), Text()), width=width)
     for text in idle:
-        console.print(Text(f"{text} changes nothing here", "yellow"), width=width)
+        console.print(Text(f"{text} has no effect here", "yellow"), width=width)
     console.print(Group(sides(("before", "after"), (fall.a, fall.b), True), Text()), width=width)
     if text := trade_text(fall):
         console.print(Group(Text(text), Text()), width=width)

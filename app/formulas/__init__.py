@@ -1,4 +1,4 @@
-"""How each figure comes about: a rule, today's numbers put in, and the lesson that teaches it.
+"""Formulas of the shown figures: a rule, the current values, and the lesson that teaches it.
 
 May import scenes, lessons and answers; no Qt.
 """

@@ -1,4 +1,4 @@
-"""How differences come about: from side to side, of ops joined, of a part, of a measurement."""
+"""Formulas of differences: between sides, of fused ops, of a part, from a measurement."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from simulator.analysis.compare import Step, Waterfall
 
 
 def from_a_to_b(fall: Waterfall) -> Formula:
-    """The changes that add up."""
+    """The changes from A to B, which add up."""
     steps = " ".join(_signed(step.change_s) for step in fall.steps)
     ratio = fall.a.period_s / fall.b.period_s if fall.b.period_s else 1.0
     return Formula(
         "From A to B",
-        "time of A + what each change adds after those before it",
+        "time of A + the effect of each change after the previous ones",
         f"{seconds(fall.a.period_s)} {steps} = {seconds(fall.b.period_s)}".replace("  ", " "),
         f"A / B = {number(ratio)}.",
         "07-faster-gpu",
@@ -21,14 +21,14 @@ def from_a_to_b(fall: Waterfall) -> Formula:
 
 
 def one_step(step: Step) -> Formula:
-    """One change, after the others and by itself."""
+    """One change, after the previous ones and alone."""
     before = step.period_s - step.change_s
     alone = (
         ""
         if step.alone_s is None
         else (
-            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): where the two differ, "
-            "the changes act on each other."
+            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): if the two differ, "
+            "the changes interact."
         )
     )
     return Formula(
@@ -42,14 +42,14 @@ def one_step(step: Step) -> Formula:
 
 
 def moved_bytes(name: str, apart: int, saved: int, launches: int) -> Formula:
-    """What a part of the network moves through DRAM, with what is joined in it."""
+    """DRAM bytes of a part of the network, with its fused ops."""
     return Formula(
         f"DRAM bytes of {name}",
-        "what each kernel reads and writes − what stays on the chip",
+        "bytes that each kernel reads and writes − bytes that stay on the chip",
         f"{data(apart)} − {data(saved)} = {data(apart - saved)}",
         f"{launches:,} launch{'es' * (launches != 1)} fewer."
         if launches
-        else "Nothing is joined: every intermediate is written, and read again.",
+        else "Nothing is fused: every intermediate is written to memory and read again.",
         "02-one-cosine-and-two",
     )
 
@@ -57,7 +57,11 @@ def moved_bytes(name: str, apart: int, saved: int, launches: int) -> Formula:
 def of_step(name: str, part_s: float, step_s: float, launches: int) -> Formula:
     """A part's share of the step."""
     share = percent(part_s / step_s) if step_s else "0%"
-    means = f"{launches:,} launches, each with its own start and end." if launches else ""
+    means = (
+        f"{launches:,} launch{'es' * (launches != 1)}, each with its own start and end."
+        if launches
+        else ""
+    )
     return Formula(
         f"Share of {name}",
         "its time / time of the step",
@@ -74,7 +78,7 @@ def against_measured(name: str, predicted_s: float, measured_s: float) -> Formul
         f"{name}, predicted over measured",
         "predicted time / measured time",
         f"{seconds(predicted_s)} / {seconds(measured_s)} = {number(over)}",
-        "On the diagonal it is 1.",
+        "It is 1 on the diagonal.",
     )
 
 

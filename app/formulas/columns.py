@@ -1,4 +1,4 @@
-"""How the columns of the table of ops come about, with the numbers of one row."""
+"""Formulas of the columns of the op table, with the values of one row."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from collections.abc import Callable
 
 from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
-from app.scenes.op_table import Groups
+from app.scenes.op_table import OpGroups
 from simulator.prediction import REGIMES
 
-Row = Callable[[Groups, int], Formula]
+Row = Callable[[OpGroups, int], Formula]
 
 
-def _calls(g: Groups, row: int) -> Formula:
+def _calls(g: OpGroups, row: int) -> Formula:
     return Formula(
         "Calls",
-        "launches of a step that are alike",
+        "launches of the group in one step",
         f"{int(g.calls[row]):,} of {int(g.calls.sum()):,}",
         "",
         "06-cuda-graph",
     )
 
 
-def _time(g: Groups, row: int) -> Formula:
+def _time(g: OpGroups, row: int) -> Formula:
     calls = int(g.calls[row])
     each = float(g.total_s[row]) / max(1, calls)
     return Formula(
         "Time",
         "calls × time of each",
         f"{calls:,} × {seconds(each)} = {seconds(float(g.total_s[row]))}",
-        "Of each: the longer of computing and moving, and a start and an end.",
+        "Time of each: the longer of computing and moving, plus a start and an end.",
         "01-three-regimes",
     )
 
 
-def _each(g: Groups, row: int) -> Formula:
+def _each(g: OpGroups, row: int) -> Formula:
     calls, total = int(g.calls[row]), float(g.total_s[row])
     return Formula(
         "Each", "time / calls", f"{seconds(total)} / {calls:,} = {seconds(total / max(1, calls))}"
     )
 
 
-def _share(g: Groups, row: int) -> Formula:
+def _share(g: OpGroups, row: int) -> Formula:
     whole = float(g.total_s.sum())
     return Formula(
         "Share",
@@ -52,7 +52,7 @@ def _share(g: Groups, row: int) -> Formula:
     )
 
 
-def _flops(g: Groups, row: int) -> Formula:
+def _flops(g: OpGroups, row: int) -> Formula:
     return Formula(
         "FLOPs",
         "additions and multiplications of all calls",
@@ -62,7 +62,7 @@ def _flops(g: Groups, row: int) -> Formula:
     )
 
 
-def _bytes(g: Groups, row: int) -> Formula:
+def _bytes(g: OpGroups, row: int) -> Formula:
     return Formula(
         "Bytes",
         "distinct bytes read and written by each launch, in DRAM",
@@ -72,7 +72,7 @@ def _bytes(g: Groups, row: int) -> Formula:
     )
 
 
-def _flop_rate(g: Groups, row: int) -> Formula:
+def _flop_rate(g: OpGroups, row: int) -> Formula:
     flops, total = float(g.flops[row]), float(g.total_s[row])
     rate = flops / total if total else 0.0
     return Formula(
@@ -84,25 +84,25 @@ def _flop_rate(g: Groups, row: int) -> Formula:
     )
 
 
-def _byte_rate(g: Groups, row: int) -> Formula:
+def _byte_rate(g: OpGroups, row: int) -> Formula:
     moved, total = float(g.bytes[row]), float(g.total_s[row])
     rate = moved / total if total else 0.0
     return Formula(
         "Byte/s",
         "bytes / time",
         f"{data(moved)} / {seconds(total)} = {scaled(rate, 'B/s')}",
-        "It can be above DRAM's where the L2 still holds what is read.",
+        "It can exceed the DRAM bandwidth if the L2 cache holds the data.",
         "10-readers",
     )
 
 
-def _regime(g: Groups, row: int) -> Formula:
+def _regime(g: OpGroups, row: int) -> Formula:
     parts = [float(part) for part in g.parts_s[row]]
     whole = sum(parts) or 1.0
     said = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))
     return Formula(
         "Regime",
-        "what most of its own time goes to",
+        "the largest part of its own time",
         f"{said}: {g.regime_of(row)}",
         "",
         "01-three-regimes",
@@ -113,4 +113,4 @@ COLUMN_FORMULAS: dict[str, Row] = {
     "Calls": _calls, "Time": _time, "Each": _each, "Share": _share, "FLOPs": _flops,
     "Bytes": _bytes, "FLOP/s": _flop_rate, "Byte/s": _byte_rate, "Regime": _regime,
 }  # fmt: skip
-"""By column; the others are names."""
+"""Formulas by column; the other columns hold names."""

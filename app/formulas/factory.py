@@ -1,4 +1,4 @@
-"""How the figures of the factory's buildings come about."""
+"""Formulas of the figures of the factory's buildings."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from app.scenes.factory import Factory
 
 
 def building(f: Factory, name: str) -> Formula:
-    """What is said of a building; of none, of the machines."""
+    """The formula of a building; of the machines by default."""
     p = f.prediction
     if name == "Managers":
         return Formula(
             "An order",
             "host work of a step / launches",
             f"{seconds(p.host_s)} / {f.orders:,} = {seconds(f.order_s)}",
-            f"The average kernel takes {seconds(p.gpu_busy_s / max(1, p.kernel_count))}: where an "
+            f"The average kernel takes {seconds(p.gpu_busy_s / max(1, p.kernel_count))}: if an "
             "order takes longer, the machines wait for the managers.",
             "06-cuda-graph",
         )
     if name == "In-tray":
         return Formula(
             "In the tray",
-            "orders handed out − orders begun",
+            "orders issued − orders started",
             f"{number(f.queue_mean)} on average, {f.queue_most:,} at most, of {p.host.depth:,} "
             "places",
-            "A full tray makes the managers wait; an empty one the machines.",
+            "The managers wait if the tray is full, the machines if it is empty.",
             "06-cuda-graph",
         )
     if name == "Warehouse":
@@ -47,7 +47,7 @@ def building(f: Factory, name: str) -> Formula:
         f"{seconds(f.machines_use * p.period_s)} / {seconds(p.period_s)} = "
         f"{percent(f.machines_use)}",
         f"{scaled(p.flops, 'FLOP')} / {seconds(p.period_s)} = {scaled(f.flops_per_s, 'FLOP/s')} "
-        f"are made, the work of {round(f.machines_use * f.units):,} of {f.units:,} "
+        f"are computed, the work of {round(f.machines_use * f.units):,} of {f.units:,} "
         "multiprocessors.",
         "04-two-tenths-of-a-percent",
     )

@@ -1,4 +1,4 @@
-"""A figure explained: its rule, the rule with today's numbers, what it means, and its lesson."""
+"""A formula: a figure's rule, the rule with current values, its meaning and its lesson."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.lessons import FOLDER
 @dataclass(frozen=True)
 class Formula:
     """`rule` and `sum` are the right sides of `name` = …; `lesson` is the stem of a lesson's file,
-    "" where none teaches it."""
+    or ""."""
 
     name: str
     rule: str
@@ -22,7 +22,7 @@ class Formula:
 
     @property
     def text(self) -> str:
-        """As a tooltip has it."""
+        """The text of the tooltip."""
         lines = [f"{self.name} = {self.rule}", f"= {self.sum}", self.means]
         if self.lesson:
             lines.append(f"F1: the lesson “{title_of(self.lesson)}”")
@@ -31,5 +31,5 @@ class Formula:
 
 @lru_cache
 def title_of(lesson: str) -> str:
-    """The title of a lesson that comes with Ridgepoint."""
+    """The title of a packaged lesson."""
     return str(tomllib.loads((FOLDER / f"{lesson}.toml").read_text("utf-8"))["title"])

@@ -1,40 +1,41 @@
-"""How the figures of launches alike come about: what the roofline's marks stand for."""
+"""Formulas of a group of launches, which a mark of the roofline stands for."""
 
 from __future__ import annotations
 
 from app.formulas.formula import Formula
 from app.quantities import data, number, percent, scaled, seconds
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from simulator.prediction import Prediction
 
 
-def ridge(a: Alike, p: Prediction) -> float:
-    """FLOPs a byte from which the engine of a launch is the limit, not DRAM."""
+def ridge(a: LaunchGroup, p: Prediction) -> float:
+    """FLOPs per byte above which the engine is the limit, not DRAM."""
     return a.peak_flops_per_s / p.gpu.bandwidth_bytes_per_s
 
 
-def intensity(a: Alike, p: Prediction) -> Formula:
+def intensity(a: LaunchGroup, p: Prediction) -> Formula:
     """FLOPs over bytes, beside the ridge."""
     peak = f"{scaled(a.peak_flops_per_s, 'FLOP/s')} / {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"
     at = ridge(a, p)
-    way = "right of it the arithmetic" if a.intensity > at else "left of it the memory"
+    limit = "arithmetic" if a.intensity > at else "memory"
     return Formula(
         "Intensity",
         "FLOPs / DRAM bytes",
         intensity_sum(a),
-        f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: {way} is the limit at best.",
+        f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: "
+        f"{limit} is the limit at best.",
         "03-intensity",
     )
 
 
-def intensity_sum(a: Alike) -> str:
+def intensity_sum(a: LaunchGroup) -> str:
     """ "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
     if not a.flops:
         return f"0 FLOP / {data(a.bytes)} = 0 FLOP/byte"
     return f"{scaled(a.flops, 'FLOP')} / {data(a.bytes)} = {number(a.intensity)} FLOP/byte"
 
 
-def achieved(a: Alike) -> Formula:
+def achieved(a: LaunchGroup) -> Formula:
     """FLOPs over time, beside the roof."""
     if a.flops:
         amount = f"{scaled(a.flops, 'FLOP')} / {seconds(a.each_s)}"
@@ -44,8 +45,8 @@ def achieved(a: Alike) -> Formula:
         rate = scaled(a.achieved_bytes_per_s, "B/s")
     return Formula(
         "Achieved",
-        "FLOPs / time (bytes / time where there is no FLOP)",
+        "FLOPs / time (bytes / time if there are no FLOPs)",
         f"{amount} = {rate}",
-        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two.",
+        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two roofs.",
         "03-intensity",
     )

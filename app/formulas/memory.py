@@ -1,4 +1,4 @@
-"""How the memory of a step comes about."""
+"""Formula of the memory of a step."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from simulator.prediction import Prediction
 
 
 def peak(p: Prediction) -> Formula:
-    """What is held at the fullest moment, and the room that there is."""
+    """Bytes held at the peak, against the capacity."""
     need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
     parts = " + ".join(f"{data(size)} {name}" for name, size in memory_parts(p))
     fits = f"{data(need)} of {data(room)}, {percent(need / room)}"
     return Formula(
         "Memory",
-        "what is held at the fullest op + workspace of the libraries",
+        "bytes held at the peak op + workspace of the libraries",
         f"{parts or '0 B'} = {data(need)}",
-        f"It {'fits' if p.fits else 'does not fit'}: {fits}. Op {p.memory.peak_op + 1:,} of "
-        f"{len(p.trace.ops):,} is the fullest.",
+        f"It {'fits' if p.fits else 'does not fit'}: {fits}. The peak is at op "
+        f"{p.memory.peak_op + 1:,} of {len(p.trace.ops):,}.",
         "08-recompute",
     )

@@ -1,4 +1,4 @@
-"""How the figures of one point come about: of a sweep, of a map, of combinations."""
+"""Formulas of one point of a sweep, a map or combinations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def time_at(where: str, at: Mapping[str, float]) -> Formula:
 
 
 def regime_at(where: str, at: Mapping[str, float]) -> Formula:
-    """What rules at a point."""
+    """The regime at a point."""
     parts = " + ".join(f"{percent(at[r])} {r}" for r in REGIMES)
     rules = max(REGIMES, key=lambda r: at[r])
     return Formula(
@@ -35,7 +35,7 @@ def regime_at(where: str, at: Mapping[str, float]) -> Formula:
 
 
 def rate_at(where: str, samples_per_s: float, period_s: float, said: str) -> Formula:
-    """The throughput of a point; `said` is it in words."""
+    """The throughput at a point; `said` is its text."""
     samples = round(samples_per_s * period_s)
     return Formula(
         f"Throughput of {where}",

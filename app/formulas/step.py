@@ -1,8 +1,8 @@
-"""How the figures of the verdict come about, in their order from the left."""
+"""Formulas of the figures of the verdict, from the left."""
 
 from __future__ import annotations
 
-from app.answers.answer import Along, Answer
+from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import causes
 from app.answers.power import clocks, energy_sentence, power_sentence
 from app.formulas.formula import Formula
@@ -13,8 +13,8 @@ from simulator.prediction import REGIMES
 _TIERS = {
     "measured": "measured: this shape was timed on this GPU",
     "interpolated": "interpolated: between shapes that were timed on this GPU",
-    "transferred": "transferred: another GPU's share of its peaks, taken over",
-    "datasheet": "datasheet: no kernel of its software was measured, as if they were another GPU's",
+    "transferred": "transferred: this GPU's peaks, with the shares that another GPU reaches",
+    "datasheet": "datasheet: no kernels of its software were measured; another GPU's shares apply",
 }
 
 
@@ -26,7 +26,7 @@ def regime(answer: Answer) -> Formula:
         "Regime",
         "the largest of the three shares",
         f"{parts}: {p.regime}-bound",
-        f"A share says what a rate buys: 1% more {_RATES[p.regime]} makes the step "
+        f"A share is a sensitivity: 1% more {_RATES[p.regime]} makes the step "
         f"{number(p.shares[p.regime], 2)}% faster.",
         "01-three-regimes",
     )
@@ -40,7 +40,7 @@ _RATES = {
 
 
 def time(answer: Answer) -> Formula:
-    """Kernels and waiting."""
+    """Time of a step: kernels and waiting."""
     p = answer.prediction
     waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 0]
     low, high = (end / p.period_s if p.period_s else 1.0 for end in p.interval_s)
@@ -48,7 +48,7 @@ def time(answer: Answer) -> Formula:
         "Time of a step",
         "time in which a kernel runs + waiting",
         f"{' + '.join([f'{seconds(p.gpu_busy_s)} busy', *waits])} = {seconds(p.period_s)}",
-        f"80% interval, of steps never fitted: {number(low, 2)} to {number(high, 2)} times that, "
+        f"80% interval, from steps never fitted: {number(low, 2)} to {number(high, 2)} times that, "
         f"{between(*p.interval_s, p.period_s)}.",
         "06-cuda-graph",
     )
@@ -71,7 +71,7 @@ def throughput(answer: Answer) -> Formula:
 
 
 def utilisation(answer: Answer) -> Formula:
-    """What the products' FLOPs would take at the peak, over the time."""
+    """Time of the products' FLOPs at the peak, over the time of the step."""
     t, p = answer.totals, answer.prediction
     at_peak_s = t.utilisation * p.period_s
     of = f" at {scaled(t.peak_flops_per_s, 'FLOP/s')} ({t.engine})" if t.engine else ""
@@ -80,12 +80,12 @@ def utilisation(answer: Answer) -> Formula:
         "FLOPs of the matrix products / their engines' peak / time of a step",
         f"{scaled(t.product_flops, 'FLOP')}{of}, {seconds(at_peak_s)} / {seconds(p.period_s)} = "
         f"{percent(t.utilisation)}",
-        f"The GPU is busy {percent(t.busy_share)} of the time, and need not compute while it is.",
+        f"The GPU is busy {percent(t.busy_share)} of the time, but busy does not mean computing.",
         "04-two-tenths-of-a-percent",
     )
 
 
-def shift(answer: Answer, along: Along | None) -> Formula:
+def shift(answer: Answer, along: BatchRegimes | None) -> Formula:
     """Where another share becomes the largest."""
     found: list[str] = []
     if along is not None:
@@ -95,15 +95,15 @@ def shift(answer: Answer, along: Along | None) -> Formula:
     here = f"{answer.prediction.regime}-bound at {answer.subject.batch:,}"
     return Formula(
         "Next regime shift",
-        "the batch from which another share is the largest",
-        ", ".join([here, *found]) if found else f"{here}, and no other within the range",
-        "It is found by predicting batch after batch, and bisecting between them.",
+        "the batch at which another share becomes the largest",
+        ", ".join([here, *found]) if found else f"{here}, no other regime in the range",
+        "Found by predicting many batches and bisecting between them.",
         "05-one-sentence-or-sixty",
     )
 
 
 def power(answer: Answer) -> Formula:
-    """Energy over time, and what the limit leaves of the clock."""
+    """Energy over time, and the clock that the limit allows."""
     p = answer.prediction
     drawn = p.power
     if drawn is None:
@@ -111,9 +111,9 @@ def power(answer: Answer) -> Formula:
     limit = f"the limit of {number(drawn.limit_w)} W"
     means = (
         f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, at which the mean power"
-        " is the limit: what computes is slower, what waits for memory hardly."
+        " is the limit: compute-bound kernels slow down, memory-bound ones hardly."
         if drawn.limited
-        else f"Within {limit} at {clocks(drawn)}: it slows nothing."
+        else f"Within {limit} at {clocks(drawn)}: nothing slows down."
     )
     return Formula(
         "Power",
@@ -133,13 +133,13 @@ def trust(answer: Answer) -> Formula:
     tiers = "; ".join(_TIERS[name] for name in p.tiers if name in _TIERS)
     return Formula(
         "Trust",
-        "share of the busy time by where it comes from",
-        parts or "nothing runs",
+        "share of the busy time by the source of the kernel times",
+        parts or "no kernels",
         f"{tiers}.{said}",
     )
 
 
-def metrics(answer: Answer, along: Along | None) -> tuple[Formula, ...]:
+def metrics(answer: Answer, along: BatchRegimes | None) -> tuple[Formula, ...]:
     """Every figure of the verdict, from the left."""
     return (
         regime(answer),

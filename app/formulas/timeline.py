@@ -1,4 +1,4 @@
-"""How what a timeline shows comes about: kernels, the time before them, the host's ops."""
+"""Formulas of a timeline: kernels, the idle time before them, host ops."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MOST = 4
 
 
 def idle(p: Prediction) -> Formula:
-    """What of a step no kernel runs in."""
+    """Time of a step in which no kernel runs."""
     waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 1e-12]
     return Formula(
         "GPU idle",
         "time of a step − time in which a kernel runs",
         f"{seconds(p.period_s)} − {seconds(p.gpu_busy_s)} = {seconds(p.period_s - p.gpu_busy_s)}",
-        f"Of it: {', '.join(waits)}." if waits else "",
+        f"Causes: {', '.join(waits)}." if waits else "",
         "06-cuda-graph",
     )
 
@@ -34,7 +34,7 @@ def kernel(p: Prediction, k: int) -> Formula:
         "the longer of computing and moving + its start and end",
         f"max({seconds(computing)}, {seconds(moving)}) + {seconds(fixed)} = "
         f"{seconds(float(c.duration_s[k]))}",
-        f"{amounts}{seconds(moving)}, at the rates that kernels like it reach.",
+        f"{amounts}{seconds(moving)}, at the rates that such kernels reach.",
         "03-intensity",
     )
 
@@ -46,16 +46,16 @@ def before(p: Prediction, k: int) -> Formula:
     ready = float(s.issue_s[k]) + p.host.latency_s
     return Formula(
         "GPU idle before",
-        "start of this kernel − when the GPU was free for it",
+        "start of this kernel − time at which the GPU was free",
         f"{seconds(start, 4)} − {seconds(start - idle_s, 4)} = {seconds(idle_s)}",
-        f"The host had launched it at {seconds(float(s.issue_s[k]), 4)}; with "
-        f"{seconds(p.host.latency_s)} on its way it could start at {seconds(ready, 4)}.",
+        f"The host launched it at {seconds(float(s.issue_s[k]), 4)}; after a latency of "
+        f"{seconds(p.host.latency_s)} it could start at {seconds(ready, 4)}.",
         "06-cuda-graph",
     )
 
 
 def host_op(p: Prediction, op: int) -> Formula | None:
-    """The host's work for an op; None where no op is issued by itself."""
+    """Host time of an op; None unless the host launches ops one by one."""
     if p.mode != "eager":
         return None
     found = issued(p.trace, p.gpu)
@@ -66,11 +66,11 @@ def host_op(p: Prediction, op: int) -> Formula | None:
     whole = sum(n * each for _, n, each in parts)
     said = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]
     rest = sum(n * each for _, n, each in parts[_MOST:])
-    more = [f"{seconds(rest)} for others"] if rest else []
+    more = [f"{seconds(rest)} for the rest"] if rest else []
     return Formula(
         "Host time of an op",
-        "how often it does each thing × the time of each on this host",
+        "count of each operation × its time on this host",
         f"{' + '.join(said[:_MOST] + more) or '0'} = {seconds(whole)}",
-        f"{percent(whole / p.host_s)} of the host's work of a step." if p.host_s else "",
+        f"{percent(whole / p.host_s)} of the host time of a step." if p.host_s else "",
         "05-one-sentence-or-sixty",
     )

@@ -1,4 +1,4 @@
-"""The page: what a prediction says, in the order in which a reader asks."""
+"""The HTML page of a prediction, from a template."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _MOST_ROWS = 30
 
 
 def as_html(p: Prediction, subject: Subject, command: str) -> str:
-    """The report as one document. Names of modules and ops are data: they are escaped.
+    """Render the report as one document; all names are escaped.
 
-    `command` is what repeats it on a terminal.
+    `command` is the command line that repeats the prediction.
     """
     page = Environment(
         loader=PackageLoader("app.html", "."),
@@ -76,7 +76,7 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
-    """Name, figure and what stands under it."""
+    """Rows of (name, figure, line below)."""
     t = totals(p, subject)
     tokens = q.count_of(t.tokens_per_s, "tokens/s") if t.tokens_per_s else ""
     utilisation, of = (
@@ -107,7 +107,7 @@ def _power(p: Prediction) -> list[tuple[str, str, str]]:
 
 
 def _whisker(p: Prediction) -> tuple[float, float, float]:
-    """Low, point and high as shares of an axis from zero to a little beyond the interval."""
+    """Low, point and high of the interval as shares of an axis from 0 to 1.15 × high."""
     low, high = p.interval_s
     most = high * 1.15 or 1.0
     return low / most, p.period_s / most, high / most

@@ -1,4 +1,4 @@
-"""The roofline of a report, as places in pixels for its template."""
+"""The roofline of a report, in pixels for its template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import atan2, degrees, pi, sqrt
 
 from app.quantities import number, percent, scaled, seconds
-from app.scenes.launches import Alike, alike
+from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.pixel_scale import Scale
 from app.scenes.roofline import Roof, ends, roof
 from simulator.prediction import Prediction
@@ -16,12 +16,12 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 1070, 14, 336
 _LEAST_NAMED = 0.01
 _LETTER_PX = 6.4
 _LARGEST_PX2 = 3000.0
-"""The area of a mark that stands for all of the GPU's time."""
+"""The area of a mark that takes all of the GPU time."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """A ceiling, with its name at a point and turned by so many degrees."""
+class CeilingLine:
+    """A ceiling; its name is drawn at `at`, rotated by `turn` degrees."""
 
     kind: str
     points: tuple[float, float, float, float]
@@ -31,8 +31,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """Launches alike: where, how large, of which regime; `name` is "" for most."""
+class RooflineMark:
+    """The mark of a group of launches: centre and radius in pixels; `name` is "" for most."""
 
     regime: str
     x: float
@@ -43,19 +43,19 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """All of it."""
+class RooflineDrawing:
+    """The whole roofline."""
 
-    lines: tuple[Line, ...]
-    marks: tuple[Mark, ...]
+    lines: tuple[CeilingLine, ...]
+    marks: tuple[RooflineMark, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     ridge: tuple[float, float, str]
 
 
-def drawing(p: Prediction) -> Drawing | None:
-    """The roofline of what computes; None where nothing does."""
-    found = [a for a in alike(p) if a.flops and a.bytes]
+def drawing(p: Prediction) -> RooflineDrawing | None:
+    """The roofline of kernels with FLOPs; None if there are none."""
+    found = [a for a in launch_groups(p) if a.flops and a.bytes]
     if not found:
         return None
     roofs = roof(p, found)
@@ -66,9 +66,9 @@ def drawing(p: Prediction) -> Drawing | None:
     written = [_box(*each.at, each.words, each.turn == 0.0) for each in lines]
     marks = tuple(_mark(a, x, y, written) for a in found)
     at = x.at(roofs.ridge), y.at(roofs.main.flops_per_s)
-    return Drawing(
+    return RooflineDrawing(
         lines,
-        tuple(reversed(marks)),  # the heaviest above all
+        tuple(reversed(marks)),  # the heaviest on top
         _decades(x, False),
         _decades(y, True),
         (*at, f"ridge {number(roofs.ridge)}"),
@@ -79,14 +79,14 @@ _Box = tuple[float, float, float, float]
 
 
 def _box(left: float, middle: float, words: str, before: bool = False) -> _Box:
-    """Where words stand: left, top, right, bottom."""
+    """The box of a label: left, top, right, bottom."""
     wide = _LETTER_PX * len(words)
     left -= wide if before else 0.0
     return left, middle - 8, left + wide, middle + 8
 
 
 def _named(x: float, y: float, reach: float, name: str, written: list[_Box]) -> bool:
-    """Is there room for a name right of a mark? Then it is taken."""
+    """Reserve the room right of a mark for its name; False if another label is there."""
     box = _box(x + 1.4 * reach + 4, y, name)
     meets = any(
         box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in written
@@ -97,22 +97,22 @@ def _named(x: float, y: float, reach: float, name: str, written: list[_Box]) -> 
     return True
 
 
-def _mark(a: Alike, x: Scale, y: Scale, written: list[_Box]) -> Mark:
+def _mark(a: LaunchGroup, x: Scale, y: Scale, written: list[_Box]) -> RooflineMark:
     told = (
         f"{a.label}, {a.shape} {a.dtype}: {a.count:,} launches, {seconds(a.total_s)} "
         f"({percent(a.share)} of the GPU's time), {a.regime}-bound, "
-        f"{number(a.intensity)} FLOP a byte, {scaled(a.achieved_flops_per_s, 'FLOP/s')}, "
+        f"{number(a.intensity)} FLOP/byte, {scaled(a.achieved_flops_per_s, 'FLOP/s')}, "
         f"{percent(a.of_roof)} of {a.roof}"
     )
     reach = max(3.5, sqrt(_LARGEST_PX2 * a.share / pi))
     at = x.at(a.intensity), y.at(a.achieved_flops_per_s)
     name = f"{a.label} ×{a.count}"
     shown = a.share >= _LEAST_NAMED and _named(*at, reach, name, written)
-    return Mark(a.regime, *at, reach, name if shown else "", told)
+    return RooflineMark(a.regime, *at, reach, name if shown else "", told)
 
 
-def _engines(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
-    lines: list[Line] = []
+def _engines(roofs: Roof, x: Scale, y: Scale) -> list[CeilingLine]:
+    lines: list[CeilingLine] = []
     for ceiling in roofs.engines:
         if not ceiling.used:
             continue
@@ -120,12 +120,12 @@ def _engines(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
         begin = x.at(ceiling.flops_per_s / roofs.memories[0].known_bytes_per_s)
         kind = "compute" if ceiling == roofs.main else "compute second"
         place = (_RIGHT - 4.0, at - 6)
-        lines.append(Line(kind, (max(begin, _LEFT), at, _RIGHT, at), ceiling.label, place))
+        lines.append(CeilingLine(kind, (max(begin, _LEFT), at, _RIGHT, at), ceiling.label, place))
     return lines
 
 
-def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
-    lines: list[Line] = []
+def _memories(roofs: Roof, x: Scale, y: Scale) -> list[CeilingLine]:
+    lines: list[CeilingLine] = []
     top = roofs.main.flops_per_s
     for level in roofs.memories:
         rate = level.known_bytes_per_s
@@ -138,12 +138,12 @@ def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
             points[1] + share * (points[3] - points[1]),
         )
         kind = "memory" if dram else "memory second"
-        lines.append(Line(kind, points, roofs.label(level), at, turn))
+        lines.append(CeilingLine(kind, points, roofs.label(level), at, turn))
     return lines
 
 
 def _decades(scale: Scale, rates: bool) -> tuple[tuple[float, str], ...]:
-    """Ticks with their names, rates as "100 T"."""
+    """Ticks with their labels, rates as "100 T"."""
     return tuple(
         (scale.at(value), scaled(value, "") if rates else words) for value, words in scale.ticks(8)
     )

@@ -1,4 +1,4 @@
-"""The timeline of a report: a whole step, host over GPU, in columns of pixels."""
+"""The timeline of a report: one step, host above GPU, in pixels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Lane:
-    """Rectangles from left to right as (x, width, class), and what they sum to."""
+    """Rectangles from left to right as (x, width, class), and a sentence with their sums."""
 
     name: str
     bars: tuple[tuple[float, float, str], ...]
@@ -27,26 +27,26 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """Both lanes, over ticks in seconds."""
+class TimelineDrawing:
+    """Both lanes, with ticks in seconds."""
 
     host: Lane
     gpu: Lane
     ticks: tuple[tuple[float, str], ...]
 
 
-def drawing(p: Prediction) -> Drawing | None:
-    """A step alone; None where no kernel runs."""
+def drawing(p: Prediction) -> TimelineDrawing | None:
+    """The timeline of one step; None if no kernel runs."""
     if not p.kernel_count:
         return None
     found = lanes(p)
     x = Scale(0.0, found.span_s, _LEFT, _RIGHT)
     ticks = tuple((x.at(float(v)), seconds(float(v))) for v, _ in x.ticks(8))
-    return Drawing(_lane("host", found.host, x), _lane("GPU", found.gpu, x), ticks)
+    return TimelineDrawing(_lane("host", found.host, x), _lane("GPU", found.gpu, x), ticks)
 
 
 def _lane(name: str, slices: Slices, x: Scale) -> Lane:
-    """Neighbours of one class that touch are one rectangle."""
+    """Build a lane; adjacent slices of one class become one rectangle."""
     shown = visible(slices, x)
     wide = zip(
         shown.left.tolist(), shown.right.tolist(), slices.kind[shown.wide].tolist(), strict=True

@@ -1,6 +1,6 @@
-"""Lessons: questions whose answers are simulated, each a small TOML file that a teacher writes.
+"""Lessons: questions with simulated answers, each a small TOML file that a teacher can write.
 
-Those of this folder come with Ridgepoint; a user's own lie in the folder `own()`.
+This folder holds the packaged lessons; `own()` is the folder of a user's own.
 May import answers and quantities; no Qt.
 """
 
@@ -21,7 +21,7 @@ _MOST = 200
 
 
 def own() -> Path:
-    """Where a user's lessons are; RIDGEPOINT_LESSONS names another folder."""
+    """The folder of a user's lessons; RIDGEPOINT_LESSONS overrides it."""
     told = os.environ.get(FOLDER_VARIABLE)
     return (
         Path(told) if told else Path(platformdirs.user_config_dir("ridgepoint", False)) / "lessons"
@@ -29,12 +29,12 @@ def own() -> Path:
 
 
 def packaged() -> tuple[Lesson, ...]:
-    """Those that come with Ridgepoint, in the order of their names."""
+    """The packaged lessons, in the order of their names."""
     return tuple(read(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
 def lessons() -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Every lesson, a user's own last, and what is wrong with those that cannot be read."""
+    """Every lesson, a user's own last, and the errors of unreadable ones."""
     found: list[Lesson] = []
     wrong: list[str] = []
     for path in [*sorted(FOLDER.glob("*.toml")), *sorted(own().glob("*.toml"))[:_MOST]]:

@@ -1,4 +1,4 @@
-"""A lesson: a question about scenarios, what the learner predicts, and what explains the answer."""
+"""The records of a lesson: a question about scenarios, the guess and the explanation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Choose = Literal["", "regime", "fastest"]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One of the scenarios that a lesson compares, by its letter."""
+class LessonSide:
+    """One of the scenarios that a lesson compares."""
 
     letter: str
     label: str
@@ -20,9 +20,9 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Line:
-    """An axis along which the first scenario is swept. Of its `values` the learner predicts those
-    in `markers`."""
+class LessonAxis:
+    """An axis of the first scenario. The learner guesses the figure at `markers`, some of its
+    `values`."""
 
     name: str
     values: tuple[int, ...]
@@ -31,8 +31,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Card:
-    """A figure of the explanation, with what it is and where it comes from. `regime` is one, or
-    the letter of a side, whose own it then is, or ""."""
+    """A figure of the explanation with its name and a note. `regime` is a regime, the letter of a
+    side for that side's regime, or ""."""
 
     name: str
     figure: str
@@ -42,17 +42,17 @@ class Card:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Texts have placeholders (`app.lessons.words`); `guess` is the word that is predicted, or
-    "shift", or "" where only `choose` is asked. `asked` are the letters of the sides whose figure
-    is predicted where there is no line. `low` and `high` bound the axis of the guess, in SI."""
+    """Texts hold placeholders (`app.lessons.words`). `guess` is the word to guess, "shift", or ""
+    for a choice only. Without an axis, `asked` are the letters of the sides to guess. `low` and
+    `high` bound the axis of the guess, in SI."""
 
     name: str
     title: str
     topic: str
     question: str
     explain: str
-    sides: tuple[Shown, ...]
-    line: Line | None = None
+    sides: tuple[LessonSide, ...]
+    line: LessonAxis | None = None
     guess: str = ""
     asked: tuple[str, ...] = ()
     low: float | None = None
@@ -64,6 +64,6 @@ class Lesson:
     points: tuple[Card, ...] = ()
     opens: str = "a"
 
-    def side(self, letter: str) -> Shown:
-        """The side of a letter."""
+    def side(self, letter: str) -> LessonSide:
+        """The side with a letter."""
         return next(side for side in self.sides if side.letter == letter)

@@ -1,4 +1,4 @@
-"""What the simulator says to a lesson: its sides predicted, its axis swept, its words filled in."""
+"""The outcome of a lesson: its sides predicted, its axis swept, its texts filled in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.lessons.lesson import Lesson, Line
+from app.lessons.lesson import Lesson, LessonAxis
 from app.lessons.placeholders import PLACE, SHIFT, place
 from app.lessons.words import NAMES, WORDS, Word
 from app.quantities import faster, number, plain, trimmed
@@ -30,11 +30,11 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""Words that a sweep has as a column; the others take a prediction at each value."""
+"""Words that are columns of a sweep; the others need a prediction at each value."""
 
 
 @dataclass(frozen=True)
-class Change:
+class RegimeChange:
     """Where the regime changes: at `last` it is still `before`, from `first` on `after`."""
 
     last: float
@@ -44,18 +44,18 @@ class Change:
 
     @property
     def at(self) -> float:
-        """The middle of the two, by factors."""
+        """The geometric mean of the two."""
         return float(np.sqrt(self.last * self.first))
 
     @property
     def exact(self) -> bool:
-        """Are the two neighbours?"""
+        """Are the two adjacent whole numbers?"""
         return self.first - self.last <= 1
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A word along a line: one row a value. `low` and `high` are its 80% interval."""
+    """A word along an axis, one row per value; `low` and `high` are its 80% interval."""
 
     values: Floats
     figures: Floats
@@ -66,21 +66,21 @@ class Curve:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The sides by letter, as far as they are predicted, and what the line came to."""
+    """The predicted sides by letter, and the curve along the axis if there is one."""
 
     lesson: Lesson
     sides: Mapping[str, Prediction]
     curve: Curve | None = None
-    change: Change | None = None
+    change: RegimeChange | None = None
 
     @property
     def word(self) -> Word:
-        """What is drawn: the word that is guessed, the rate where a shift is, else the time."""
+        """The word to draw: the guessed one, the rate if a shift is guessed, else the time."""
         return drawn(self.lesson)
 
     @property
     def whole(self) -> bool:
-        """Is everything answered, not the first side alone?"""
+        """Is everything predicted, not only the first side?"""
         return len(self.sides) == len(self.lesson.sides) and (
             self.curve is not None or self.lesson.line is None
         )
@@ -102,8 +102,7 @@ class Outcome:
         return float(self.curve.figures[int(np.flatnonzero(self.curve.values == value)[0])])
 
     def interval(self, place: int | str) -> tuple[float, float] | None:
-        """The 80% interval of the word at a value of the line, or of a side; None where it has
-        none."""
+        """The 80% interval of the word at a value of the axis or of a side, if it has one."""
         if isinstance(place, str):
             return self.word.interval(self.sides[place])
         assert self.curve is not None
@@ -120,7 +119,7 @@ class Outcome:
         )
 
     def filled(self, text: str) -> str:
-        """A text with its placeholders filled in; those not known yet are a dash."""
+        """Fill in the placeholders of a text; figures not predicted yet become a dash."""
         return PLACE.sub(lambda found: self._written(found[1]), text)
 
     def _written(self, written: str) -> str:
@@ -159,13 +158,13 @@ def drawn(lesson: Lesson) -> Word:
     return WORDS.get(lesson.guess, WORDS[usual])
 
 
-def begun(lesson: Lesson) -> Outcome:
-    """What the question takes: the first side. UntracedError where a trace is missing."""
+def first_outcome(lesson: Lesson) -> Outcome:
+    """Predict the first side, which the question needs. Raises UntracedError if untraced."""
     return Outcome(lesson, {"a": predict(lesson.sides[0].scenario)})
 
 
-def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
-    """Everything; None where nobody waits for it any more."""
+def compute_outcome(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
+    """Predict everything; None if cancelled."""
     sides: dict[str, Prediction] = {}
     for side in lesson.sides:
         if cancelled():
@@ -179,7 +178,7 @@ def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | 
     return Outcome(lesson, sides, curve, _change(lesson.sides[0].scenario, lesson.line, curve))
 
 
-def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> Curve | None:
+def _curve(scenario: Scenario, line: LessonAxis, word: Word, cancelled: Cancelled) -> Curve | None:
     values = np.array(line.values, np.float64)
     if word.name in _SWEPT:
         found = sweep(scenario, {line.name: line.values})
@@ -206,9 +205,9 @@ def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> 
     return Curve(values, figures, low, high, tuple(bound))
 
 
-def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:
-    """The first change of regime on the line: to the value along the batch and the sequence, whose
-    families answer at every one; between two of the line's values elsewhere."""
+def _change(scenario: Scenario, line: LessonAxis, curve: Curve) -> RegimeChange | None:
+    """The first change of regime along the axis: exact along batch and sequence, where families of
+    traces cover every value; elsewhere between two of the lesson's values."""
     pairs = zip(pairwise(curve.values.tolist()), pairwise(curve.regimes), strict=True)
     for (last, first), (before, after) in pairs:
         if before == after:
@@ -216,6 +215,6 @@ def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:
         if line.name in ("batch", "seq"):
             found = next_shift(scenario, line.name, start=last, limit=first)
             if found.first is not None and found.after is not None:
-                return Change(found.last, found.first, found.before, found.after)
-        return Change(last, first, before, after)
+                return RegimeChange(found.last, found.first, found.before, found.after)
+        return RegimeChange(last, first, before, after)
     return None

@@ -2,9 +2,9 @@
 
 {period}          a step of the first side, such as "3.04 ms"
 {kernels_b}       the same figure of side b
-{times_flops_b}   how many times as much that is as the first side's, such as "2.4"
+{times_flops_b}   the ratio of the figure to the first side's, such as "2.4"
 {faster_b}        "4.38 times faster", "1.30 times slower", "as fast"
-{shift}           where the regime changes along the lesson's axis
+{shift}           the value of the lesson's axis at which the regime changes
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True)
 class Place:
-    """What stands between braces: a word, of a side, and whether it is compared with side a."""
+    """A parsed placeholder: a word, its side, and whether it is compared with side a."""
 
     word: str
     side: str = "a"
@@ -31,7 +31,7 @@ class Place:
 
 
 def place(text: str) -> Place | None:
-    """What a placeholder means; None where it is none of the vocabulary."""
+    """Parse a placeholder; None if it is not in the vocabulary."""
     if text in SHIFT:
         return Place(text)
     body, _, last = text.rpartition("_")
@@ -45,5 +45,5 @@ def place(text: str) -> Place | None:
 
 
 def known() -> str:
-    """The vocabulary, for an error."""
+    """The vocabulary, for error messages."""
     return ", ".join([*WORDS, *NAMES, *SHIFT, "faster", "times_…"])

@@ -1,6 +1,6 @@
-"""What a lesson can say and ask: a fixed vocabulary of figures, each read off a prediction.
+"""The vocabulary of lessons: figures read off a prediction, one decorated function each.
 
-A word is one decorated function; nothing in a lesson's file is run.
+A lesson's file holds no code.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ Follows = Literal[-1, 0, 1]
 
 @dataclass(frozen=True)
 class Word:
-    """A figure and how it is written. `follows` is 1 where it grows with the time, -1 where it
-    falls with it, 0 where it does not depend on it: that is where its interval comes from.
-    `share` where it lies from 0 to 1."""
+    """A figure with its text. `follows` is 1 if it grows with the time of the step, -1 if it falls,
+    0 if it does not depend on it; its interval derives from that. A `share` lies from 0 to 1."""
 
     name: str
     of: Figure
@@ -33,7 +32,7 @@ class Word:
     share: bool = False
 
     def interval(self, p: Prediction) -> tuple[float, float] | None:
-        """The 80% interval of the figure; None where it does not depend on the time."""
+        """The 80% interval of the figure; None if it does not depend on the time."""
         if not self.follows or not p.period_s:
             return None
         value, bounds = self.of(p), [bound / p.period_s for bound in p.interval_s]
@@ -68,7 +67,7 @@ def _bandwidth(value: float) -> str:
 
 
 def _percent(value: float) -> str:
-    """A share with a digit after the point where it is small: "0.2%"."""
+    """A share as text, with a decimal digit if it is small: "0.2%"."""
     return f"{number(100 * value, 1 if value < 0.01 else 2)}%" if value < 0.1 else percent(value)
 
 
@@ -80,31 +79,31 @@ def period(p: Prediction) -> float:
 
 @_word(seconds, 1)
 def per_sample(p: Prediction) -> float:
-    """Time for each sample."""
+    """Time per sample."""
     return p.period_s / max(1, p.trace.samples)
 
 
 @_word(lambda v: count_of(v, "samples/s"), -1)
 def throughput(p: Prediction) -> float:
-    """Samples a second."""
+    """Samples per second."""
     return p.trace.samples / p.period_s if p.period_s else 0.0
 
 
 @_word(seconds)
 def host(p: Prediction) -> float:
-    """Work of the host in a step."""
+    """Host time of a step."""
     return p.host_s
 
 
 @_word(seconds)
 def gpu_busy(p: Prediction) -> float:
-    """Time in a step in which a kernel runs."""
+    """Time of a step in which a kernel runs."""
     return p.gpu_busy_s
 
 
 @_word(seconds)
 def idle(p: Prediction) -> float:
-    """Time in a step in which the GPU waits for the host."""
+    """Time of a step in which the GPU waits for the host."""
     return p.idle.host_s + p.idle.sync_s
 
 
@@ -122,13 +121,13 @@ def each_kernel(p: Prediction) -> float:
 
 @_word(seconds)
 def each_launch(p: Prediction) -> float:
-    """Mean work of the host for a kernel."""
+    """Mean host time per kernel."""
     return p.host_s / max(1, p.kernel_count)
 
 
 @_word(_flops)
 def flops(p: Prediction) -> float:
-    """Arithmetic of a step."""
+    """FLOPs of a step."""
     return float(p.flops)
 
 
@@ -141,20 +140,20 @@ def traffic(p: Prediction) -> float:
 
 @_word(lambda v: f"{number(v)} FLOP/B")
 def intensity(p: Prediction) -> float:
-    """FLOPs for each byte."""
+    """FLOPs per byte."""
     moved = traffic(p)
     return p.flops / moved if moved else 0.0
 
 
 @_word(_rate, -1)
 def achieved(p: Prediction) -> float:
-    """FLOPs a second."""
+    """FLOPs per second."""
     return p.flops / p.period_s if p.period_s else 0.0
 
 
 @_word(_bandwidth, -1)
 def moved(p: Prediction) -> float:
-    """Bytes a second."""
+    """Bytes per second."""
     return traffic(p) / p.period_s if p.period_s else 0.0
 
 
@@ -172,13 +171,13 @@ def peak(p: Prediction) -> float:
 
 @_word(lambda v: f"{number(v)} FLOP/B")
 def ridge(p: Prediction) -> float:
-    """FLOPs for each byte from which on the peak, not the memory, is the limit."""
+    """FLOPs per byte above which the peak, not memory, is the limit."""
     return peak(p) / p.gpu.bandwidth_bytes_per_s
 
 
 @_word(seconds)
 def at_peak(p: Prediction) -> float:
-    """Time of the FLOPs, were every engine at its peak."""
+    """Time of the FLOPs with every engine at its peak."""
     each = [w.computed_flops / peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in p.works]
     return sum(each[row] for row in p.columns.work_of.tolist())
 
@@ -191,7 +190,7 @@ def utilisation(p: Prediction) -> float:
 
 @_word(data)
 def memory(p: Prediction) -> float:
-    """Memory on the GPU at the peak."""
+    """GPU memory at its peak."""
     return float(p.peak_memory_bytes + p.workspace_bytes)
 
 
@@ -209,31 +208,31 @@ def batch(p: Prediction) -> float:
 
 @_word(_percent, share=True)
 def compute(p: Prediction) -> float:
-    """Share of the time that compute decides."""
+    """Share of compute in the time."""
     return p.shares["compute"]
 
 
 @_word(_percent, share=True)
 def bytes_share(p: Prediction) -> float:
-    """Share of the time that memory decides."""
+    """Share of memory in the time."""
     return p.shares["memory"]
 
 
 @_word(_percent, share=True)
 def overhead(p: Prediction) -> float:
-    """Share of the time that overhead decides."""
+    """Share of overhead in the time."""
     return p.shares["overhead"]
 
 
 @_word(_percent, share=True)
 def other_flops(p: Prediction) -> float:
-    """Share of the FLOPs that is not in matrix products."""
+    """Share of the FLOPs outside matrix products."""
     return 1 - _products(p, lambda k: float(k.flops))
 
 
 @_word(_percent, share=True)
 def other_time(p: Prediction) -> float:
-    """Share of the kernels' time that is not in matrix products."""
+    """Share of the kernel time outside matrix products."""
     return 1 - _products(p, lambda k: k.duration_s)
 
 
@@ -271,4 +270,4 @@ NAMES: dict[str, Callable[[Prediction], str]] = {
     "dtype": _dtype,
     "interval": _interval,
 }
-"""Words that are no figures."""
+"""Words whose value is text."""

@@ -1,4 +1,4 @@
-"""Predicted against measured steps, and what single calls achieve against their intensity."""
+"""Predicted against measured steps, and the achieved FLOP/s of single calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AccuracyPicture(Picture):
         self._calls(self.plot(row, 6, 6), calls, gpu)
 
     def _steps(self, plot: Any, steps: Sequence[Row]) -> None:
-        """A dot a step; the band is 15% to either side."""
+        """One dot per step; the dashed lines are 15% to either side."""
         times = [r["measured_s"] for r in steps]
         low, high = min(times) / 1.6, max(times) * 1.6
         plot.setXRange(place(low), place(high), padding=0)
@@ -47,7 +47,7 @@ class AccuracyPicture(Picture):
         ticks = [(at, trimmed(seconds(2.0**at))) for at, _ in decade_ticks(low, high, 6)]
         for side in ("left", "bottom"):
             self.ticks(plot, side, ticks)
-        self.axis_title(plot, "bottom", "Measured time a step")
+        self.axis_title(plot, "bottom", "Measured step time")
         self.axis_title(plot, "left", "Predicted")
         for factor, dashed in ((1.0, False), (_BAND, True), (1 / _BAND, True)):
             ends = [(place(x), place(x * factor)) for x in (low, high)]
@@ -85,7 +85,7 @@ class AccuracyPicture(Picture):
             plot.addItem(Mark(self.theme, kind, place(x), place(y), 2.2))
         self.pill(
             plot,
-            "roof of the data sheet",
+            "data-sheet roof",
             place(ridge),
             place(peak * 1.5),
             self.theme.ink2,

@@ -1,4 +1,4 @@
-"""Advice as bars: what each what-if saves end to end, with its interval and its cause."""
+"""Advice as bars: what each what-if saves end to end, with interval and cause."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from simulator.analysis.advice import Advice, Advised
 
 WIDE_PX, _ROW_PX, _LINE_PX, _HEAD_PX = 1160, 46, 16, 96
-_TO = 1.9  # of the axis of shares: the bars end at 1, words stand to their right
-_WHAT = {"code": "other code", "what is computed": "other numbers", "machine": "another machine"}
+_TO = 1.9  # end of the axis: bars end at 1, texts are right of them
+_WHAT = {"code": "code", "what is computed": "changes results", "machine": "hardware"}
 
 
 class AdvicePicture(Picture):
@@ -32,12 +32,14 @@ class AdvicePicture(Picture):
         row_px = _ROW_PX + _LINE_PX * max(0, lines - 2)  # two lines have room as it is
         self.SIZE = (WIDE_PX, _HEAD_PX + 44 + row_px * max(1, len(chosen)))
         base = advised.baseline
-        saved = {"time": "time a sample", "memory": "memory", "money": "money a sample"}[advised.by]
+        saved = {"time": "time per sample", "memory": "memory", "money": "money per sample"}[
+            advised.by
+        ]
         super().__init__(
             theme,
             heading,
-            f"{seconds(base.period_s)} a step, {base.regime}-bound. Share of {saved} saved, end to "
-            "end, each what-if alone. Line: 80% interval of the new step",
+            f"{seconds(base.period_s)} per step, {base.regime}-bound. Bars: share of {saved} saved "
+            "end to end, each what-if alone. Lines: 80% interval of the new step",
         )
         self.chart = self.plot()
         self.chart.getAxis("left").setWidth(8)
@@ -49,7 +51,7 @@ class AdvicePicture(Picture):
         for index, advice in enumerate(chosen):
             self._row(len(chosen) - 1 - index, advice, advised, self.causes[index])
         if not chosen:
-            self.pill(self.chart, "nothing that was tried gains half a percent", 0.5, 0)
+            self.pill(self.chart, "no what-if saves 0.5% or more", 0.5, 0)
 
     def _row(self, y: int, advice: Advice, advised: Advised, cause: str) -> None:
         theme = self.theme
@@ -90,7 +92,7 @@ class AdvicePicture(Picture):
 
 
 def broken(text: str) -> str:
-    """A sentence in lines that end within the picture, right of the bars."""
+    """Wrap a sentence to the width right of the bars."""
     room = (WIDE_PX - 60) * (_TO - 1.04) / _TO
     metrics = QFontMetricsF(font(LABEL_PX))
     lines = [""]

@@ -1,5 +1,4 @@
-"""A regime map: colour and pattern of the largest share, boundaries, equal times, what does not
-fit."""
+"""A regime map: the largest share by colour and pattern, boundaries, equal times, memory limit."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, Mark, fill_pattern
 from app.plots.picture import Picture
 from app.quantities import data, seconds, trimmed
-from app.scenes.field import Across, across, middle
+from app.scenes.field import MapAxis, across, middle
 from app.scenes.map_field import map_field
 from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import BODY_PX, CASING_WIDTH, CEILING_WIDTH, LABEL_PX, Theme
@@ -25,9 +24,9 @@ from simulator.scenario.resolve import resolve
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
 
-_DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
+_DEEPEST = 0.85  # the lead that is drawn deepest
 _DEPTH = "Colour is the largest share, depth is how far it leads. "
-_LINES = "Thick: two regimes are equal. Thin: equal time a step"
+_LINES = "Thick: regime boundary. Thin: equal step time"
 
 
 class MapPicture(Picture):
@@ -37,7 +36,7 @@ class MapPicture(Picture):
 
     def __init__(self, theme: Theme, mapped: Mapped, heading: str) -> None:
         smooth = across(mapped.x).smooth and across(mapped.y).smooth
-        super().__init__(theme, heading, _DEPTH + (_LINES if smooth else "Figures: time a step"))
+        super().__init__(theme, heading, _DEPTH + (_LINES if smooth else "Figures: step time"))
         self.mapped, self.field = mapped, map_field(mapped)
         self.along, self.up = self.field.along, self.field.up
         self.chart = self.plot()
@@ -56,7 +55,7 @@ class MapPicture(Picture):
         self._unanswered()
         self._names()
 
-    def _ticks(self, axis: Across) -> Ticks:
+    def _ticks(self, axis: MapAxis) -> Ticks:
         if axis.smooth:
             values = [float(v) for v in axis.line.values if isinstance(v, int | float)]
             few = len(values) <= 11
@@ -136,13 +135,13 @@ class MapPicture(Picture):
                     self.pill(self.chart, seconds(float(period), 2), x, y, self.theme.ink)
 
     @staticmethod
-    def _some(axis: Across, count: int, most: int) -> range:
+    def _some(axis: MapAxis, count: int, most: int) -> range:
         """Every n-th value; those at the ends of a smooth axis have no room."""
         step = -(-count // most)
         return range(step if axis.smooth else 0, count - 1 if axis.smooth else count, step)
 
     @staticmethod
-    def _at(axis: Across, index: int) -> float:
+    def _at(axis: MapAxis, index: int) -> float:
         value = axis.line.values[index]
         smooth = axis.smooth and isinstance(value, int | float)
         return place(float(value)) if smooth else float(index)  # pyright: ignore

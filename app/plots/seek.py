@@ -1,4 +1,4 @@
-"""Goal seek: what was tried on the way to each answer, the goal as a line, the answer marked."""
+"""Goal seek: the tried points, the goal as a line, the answer marked."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class SeekPicture(Picture):
-    """A plot a goal, below each other."""
+    """One plot per goal, below each other."""
 
     def __init__(
         self, theme: Theme, searches: list[Search], heading: str, base: Prediction
     ) -> None:
         self.SIZE = (900, 90 + sum(250 if len(s.tried) > 1 else 60 for s in searches))
         self.base = base
-        super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
+        super().__init__(theme, heading, "Marks: points predicted during the search")
         for search in searches:
             value = shown_value(search)
             whole = search.sought and not value.endswith("×")
@@ -50,7 +50,7 @@ class SeekPicture(Picture):
         else:
             few = high / low < 100
             ticks = factor_ticks(low, high, 12) if few else decade_ticks(low, high, 10)
-        if search.axis in ("batch", "seq"):  # nobody has 1.4 samples
+        if search.axis in ("batch", "seq"):  # whole samples only
             ticks = [(at, text) for at, text in ticks if abs(2.0**at % 1 - 0.5) > 0.499]
         self.ticks(plot, "bottom", ticks)
         self.axis_title(plot, "bottom", search.axis.replace("_", " "))
@@ -67,7 +67,7 @@ class SeekPicture(Picture):
             plot.addItem(Rule(at, True, self.theme.b, 1.8), ignoreBounds=True)
 
     def _values(self, plot: Any, search: Search, xs: list[float]) -> None:
-        """Memory, latency or throughput by what was tried, and the goal as a line."""
+        """Memory, latency or throughput of the tried points, and the goal as a line."""
         title, values, goal, text = _quantity(search, self.base)
         known = [v for v in (*values, goal) if v > 0]
         low, high = place(min(known)) - 0.4, place(max(known)) + 0.6
@@ -85,7 +85,7 @@ class SeekPicture(Picture):
 
 
 def _quantity(search: Search, base: Prediction) -> tuple[str, list[float], float, str]:
-    """What is sought, as a title, its values, the goal and its text."""
+    """The quantity of a search: title, values, goal and the goal's text."""
     found = [f for _, f in search.tried]
     goal = search.wanted or 1.0
     if search.kind == "latency":

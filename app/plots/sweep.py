@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from simulator.analysis.sweep import Sweep
 
 
-_NO_SHIFT = "no regime shift in this range"
+_NO_SHIFT = "No regime shift in this range"
 
 
 class SweepPicture(Picture):
-    """Time a step on top, by factors on both axes, and the first scenario's shares below."""
+    """Step time on top, with logarithmic axes; the first scenario's shares below."""
 
     def __init__(self, theme: Theme, found: Swept, heading: str) -> None:
         shifts = "; ".join(shift.sentence for shift in found.shifts)
@@ -42,7 +42,7 @@ class SweepPicture(Picture):
         self.top = self.plot()
         self.grid.setRowStretchFactor(self.row - 1, 5)
         self._frame(self.top, ticks, times)
-        self.axis_title(self.top, "left", f"Time a step, {unit}")
+        self.axis_title(self.top, "left", f"Step time, {unit}")
         self._curves()
         self.below = self.plot()
         self.grid.setRowStretchFactor(self.row - 1, 3)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.analysis.compare import Step, Waterfall
 
 WIDE = 0.4
-_ABOUT = "Each step after those to its left, re-simulated; they add up"
+_ABOUT = "Each change is predicted after those to its left; they add up"
 
 
 class Falls:
@@ -42,7 +42,7 @@ class Falls:
         plot.setXRange(-0.6, last + 0.6, padding=0)
         plot.setYRange(0, self.high, padding=0)
         picture.ticks(plot, "left", [(v, plain(v)) for v in linear_ticks(0, self.high, 8)])
-        picture.axis_title(plot, "left", f"Time a step, {self.unit}")
+        picture.axis_title(plot, "left", f"Step time, {self.unit}")
         ends = ((0.0, names[0], fall.a), (float(last), names[1], fall.b))
         labels = [(at, f"{name}\n{p.regime}-bound") for at, name, p in ends]
         labels += [(i + 1.0, broken(s.label)) for i, s in enumerate(fall.steps)]
@@ -54,7 +54,7 @@ class Falls:
         self._end(last, fall.b, colours[1], fall.a)
 
     def _end(self, x: int, p: Prediction, edge: str, before: Prediction | None = None) -> None:
-        """A scenario's whole time, by its shares, with its interval."""
+        """The bar of a scenario, split by shares, with its interval."""
         floor = 0.0
         for name in STACK:
             top = floor + p.shares[name] * p.period_s / self.scale_s  # pyright: ignore
@@ -83,12 +83,12 @@ class Falls:
         self.plot.addItem(Stroke(path, self.theme.ink, 1.4, casing=self.theme.bg1))
 
     def _step(self, x: int, step: Step) -> None:
-        """What a change adds after those before it, and a ring where it would lead alone."""
+        """The bar of a change after the previous ones, and a ring for the change alone."""
         after = step.period_s / self.scale_s
         before = (step.period_s - step.change_s) / self.scale_s
         worse = step.change_s > 0
         colour = self.theme.danger if worse else self.theme.b
-        least = 0.004 * self.high  # a change of nothing is a line
+        least = 0.004 * self.high  # a change of 0 is drawn as a line
         low, high = min(before, after), max(before, after, min(before, after) + least)
         bar = rectangle(x - WIDE, low, x + WIDE, high)
         self.plot.addItem(Area(self.theme, colour, bar, colour, 0.55))

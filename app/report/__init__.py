@@ -1,4 +1,4 @@
-"""A prediction told: its figures on a terminal, side by side, and as data.
+"""Reports of predictions: on a terminal, side by side, and as data.
 
 May import answers and scenes; no Qt.
 """

@@ -1,6 +1,6 @@
-"""A prediction for Perfetto and chrome://tracing: the host's launches over the GPU's kernels.
+"""A prediction as a trace for Perfetto and chrome://tracing: launches above kernels.
 
-One step alone, from an idle GPU. Times in microseconds, to the nanosecond.
+It shows one step from an idle GPU. Times are in microseconds, rounded to nanoseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _THREAD = 1
 
 
 def events(p: Prediction) -> list[dict[str, Any]]:
-    """Names first, then slices and arrows by time: an arrow leads from a launch to its kernel."""
+    """The events: names, then slices and arrows by time; an arrow links a launch to its kernel."""
     found: list[dict[str, Any]] = []
     issued = 0
     free = 0
@@ -25,12 +25,12 @@ def events(p: Prediction) -> list[dict[str, Any]]:
         launched, start = _ns(k.issue_s), max(free, _ns(k.start_s))
         free = max(start, _ns(k.start_s + k.duration_s))
         found.append(_slice(GPU, k.name, start, free, k.family, _details(k)))
-        if launched == issued:  # a CUDA graph: one launch for all
+        if launched == issued:  # a CUDA graph has one launch for all kernels
             continue
         own = {"op": k.op, "module": k.module}
         found.append(_slice(HOST, k.name, issued, launched, "host", own))
         arrow = {"name": "launch", "cat": "launch", "id": k.index, "tid": _THREAD}
-        middle = (issued + launched) // 2  # an arrow holds on to the slice that it starts in
+        middle = (issued + launched) // 2  # an arrow binds to the slice that holds its start
         found += [
             {**arrow, "ph": "s", "pid": HOST, "ts": middle / 1000},
             {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": start / 1000},
@@ -40,7 +40,7 @@ def events(p: Prediction) -> list[dict[str, Any]]:
 
 
 def as_text(p: Prediction, subject: Subject) -> str:
-    """The file."""
+    """The trace file as text."""
     body = {
         "displayTimeUnit": "ns",
         "otherData": {"title": title(p, subject), "program": "Ridgepoint"},

@@ -1,4 +1,4 @@
-"""Figures of predictions beside each other; nothing here is drawn."""
+"""Figures that compare predictions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from simulator.prediction import Prediction
 
 
 def per_sample(predictions: Sequence[Prediction]) -> bool:
-    """True where the scenarios do not hold equally many samples: then times compare by sample."""
+    """Do the scenarios differ in samples per step, so that times compare per sample?"""
     return len({p.trace.samples for p in predictions}) > 1
 
 
 def sample_s(p: Prediction) -> float:
-    """Seconds a sample, steps back to back."""
+    """Seconds per sample, steps back to back."""
     return p.period_s / max(p.trace.samples, 1)
 
 

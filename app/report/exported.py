@@ -1,4 +1,4 @@
-"""Fused groups as files, for `ridgepoint export-kernel`: the list of groups, and a group's file."""
+"""Fused groups for `ridgepoint export-kernel`: the list of groups, and the file of one."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 IRREGULAR = ((3, 13), (2, 37))
-"""Batch and sequence of the cases that the kernel is checked on besides: no block divides them."""
+"""Batch and sequence of further test cases of a kernel; no block size divides them."""
 
 _GUESSED = Text(
-    "* It reads parts of a tensor that are alike but for where they begin. A trace does not say "
-    "which op reads which, so kernel and reference may take one for another, both alike."
+    "* The group reads parts of a tensor that differ only in their offset. A trace does not record "
+    "which op reads which part, so kernel and reference may both swap them."
 )
 
 
 @dataclass(frozen=True)
-class Step:
-    """A compiled step, of which groups are exported."""
+class CompiledStep:
+    """A compiled step whose groups can be exported."""
 
     scenario: Scenario
     subject: Subject
     prediction: Prediction
 
 
-def step(scenario: Scenario, progress: Progress) -> Step:
-    """Trace and predict. InputError for a step that is not compiled."""
-    found = subject(scenario, progress)
-    made = Step(scenario, found, predict(scenario, found, progress))
-    compiled(made.prediction)
-    return made
+def step(scenario: Scenario, progress: Progress) -> CompiledStep:
+    """Trace and predict a step. Raises InputError if it is not compiled."""
+    traced = subject(scenario, progress)
+    result = CompiledStep(scenario, traced, predict(scenario, traced, progress))
+    compiled(result.prediction)
+    return result
 
 
-def text(of: Step, chosen: Candidate, progress: Progress) -> str:
-    """The file of one group."""
-    p, number = of.prediction, chosen.group
+def text(step: CompiledStep, chosen: Candidate, progress: Progress) -> str:
+    """The source file of one group."""
+    p, number = step.prediction, chosen.group
     fused = compiled(p)
-    written = kernel(fused_group(fused, number, _others(of, progress)))
+    written = kernel(fused_group(fused, number, _others(step, progress)))
     op = p.trace.ops[number]
     ops = chosen.name.replace("+", ", ")
-    title = f"{ops} in one kernel: {heading_of(of.subject, of.scenario, ())}"
+    title = f"{ops} in one kernel: {heading_of(step.subject, step.scenario, ())}"
     took = p.columns.duration_s[p.columns.op_of == number]
     read, made = op.signature.read_bytes, op.signature.write_bytes
     about = (
@@ -67,37 +67,37 @@ def text(of: Step, chosen: Candidate, progress: Progress) -> str:
     return source(written, info)
 
 
-def _others(of: Step, progress: Progress) -> Iterator[tuple[str, Fused]]:
-    """The same step at irregular sizes, as far as it can be traced at them."""
-    if of.scenario.trace_file is not None:
+def _others(step: CompiledStep, progress: Progress) -> Iterator[tuple[str, Fused]]:
+    """Yield the same step at irregular sizes that the network accepts."""
+    if step.scenario.trace_file is not None:
         return
     for batch, seq in IRREGULAR:
-        sizes = {"batch": batch} if of.subject.seq is None else {"batch": batch, "seq": seq}
+        sizes = {"batch": batch} if step.subject.seq is None else {"batch": batch, "seq": seq}
         progress(f"tracing {', '.join(f'{name} {size}' for name, size in sizes.items())}")
-        asked = replace(of.scenario, **sizes)
+        irregular = replace(step.scenario, **sizes)
         try:
-            made = predict(asked, subject(asked))
-        except InputError:  # a network that knows other sizes alone
+            p = predict(irregular, subject(irregular))
+        except InputError:  # the network accepts other sizes only
             continue
-        yield ", ".join(f"{name} {size}" for name, size in sizes.items()), compiled(made)
+        yield ", ".join(f"{name} {size}" for name, size in sizes.items()), compiled(p)
 
 
-def show(console: Console, found: list[Candidate], top: int) -> None:
-    """Print the groups, those that can be exported first."""
+def show(console: Console, groups: list[Candidate], top: int) -> None:
+    """Print the groups, exportable ones first."""
     width = min(console.width, 120)
-    good = [each for each in found if each.reason is None]
-    rows = table("groups that can be exported")
+    good = [group for group in groups if group.reason is None]
+    rows = table("exportable groups")
     numbers(rows, "group")
     rows.add_column("ops", min_width=16)
     numbers(rows, "kernels", "time")
-    for each in good[:top]:
-        name = cut(each.name, 58) + (" *" if each.guessed else "")
-        rows.add_row(str(each.number), name, f"{each.count:,}", seconds(each.seconds))
+    for group in good[:top]:
+        name = cut(group.name, 58) + (" *" if group.guessed else "")
+        rows.add_row(str(group.number), name, f"{group.count:,}", seconds(group.seconds))
     console.print()
     console.print(rows if good else Text("No group can be exported."), width=width)
-    if any(each.guessed for each in good[:top]):
+    if any(group.guessed for group in good[:top]):
         console.print(_GUESSED, width=width)
-    left = [each for each in found if each.reason is not None][:top]
+    left = [group for group in groups if group.reason is not None][:top]
     if left:
         others = table("not exported")
         numbers(others, "group")
@@ -113,6 +113,6 @@ def show(console: Console, found: list[Candidate], top: int) -> None:
         console.print(others, width=width)
 
 
-def listed(of: Step) -> list[Candidate]:
-    """The groups of a step."""
-    return candidates(of.prediction)
+def listed(step: CompiledStep) -> list[Candidate]:
+    """The candidate groups of a step."""
+    return candidates(step.prediction)

@@ -1,4 +1,4 @@
-"""A prediction as data: one JSON document, or one CSV row a kernel. Keys name their SI unit."""
+"""A prediction as data: a JSON document, or one CSV row per kernel. Keys name their SI unit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def document(p: Prediction, subject: Subject) -> dict[str, Any]:
-    """Everything that a prediction says. A reader checks `format` and `version` first."""
+    """The full prediction. Readers check `format` and `version` first."""
     head = {"format": FORMAT, "version": VERSION}
     return head | summary(p, subject) | {"kernels": [row(k) for k in p.kernels]}
 
@@ -87,7 +87,7 @@ def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
 
 
 def row(k: Kernel) -> dict[str, Any]:
-    """One kernel, flat."""
+    """One kernel as a flat row."""
     shares = {f"{regime}_share": k.shares[regime] for regime in REGIMES}
     return {
         "index": k.index,
@@ -122,13 +122,13 @@ COLUMNS = (
 
 
 def as_json(p: Prediction, subject: Subject, laid: Overlay | None = None) -> str:
-    """The document as text, with what was measured of each op where there is a measured step."""
+    """The document as text; with `laid`, also the measured time of each op."""
     measured = {"measured": rows(laid)} if laid else {}
     return json_text(document(p, subject) | measured)
 
 
 def json_text(document: Any) -> str:
-    """A document as text; a figure that does not exist is null."""
+    """A document as JSON text; NaN and infinities become null."""
     return json.dumps(_finite(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -141,12 +141,12 @@ def _finite(value: Any) -> Any:
 
 
 def as_csv(p: Prediction) -> str:
-    """One row a kernel, in launch order."""
+    """One row per kernel, in launch order."""
     return csv_text(COLUMNS, (row(k) for k in p.kernels))
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows under their columns' names; a figure that does not exist is left empty."""
+    """Rows as CSV text with a header; NaN and infinities become empty cells."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\r\n")
     writer.writeheader()
@@ -156,7 +156,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A spreadsheet runs a text that begins like a formula: an apostrophe stops it."""
+    """Prefix a text that a spreadsheet would run as a formula with an apostrophe."""
     if isinstance(value, float) and not isfinite(value):
         return ""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,4 +1,4 @@
-"""What fusion did, on a terminal: `ridgepoint predict … --mode compiled --explain-fusion`."""
+"""The report of fusion on a terminal: `ridgepoint predict … --mode compiled --explain-fusion`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simulator.analysis.fusion_report import Again, Explanation, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110
-"""Columns of a terminal from which on there is room for where a kernel begins."""
+"""Columns of a terminal that has room for the modules of a kernel."""
 
 _NAMED = 6
-"""Kinds of ops that are computed again, of which a line tells."""
+"""Most kinds of recomputed ops to name."""
 
 
 def show(console: Console, p: Prediction, top: int) -> None:
-    """Print the kinds of generated kernels, and what could not fuse."""
+    """Print the kinds of generated kernels, and the ops that did not fuse."""
     found = explain(p)
     width = min(console.width, 120)
     console.print()
@@ -74,8 +74,7 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
 
 
 def _code(code: Mapping[str, str], found: Explanation, top: int) -> Text | None:
-    """Where the code of the modules begins that these kernels begin in; None of a trace that does
-    not know."""
+    """Where the code of the listed kernels' modules begins; None if unknown."""
     lines: dict[str, str] = {}
     for each in found.merged[:top]:
         path = each.modules[0] if each.modules else ""
@@ -91,7 +90,7 @@ def _left(found: Explanation, top: int) -> Table:
     shown = table("not fused")
     words(shown, "op")
     numbers(shown, "calls", "kernels", "time")
-    shown.add_column("why", min_width=24)  # may be broken
+    shown.add_column("why", min_width=24)  # may wrap
     for each in found.left[:top]:
         took = seconds(each.seconds)
         shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
@@ -108,15 +107,14 @@ def _left(found: Explanation, top: int) -> Table:
 
 
 def _place(modules: tuple[str, ...]) -> str:
-    """Where kernels begin: the path that their modules share but for numbers, and how many other
-    ones there are."""
+    """Where kernels begin: the first module path with numbers as stars, and how many more."""
     paths = list(dict.fromkeys(map(starred, modules)))
     more = f" +{len(paths) - 1}" if len(paths) > 1 else ""
     return f"{cut(paths[0] or '(the network)', 20 - len(more))}{more}"
 
 
 def _count(value: float) -> str:
-    """A whole number without a sign of nothing."""
+    """A whole number; never "−0"."""
     return f"{round(value):,}".replace("-", "−")
 
 
@@ -131,8 +129,8 @@ def _again(again: Again) -> Text:
     more = sum(many for _, many in again.ops[_NAMED:])
     some += f" and {more:,} more" if more else ""
     return Text(
-        f"Computed again in the backward pass: {some} ({scaled(again.flops, 'FLOP')}). Kept for it "
-        f"are {_instead(again)}."
+        f"Recomputed in the backward pass: {some} ({scaled(again.flops, 'FLOP')}). Saved for it: "
+        f"{_instead(again)}."
     )
 
 

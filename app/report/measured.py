@@ -1,4 +1,4 @@
-"""A measured step beside its prediction, as a table and as data."""
+"""A measured step compared with its prediction, as a table and as data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Alike:
-    """Calls of one op on one shape, predicted and measured."""
+class MeasuredGroup:
+    """Calls of one op on one shape, with predicted and measured time."""
 
     op: str
     shape: str
@@ -27,8 +27,8 @@ class Alike:
     ops: frozenset[int]
 
 
-def groups(found: Overlay) -> list[Alike]:
-    """The pairs in groups, those of the largest difference first."""
+def groups(found: Overlay) -> list[MeasuredGroup]:
+    """Group the pairs by op and shape, the largest difference first."""
     p, c = found.prediction, found.prediction.columns
     first = dict(zip(reversed(c.op_of.tolist()), range(c.op_of.size - 1, -1, -1), strict=True))
     pairs: dict[tuple[str, str], list[Pair]] = {}
@@ -37,7 +37,7 @@ def groups(found: Overlay) -> list[Alike]:
         shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
         pairs.setdefault((name, shape), []).append(pair)
     made = [
-        Alike(
+        MeasuredGroup(
             op,
             shape,
             len(each),
@@ -52,7 +52,7 @@ def groups(found: Overlay) -> list[Alike]:
 
 
 def show(console: Console, found: Overlay, top: int) -> None:
-    """Print it, from 80 columns up."""
+    """Print the comparison; needs at least 80 columns."""
     from rich.text import Text
 
     from app.report.tables import numbers, table
@@ -90,7 +90,7 @@ def show(console: Console, found: Overlay, top: int) -> None:
 
 
 def sentence(found: Overlay) -> str:
-    """How both agree, in a sentence or two."""
+    """Sentences on how measurement and prediction agree."""
     p, step = found.prediction, found.step
     mine, theirs = p.gpu_busy_s, step.gpu_busy_s
     return (
@@ -101,12 +101,12 @@ def sentence(found: Overlay) -> str:
 
 
 def ratio(predicted: float, measured: float) -> str:
-    """ "0.97"; "" where nothing was measured."""
+    """The ratio as text, such as "0.97"; "" if nothing was measured."""
     return number(predicted / measured) if measured else ""
 
 
 def unmatched(found: Overlay) -> list[str]:
-    """What only one of the two has, by name."""
+    """Lines that name the ops or kernels only one of the two has."""
     p = found.prediction
     mine = [p.trace.ops[op].name.removeprefix("aten.") for op in found.only_predicted]
     theirs = [each.name for each in found.only_measured]
@@ -119,7 +119,7 @@ def unmatched(found: Overlay) -> list[str]:
 
 
 def rows(found: Overlay) -> list[dict[str, Any]]:
-    """One row an op, for `--json`."""
+    """One row per op, for `--json`."""
     ops = found.prediction.trace.ops
     return [
         {

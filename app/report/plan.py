@@ -29,7 +29,7 @@ def csv_text(plan: Plan) -> str:
 
 
 def cells(plan: Plan, row: Row) -> list[str]:
-    """What is shown of a row, under `headings`."""
+    """The cells of a row, in the order of `headings`."""
     parts = [row.configuration, _money(row)]
     if plan.kind == "serving":
         parts += [
@@ -49,7 +49,7 @@ def cells(plan: Plan, row: Row) -> list[str]:
 
 
 def headings(plan: Plan) -> list[str]:
-    """The names of the columns of `cells`."""
+    """The headings of the columns of `cells`."""
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries"],
         "training": ["takes, 80%"],
@@ -60,7 +60,7 @@ def headings(plan: Plan) -> list[str]:
 
 
 def show(plan: Plan, top: int) -> None:
-    """Print the verdict, the ranked table, what binds and what the answer rests on."""
+    """Print the verdict, the ranked table and the assumptions."""
     from rich.text import Text
 
     from app.report.tables import table
@@ -81,7 +81,7 @@ def show(plan: Plan, top: int) -> None:
     if len(plan.rows) > top:
         console.print(f"{len(plan.rows) - top} more with --top, --csv or --json", style="dim")
     console.print()
-    rests = table(f"What it rests on ({plan.figure})")
+    rests = table(f"Assumptions, and their effect on {plan.figure}")
     for name in ("assumption", "value", "from", "low", "high"):
         rests.add_column(name, overflow="fold")
     for each in plan.assumptions:
@@ -94,13 +94,16 @@ def show(plan: Plan, top: int) -> None:
     console.print()
     if plan.pruned:
         console.print(
-            Text(f"{len(plan.pruned)} not tried, such as {_some(plan.pruned.items())}", "dim"),
+            Text(
+                f"{len(plan.pruned)} candidates skipped, such as {_some(plan.pruned.items())}",
+                "dim",
+            ),
             width=min(wide, 120),
         )
 
 
 def html_text(plan: Plan) -> str:
-    """One page without scripts: verdict, table, assumptions, what was not tried."""
+    """One HTML page without scripts: verdict, table, assumptions, skipped candidates."""
     rows = "".join(
         f"<tr class='{row.status.replace(' ', '-')}'>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells(plan, row))
@@ -125,16 +128,16 @@ b{{font-size:1.2em}}</style>
 {front_svg(plan)}
 <table><tr>{head}</tr>
 {rows}</table>
-<h2>What it rests on ({escape(plan.figure)})</h2>
+<h2>Assumptions, and their effect on {escape(plan.figure)}</h2>
 <table><tr><th>assumption<th>value<th>from<th>low<th>high</tr>
 {rests}</table>
-<h2>Not tried</h2><ul>
+<h2>Skipped candidates</h2><ul>
 {pruned}</ul></html>
 """
 
 
 def front_svg(plan: Plan) -> str:
-    """Cost against time of the candidates that hold every limit, the front filled; "" of none."""
+    """Cost against time of the candidates within all limits, the Pareto front filled, or ""."""
     points = [
         (
             row.per_token_s or row.duration_s or row.latency_s or 0.0,

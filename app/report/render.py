@@ -1,4 +1,4 @@
-"""A prediction on a terminal, from 80 columns up."""
+"""The report of a prediction on a terminal of at least 80 columns."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _against_capacity(p: Prediction) -> str:
 def _memory(p: Prediction) -> Text:
     parts = ", ".join(f"{name} {data(size)}" for name, size in memory_parts(p))
     text = Text("fits" if p.fits else "does not fit", style="green" if p.fits else "bold red")
-    return text.append(f": {_against_capacity(p)}, of which {parts}", style="default")
+    return text.append(f": {_against_capacity(p)}: {parts}", style="default")
 
 
 def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
@@ -142,14 +142,14 @@ def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
             f"{len(rest)} more", *blank, f"{count:,}", seconds(total), share, "", "", style="dim"
         )
     if any(round(100 * g.of_roof) > 100 and g.roof == "DRAM" for g in groups[:top]):
-        shown.caption = "over 100% of DRAM's roof: served by L2"
+        shown.caption = "over 100% of the DRAM roof: L2 serves part of the reads"
     return Group(shown, Text())
 
 
 def _modules(p: Prediction, top: int) -> RenderableType:
     groups = module_groups(p)
     least = sorted((g.total_s for g in groups), reverse=True)[:top][-1:] or [0.0]
-    shown = table("Heaviest modules, with all they contain")
+    shown = table("Heaviest modules, with their contents")
     shown.add_column("module", no_wrap=True, overflow="ellipsis")
     numbers(shown, "count", "kernels", "time", "of GPU")
     shown.add_column("bound by", no_wrap=True)
@@ -168,13 +168,13 @@ def _modules(p: Prediction, top: int) -> RenderableType:
 
 
 def _remarks(p: Prediction) -> RenderableType:
-    """What the reader must know: what is missing, what was assumed, where the numbers are from."""
+    """Remarks: ops without a model, assumptions, notes and provenance."""
     missing = unmodelled(p)
     parts: list[RenderableType] = []
     if missing:
-        parts.append(note_list("Not modelled: taken to cost no GPU time", missing, "bold red"))
+        parts.append(note_list("Not modelled: counted as no GPU time", missing, "bold red"))
     if p.trace.assumptions:
-        parts.append(note_list("Assumed, since it depends on data", assumed(p), "bold yellow"))
+        parts.append(note_list("Assumed, because it depends on data", assumed(p), "bold yellow"))
     if notes(p):
         parts.append(note_list("Notes", notes(p), "bold"))
     grid = Table.grid(padding=(0, 2))
@@ -186,7 +186,7 @@ def _remarks(p: Prediction) -> RenderableType:
 
 
 def assumed(p: Prediction) -> list[str]:
-    """Each assumption once, with how often it was made."""
+    """Each assumption once, with its count."""
     counts: dict[str, int] = {}
     for a in p.trace.assumptions:
         text = f"{a.name}: {a.taken}"

@@ -1,4 +1,4 @@
-"""Scenarios side by side: the figures that stand in each one's column, and what moved."""
+"""Tables of scenarios side by side, and of what changed between two."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
 LETTERS = "ABCD"
-_ROOMY = 3  # scenarios beside each other whose figures have room for their units
+_ROOMY = 3  # most scenarios whose figures have room for units
 
 
 def moved_text(before: float, after: float) -> Text:
-    """A change in colour: less time is better."""
+    """A relative change, coloured: less is better."""
     text = change(before, after)
     style = "dim" if text == "0%" else BETTER if after < before else WORSE
     return Text(text, style)
 
 
 def sides(names: Sequence[str], predictions: Sequence[Prediction], changes: bool) -> Table:
-    """A row a figure, a column a scenario; of two scenarios the change as well."""
+    """One row per figure, one column per scenario; for two scenarios also the change."""
     shown = table()
     words(shown, "")
     numbers(shown, *names)
@@ -56,7 +56,7 @@ def sides(names: Sequence[str], predictions: Sequence[Prediction], changes: bool
 def _figures(
     found: Sequence[Prediction],
 ) -> list[tuple[str, list[Any], tuple[float, float] | None]]:
-    """(label, cells, the values whose growth is worse)."""
+    """Rows of (label, cells, first and last value if growth is worse)."""
     rows: list[tuple[str, list[Any], tuple[float, float] | None]] = []
 
     def add(label: str, cells: list[Any], values: list[float] | None = None) -> None:
@@ -91,7 +91,7 @@ def _figures(
     flops = [float(p.flops) for p in found]
     add("FLOPs", [scaled(v, "FLOP") for v in flops], flops)
     moved = [dram_bytes(p) for p in found]
-    add("bytes of kernels", [data(v) for v in moved], moved)
+    add("bytes moved", [data(v) for v in moved], moved)
     need = [float(p.peak_memory_bytes + p.workspace_bytes) for p in found]
     add("memory at peak", [data(v) for v in need], need)
     add("fits", [Text("yes", BETTER) if p.fits else Text("no", WORSE) for p in found])
@@ -102,7 +102,7 @@ def _figures(
 
 
 def steps_table(fall: Waterfall, before: str, after: str) -> Table:
-    """From one scenario to another: each change alone, and after those above it."""
+    """The changes from one scenario to another: each alone, and after those above it."""
     shown = table()
     words(shown, "change")
     numbers(shown, "alone", "", "after those above", "", "step then")

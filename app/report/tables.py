@@ -1,4 +1,4 @@
-"""What the tables on a terminal have in common: their lines, regimes in colour, bars of shares."""
+"""Building blocks of tables on a terminal: columns, coloured regimes, bars of shares."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def table(title: str | None = None) -> Table:
 
 
 def numbers(shown: Table, *names: str) -> None:
-    """Columns of figures, to the right, never broken."""
+    """Add right-aligned columns of figures that do not wrap."""
     for name in names:
-        shown.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+        width = max(map(len, name.split("\n")))
+        shown.add_column(name, justify="right", no_wrap=True, min_width=width)
 
 
 def words(shown: Table, *names: str) -> None:
-    """Columns of words, never broken."""
+    """Add columns of words that do not wrap."""
     for name in names:
         shown.add_column(name, no_wrap=True, overflow="ellipsis")
 
@@ -47,7 +48,7 @@ def regime_text(regime: Regime | None) -> Text:
 
 
 def shares_bar(shares: Shares, width: int) -> Text:
-    """Shares as a bar of `width` cells; the last regime takes what rounding leaves."""
+    """A bar of `width` cells; the last regime takes the rest that rounding leaves."""
     bar, left = Text(), width
     for regime in REGIMES:
         cells = left if regime == REGIMES[-1] else min(left, round(width * shares[regime]))
@@ -57,7 +58,7 @@ def shares_bar(shares: Shares, width: int) -> Text:
 
 
 def legend(shares: Shares | None = None) -> Text:
-    """The regimes' blocks by name, with their shares where there are any."""
+    """The blocks of the regimes with their names, and their shares if given."""
     text = Text()
     for regime in REGIMES:
         text.append(f"{BLOCKS[regime]} ", style=COLOURS[regime])

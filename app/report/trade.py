@@ -1,4 +1,4 @@
-"""Arithmetic for memory, in words and as data."""
+"""Recomputation traded for memory, as a sentence and as data."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from simulator.analysis.trade import trade
 
 
 def trade_text(fall: Waterfall) -> str:
-    """What was computed again for what was not kept; nothing where nothing was traded."""
+    """A sentence on recomputed FLOPs and saved bytes; "" if nothing was traded."""
     found = trade(fall.a, fall.b)
     if found is None:
         return ""
     (carried, carries), (peak, peaks) = found.carried_bytes, found.peak_bytes
-    fallen = f"the peak falls by {data(peak - peaks)}" if peaks < peak else "the peak stays"
+    fallen = (
+        f"the peak falls by {data(peak - peaks)}" if peaks < peak else "the peak does not change"
+    )
     if peaks >= peak and fall.b.trace.ops[fall.b.memory.peak_op].phase == "optimizer":
-        fallen += ", in the optimizer's step"
+        fallen += ", because it lies in the optimizer step"
     return (
-        f"Arithmetic for memory: {scaled(found.flops, 'FLOP')} more "
+        f"Recomputation for memory: {scaled(found.flops, 'FLOP')} more "
         f"({change(fall.a.flops, fall.b.flops)}) and {signed_seconds(found.seconds)} a step for "
         f"{data(carried - carries)} less to carry into the backward pass ({data(carried)} → "
         f"{data(carries)}), {scaled(found.flops_per_byte, 'FLOP')} a byte; {fallen}."
@@ -27,7 +29,7 @@ def trade_text(fall: Waterfall) -> str:
 
 
 def trade_document(fall: Waterfall) -> dict[str, Any] | None:
-    """The same as data."""
+    """The trade as data; None if there is none."""
     found = trade(fall.a, fall.b)
     return found and {
         "flops_added": found.flops,

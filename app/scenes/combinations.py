@@ -1,4 +1,4 @@
-"""A sweep over several axes at once, as the columns that its lines go through."""
+"""A sweep over several axes at once, as columns of a parallel-coordinates picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario, Value
 
 
 @dataclass(frozen=True)
-class Column:
+class CombinationColumn:
     """One axis of the picture: a value a row. Choices are their places in `words`; a figure of the
     answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
     factors."""
@@ -33,16 +33,16 @@ class Column:
     share: bool = False
 
     def said(self, value: float) -> str:
-        """A value for people."""
+        """The text of a value."""
         return self.words[round(value)] if self.words else self.text(value)
 
 
 @dataclass(frozen=True)
-class Table:
+class CombinationTable:
     """A row a combination that has an answer: `settings` are its values on the first columns,
     `regimes` places in REGIMES. `refused` counts those without."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[CombinationColumn, ...]
     axes: tuple[str, ...]
     settings: tuple[tuple[Value, ...], ...]
     regimes: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Table:
         return len(self.settings)
 
     def regime(self, row: int) -> Regime:
-        """What rules a combination."""
+        """The regime of a combination."""
         return REGIMES[int(self.regimes[row])]
 
     def scenario(self, base: Scenario, row: int) -> Scenario:
@@ -61,8 +61,8 @@ class Table:
             base = moved(base, name, value)
         return base
 
-    def arranged(self, names: Sequence[str]) -> Table:
-        """With these columns alone, in this order."""
+    def arranged(self, names: Sequence[str]) -> CombinationTable:
+        """Select these columns, in this order."""
         known = {column.name: column for column in self.columns}
         return replace(self, columns=tuple(known[name] for name in names if name in known))
 
@@ -82,9 +82,8 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 
-def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> Table:
-    """Every combination of these axes of a side, with every figure. CancelledError where nobody
-    waits any more."""
+def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
+    """Predict every combination of these axes of a side. Raises CancelledError if cancelled."""
 
     def counted(_: int) -> None:
         if cancelled():
@@ -93,17 +92,19 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
     axes = axes_of(side, names)
     found = sweep(side.scenario, axes, counted=counted)
     rows = [row for row in range(len(found)) if row not in found.refused]
-    columns: list[Column] = []
+    columns: list[CombinationColumn] = []
     for name, values in axes.items():
         place = {value: at for at, value in enumerate(values)}
         at = np.array([place[found.points[row][name]] for row in rows], float)
-        columns.append(Column(axis_name(name), at, tuple(_said(name, v) for v in values)))
+        columns.append(
+            CombinationColumn(axis_name(name), at, tuple(_said(name, v) for v in values))
+        )
     for name, (column, text) in FIGURES.items():
         share = text is percent
-        columns.append(Column(name, found.columns[column][rows], (), text, share))
+        columns.append(CombinationColumn(name, found.columns[column][rows], (), text, share))
     settings = tuple(tuple(found.points[row].values()) for row in rows)
     regimes = found.columns["regime"][rows].astype(np.int64)
-    return Table(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
+    return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
 
 
 def _said(axis: str, value: Value) -> str:

@@ -1,4 +1,4 @@
-"""The axes that combinations can be over: their values, and how many of them."""
+"""The axes of combinations, with their values."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ MOST_POINTS = 10_000
 
 
 def usual(side: Side) -> list[str]:
-    """The axes of a side that nobody chose: batch and sequence, GPUs, modes, and what scales where
-    there are too few."""
+    """The default axes of a side: batch, sequence, GPUs, modes; scales if these are too few."""
     every = values(side)
     found = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
     return [*found, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(found))]]
@@ -66,8 +65,7 @@ def values(side: Side) -> Mapping[str, list[Value]]:
 
 
 def _cards(side: Side) -> list[Value]:
-    """The GPUs on which the network runs the same ops as on the side's, so that none is traced
-    anew; the side's own among them."""
+    """The GPUs on which the network runs the same ops as on the side's: no new trace."""
     ask, own = resolve(side.scenario).ask, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
@@ -78,7 +76,7 @@ def _cards(side: Side) -> list[Value]:
 
 
 def _with(values: list[Value], here: Value | None) -> list[Value]:
-    """With where the side is, in order where they are numbers."""
+    """Add the side's own value; sort numbers."""
     every = values if here is None or here in values else [*values, here]
     numbers = [v for v in every if isinstance(v, int | float)]
     return [*sorted(numbers)] if len(numbers) == len(every) else every

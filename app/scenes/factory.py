@@ -87,7 +87,7 @@ class Factory:
         return place if place >= 0 and time_s < self.end_s[place] else None
 
     def waiting_at(self, time_s: float) -> int:
-        """Orders that are handed out and not begun at a time."""
+        """Orders issued but not started at a time."""
         handed = int(np.searchsorted(self.issue_s, time_s, "right"))
         return max(0, handed - int(np.searchsorted(self.start_s, time_s, "right")))
 
@@ -127,7 +127,7 @@ def factory(p: Prediction) -> Factory:
 
 
 def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
-    """Where the host's time goes, as far as its profile tells it apart."""
+    """The host's seconds by desk, as far as its profile separates them."""
     if p.mode != "eager":
         return (
             ("one launch of the graph" if p.mode == "cuda_graph" else "generated code", p.host_s),

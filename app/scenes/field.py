@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.scenes.ticks import place
 
 if TYPE_CHECKING:
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
 
 Floats = NDArray[np.float64]
 FINE = 400
@@ -19,12 +19,12 @@ _POINTS = 100
 
 
 @dataclass(frozen=True)
-class Across:
+class MapAxis:
     """An axis of a map. `low` and `high` are its ends as positions, `edges` the borders of its
     fine cells. Fine cell i lies in the interval of values `left[i]` and `left[i] + 1`, a share
     `part[i]` of the way along it."""
 
-    line: Line
+    line: AxisValues
     low: float
     high: float
     edges: Floats
@@ -37,7 +37,7 @@ class Across:
         return self.line.numeric and len(self.line.values) > 1
 
 
-def across(line: Line) -> Across:
+def across(line: AxisValues) -> MapAxis:
     """The axis of a line's values."""
     count = len(line.values)
     if line.numeric and count > 1:
@@ -46,12 +46,12 @@ def across(line: Line) -> Across:
         centres = (edges[:-1] + edges[1:]) / 2
         left = np.clip(np.searchsorted(at, centres, side="right") - 1, 0, count - 2)
         part = (centres - at[left]) / (at[left + 1] - at[left])
-        return Across(line, float(at[0]), float(at[-1]), edges, left.astype(np.int64), part)
+        return MapAxis(line, float(at[0]), float(at[-1]), edges, left.astype(np.int64), part)
     edges = np.arange(count + 1, dtype=np.float64) - 0.5
-    return Across(line, -0.5, count - 0.5, edges, np.arange(count), np.zeros(count))
+    return MapAxis(line, -0.5, count - 0.5, edges, np.arange(count), np.zeros(count))
 
 
-def fine(grid: Floats, x: Across, y: Across) -> Floats:
+def fine(grid: Floats, x: MapAxis, y: MapAxis) -> Floats:
     """A grid [y, x] on the fine cells, linear over the two triangles of each cell, so that a level
     runs straight between where it crosses the cell's sides. NaN wherever a NaN takes part."""
     rows, columns = y.left[:, None], x.left[None, :]
@@ -65,7 +65,7 @@ def fine(grid: Floats, x: Across, y: Across) -> Floats:
     return np.where(u + v <= 1, near, far)
 
 
-def middle(inside: NDArray[np.bool_], x: Across, y: Across) -> tuple[float, float] | None:
+def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, float] | None:
     """The point of a region farthest from its border, of about a hundred each way; None for a
     region that is small."""
     if inside.mean() < 0.03:

@@ -1,4 +1,4 @@
-"""Where the blocks of a part of the network stand, and what flows between them. No painting."""
+"""The layout of the blocks of a part of the network, and the flows between them. No painting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Bar = tuple[str, int, Regime]
 
 
 @dataclass(frozen=True)
-class Scene:
+class FusionScene:
     """A part of the network: its blocks by op with their columns and rows, the flows, the sets that
     lie in it, and pixels a byte."""
 
@@ -43,12 +43,12 @@ class Scene:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Pixels that it needs."""
+        """The least size in pixels."""
         high = 2 * EDGE + self.rows * PITCH_Y + BARS_PX
         return 2 * EDGE + self.columns * _LEAST_PITCH, high
 
     def pitch(self, width: float) -> float:
-        """Pixels from a column to the next in so much room."""
+        """Pixels between columns at a width."""
         return min(max((width - 2 * EDGE) / self.columns, _LEAST_PITCH), _MOST_PITCH)
 
     def at(self, op: int, width: float, height: float) -> tuple[float, float]:
@@ -64,7 +64,7 @@ class Scene:
 
     @property
     def bars(self) -> tuple[list[Bar], list[Bar]]:
-        """The traffic kernel by kernel: apart, and as joined."""
+        """The traffic per kernel: unfused, and fused."""
         apart: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
         joined: list[Bar] = []
         seen: set[int] = set()
@@ -84,7 +84,7 @@ class Scene:
 
     @property
     def bytes(self) -> int:
-        """What the blocks move by themselves."""
+        """Bytes that the blocks move unfused."""
         return sum(block.bytes for block in self.blocks.values())
 
     @property
@@ -102,8 +102,8 @@ def parts(joining: BlockDiagram) -> dict[str, list[int]]:
     return found
 
 
-def scene(joining: BlockDiagram, name: str, ops: list[int]) -> Scene:
-    """A part laid out: a block stands right of all that it reads."""
+def scene(joining: BlockDiagram, name: str, ops: list[int]) -> FusionScene:
+    """Lay out a part: each block is right of the blocks that it reads."""
     flows = joining.flows(ops)
     column: dict[int, int] = {}
     for op in sorted(ops):
@@ -119,7 +119,7 @@ def scene(joining: BlockDiagram, name: str, ops: list[int]) -> Scene:
     }
     inside = set(ops)
     widest = max((flow.bytes for flow in flows), default=0)
-    return Scene(
+    return FusionScene(
         name,
         {op: joining.blocks[op] for op in ops},
         place,
@@ -129,8 +129,8 @@ def scene(joining: BlockDiagram, name: str, ops: list[int]) -> Scene:
     )
 
 
-def stays(scene: Scene, flow: Flow) -> bool:
-    """Does a value never leave the chip, since who makes and who reads it are one kernel?"""
+def stays(scene: FusionScene, flow: Flow) -> bool:
+    """Does a value stay on the chip because its producer and its reader are one kernel?"""
     if OUTSIDE in (flow.maker, flow.reader):
         return False
     joined = scene.set_of(flow.maker)

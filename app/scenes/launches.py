@@ -1,4 +1,4 @@
-"""Launches alike as one: what the roofline marks and a table lists."""
+"""Groups of launches of one op on one shape, as the roofline marks them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simulator.prediction import Prediction, Regime
 from simulator.timing.rates import roof_flops_per_s
 
 NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
-"""Families that are told apart by their module rather than by their op."""
+"""Families labelled by their module instead of their op."""
 
 
 @dataclass(frozen=True)
-class Alike:
+class LaunchGroup:
     """Launches of one op on one shape: sums of what a prediction says of each. `ops` are places in
     the trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is their engine's;
     `of_roof` is the share of the nearer of the data sheet's roofs that they reach, `roof` its
@@ -48,7 +48,7 @@ class Alike:
 
     @property
     def intensity(self) -> float:
-        """FLOPs a byte."""
+        """FLOPs per byte."""
         return self.flops / self.bytes if self.bytes else 0.0
 
     @property
@@ -63,12 +63,12 @@ class Alike:
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
-        """What stays the same when batch, precision or GPU change."""
+        """What identifies the group when batch, precision or GPU change."""
         return self.op, self.family, self.modules
 
 
-def alike(p: Prediction) -> list[Alike]:
-    """The launches of a prediction, those that take longest first."""
+def launch_groups(p: Prediction) -> list[LaunchGroup]:
+    """Group the launches of a prediction by op and shape, the longest total time first."""
     c = p.columns
     parts: dict[tuple[str, str, str, str], list[NDArray[np.int64]]] = {}
     order = np.argsort(c.work_of, kind="stable").astype(np.int64)
@@ -80,16 +80,16 @@ def alike(p: Prediction) -> list[Alike]:
         key = name, each.family, shape_of(p, work, op), f"{each.engine} {each.dtype}"
         parts.setdefault(key, []).append(rows)
     duration = c.duration_s
-    found = [_alike(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
-    return sorted(found, key=lambda a: -a.total_s)
+    groups = [_launch_group(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
+    return sorted(groups, key=lambda a: -a.total_s)
 
 
-def _alike(
+def _launch_group(
     p: Prediction,
     key: tuple[str, str, str, str],
     rows: NDArray[np.int64],
     duration: NDArray[np.float64],
-) -> Alike:
+) -> LaunchGroup:
     c = p.columns
     work = p.works[int(c.work_of[rows[0]])]
     compute, held = c.compute_s[rows], c.memory_s[rows]
@@ -107,7 +107,7 @@ def _alike(
     moving = work.bytes / p.gpu.bandwidth_bytes_per_s
     roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"
     name, family, shape, _ = key
-    return Alike(
+    return LaunchGroup(
         name,
         family,
         _label(name, family, modules),
@@ -130,7 +130,7 @@ def _alike(
 
 @lru_cache(1 << 14)
 def starred(module: str) -> str:
-    """A module's path with its numbers as stars: layers.3.up → layers.*.up."""
+    """Replace the numbers of a module's path by stars: layers.3.up → layers.*.up."""
     return ".".join("*" if part.isdecimal() else part for part in module.split("."))
 
 

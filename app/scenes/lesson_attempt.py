@@ -1,4 +1,4 @@
-"""A learner's attempt at a lesson: what was predicted, and how near it came. No widget."""
+"""A learner's attempt at a lesson: the guesses, and how close they are. No widget."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STEPS: dict[Step, str] = {
 }
 NEAR = 2.0
 NEAR_SHARE = 0.1
-"""A guess is good within a factor of two, that of a share within ten points."""
+"""A guess is good within a factor of two; that of a share within ten points."""
 
 
 @dataclass
 class Attempt:
-    """`known` is what was simulated before the question: the first side. `guesses` are in SI;
-    `moved` are those that the learner has set."""
+    """`known` is the outcome before the question: the first side. `guesses` are in SI; `moved` are
+    those that the learner has set."""
 
     lesson: Lesson
     known: Outcome
@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def lacking(self) -> str:
-        """What must be done before the prediction can be locked; "" where nothing."""
+        """What the learner must do before locking the guess; "" if nothing."""
         if self.keys and not self.moved:
             return "Drag a marker first, or move it with the arrow keys"
         if self.lesson.choose and not self.choice:
@@ -65,7 +65,7 @@ class Attempt:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the greatest guess."""
+        """The smallest and the largest possible guess."""
         lesson = self.lesson
         if lesson.guess == "shift" and lesson.line:
             return float(lesson.line.values[0]), float(lesson.line.values[-1])
@@ -97,12 +97,12 @@ class Attempt:
         self.moved.add(key)
 
     def written(self, key: Key) -> str:
-        """A guess for people."""
+        """The text of a guess."""
         value = self.guesses[key]
         return plain(round(value)) if key == "shift" else self.known.word.text(value)
 
     def answer(self, found: Outcome, key: Key) -> float | None:
-        """What the simulator says to a guess; None where the regime changes nowhere."""
+        """The simulated figure of a guess; None if the regime never changes."""
         if key == "shift":
             return found.change.at if found.change else None
         return found.at(key) if isinstance(key, int) else found.figure(key)
@@ -120,7 +120,7 @@ class Attempt:
         return low / NEAR <= guess <= high * NEAR
 
     def good(self, found: Outcome) -> bool:
-        """Is every guess good, or where there is none, the choice right?"""
+        """Is every guess good or, without guesses, the choice right?"""
         if not self.keys:
             return self.choice == found.right
         return all(self.near(found, key) for key in self.keys)
@@ -136,14 +136,14 @@ class Attempt:
 
     @property
     def farthest(self) -> Key | None:
-        """The guess that stands last: that of which a picture speaks."""
+        """The last guess, which the picture explains."""
         return self.keys[-1] if self.keys else None
 
     def said(self, found: Outcome, key: Key) -> str:
         """How far a guess was: "13 times faster", "25 points less", "as predicted"."""
         answer, guess = self.answer(found, key), self.guesses[key]
         if answer is None:
-            return "it changes nowhere here"
+            return "it never changes here"
         if key != "shift" and found.word.share:
             points = 100 * (answer - guess)
             if abs(points) < 1:

@@ -1,4 +1,4 @@
-"""A regime map between its points: what is drawn of it, before there are pixels."""
+"""A regime map interpolated between its points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scenes.field import Across, Floats, across, fine, middle
+from app.scenes.field import Floats, MapAxis, across, fine, middle
 from app.theme import Theme, rgb
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
@@ -18,7 +18,7 @@ from simulator.scenario.resolve import resolve
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
 
-_DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
+_DEEPEST = 0.85  # the lead that is drawn deepest
 _PALEST, _DEEPER = 0.22, 0.48  # of a regime's colour on the ground, and how much a lead adds
 
 
@@ -29,8 +29,8 @@ class MapField:
     the map's own points is the logarithm of what is needed over what the GPU has."""
 
     mapped: Mapped
-    along: Across
-    up: Across
+    along: MapAxis
+    up: MapAxis
     shares: Floats
     largest: NDArray[np.int64]
     known: NDArray[np.bool_]
@@ -43,7 +43,7 @@ class MapField:
         return self.along.smooth and self.up.smooth
 
     def colours(self, theme: Theme) -> NDArray[np.uint8]:
-        """[y, x, 3]: each cell in its regime's colour, the deeper the further it leads."""
+        """[y, x, 3]: each cell in its regime's colour, deeper for a larger lead."""
         ordered = np.sort(self.shares, axis=-1)
         lead = np.clip((ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST, 0, 1)
         fills = np.array([rgb(theme.regime(r).fill) for r in REGIMES])[self.largest]
@@ -57,7 +57,7 @@ class MapField:
         return np.asarray(self.known & (self.largest == REGIMES.index(regime)), np.bool_)
 
     def places(self) -> dict[Regime, tuple[float, float]]:
-        """Where each regime has most room for its name, among what fits; none where it is small."""
+        """The place with most room for each regime's name; no place if the regime is small."""
         found: dict[Regime, tuple[float, float]] = {}
         for regime in REGIMES:
             if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
@@ -65,7 +65,7 @@ class MapField:
         return found
 
     def is_over(self, x: float, y: float) -> bool:
-        """Does what stands at a position not fit?"""
+        """Does the scenario at a position exceed the memory?"""
         column, row = (
             int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
             for axis, v in ((self.along, x), (self.up, y))

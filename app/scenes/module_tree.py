@@ -1,4 +1,4 @@
-"""The step's time as a tree: modules in modules, ops in modules, and waiting beside them."""
+"""The time of a step as a tree of modules and ops, with waiting as further leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.prediction import REGIMES, Prediction, Regime, Shares
 
 
 @dataclass(eq=False)
-class Part:
+class ModuleNode:
     """A module with all that it contains, an op in it, a wait, or the whole step. `depth` is 0 of
     the step; `parts_s` are its launches' own seconds in the order of REGIMES, and nothing of a
     wait; `ops` are places in the trace."""
@@ -22,42 +22,42 @@ class Part:
     name: str
     path: str
     depth: int
-    parent: Part | None = None
+    parent: ModuleNode | None = None
     wait: bool = False
     total_s: float = 0.0
     launches: int = 0
     parts_s: list[float] = field(default_factory=lambda: [0.0] * len(REGIMES))
     ops: set[int] = field(default_factory=set[int])
     modules: set[str] = field(default_factory=set[str])
-    children: list[Part] = field(default_factory=list["Part"])
+    children: list[ModuleNode] = field(default_factory=list["ModuleNode"])
 
     @property
     def shares(self) -> Shares:
-        """Of its launches' own time."""
+        """Shares of its launches' own time."""
         whole = sum(self.parts_s) or 1.0
         return {r: s / whole for r, s in zip(REGIMES, self.parts_s, strict=True)}
 
     @property
     def regime(self) -> Regime:
-        """What takes most of it; waiting is overhead."""
+        """The largest share; waiting is overhead."""
         return "overhead" if self.wait else max(REGIMES, key=lambda r: self.shares[r])
 
-    def all(self) -> Iterator[Part]:
-        """It, and what it contains."""
+    def all(self) -> Iterator[ModuleNode]:
+        """The node and its descendants."""
         yield self
         for child in self.children:
             yield from child.all()
 
-    def up(self) -> list[Part]:
-        """What contains it, the step first."""
+    def up(self) -> list[ModuleNode]:
+        """Its ancestors, the step first."""
         return [*self.parent.up(), self.parent] if self.parent else []
 
 
-def module_tree(p: Prediction, alike: bool = True) -> Part:
+def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
     """The step of a prediction. Its children add up to its period, and those of every module to
     the module; the longest come first, waits last. Lists' members are one where `alike`."""
-    step = Part("step", "", 0)
-    known: dict[tuple[str, ...], Part] = {(): step}
+    step = ModuleNode("step", "", 0)
+    known: dict[tuple[str, ...], ModuleNode] = {(): step}
     paths: dict[tuple[str, bool], list[str]] = {}
     own, duration = parts_s(p), p.columns.duration_s
     for op, spent, parts in zip(
@@ -73,7 +73,7 @@ def module_tree(p: Prediction, alike: bool = True) -> Part:
             part = known.get(key)
             if part is None:
                 above = known[key[:-1]]
-                part = known[key] = Part(key[-1], ".".join(key), depth, above)
+                part = known[key] = ModuleNode(key[-1], ".".join(key), depth, above)
                 above.children.append(part)
             part.total_s += spent
             part.launches += 1
@@ -84,10 +84,10 @@ def module_tree(p: Prediction, alike: bool = True) -> Part:
                 part.modules.add(".".join(real[:used]))
     for part in list(step.all()):
         if part is not step and len(part.children) == 1 and not part.children[0].children:
-            part.children.clear()  # a module of one op alone is that op
+            part.children.clear()  # a module of a single op is that op
         part.children.sort(key=lambda child: -child.total_s)
     for name, value in causes(p):
         if value > 0:
-            step.children.append(Part(name, name, 1, step, True, value))
+            step.children.append(ModuleNode(name, name, 1, step, True, value))
     step.total_s = float(np.sum([child.total_s for child in step.children]))
     return step

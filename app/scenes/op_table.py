@@ -26,21 +26,21 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Words:
+class WordColumn:
     """A column of words: `each` is a place in `distinct`."""
 
     distinct: tuple[str, ...]
     each: Ints
 
     @staticmethod
-    def of(words: Iterable[str]) -> Words:
+    def of(words: Iterable[str]) -> WordColumn:
         places: dict[str, int] = {}
         each = [places.setdefault(word, len(places)) for word in words]
-        return Words(tuple(places), np.array(each, np.int64))
+        return WordColumn(tuple(places), np.array(each, np.int64))
 
-    def taken(self, rows: Ints) -> Words:
+    def taken(self, rows: Ints) -> WordColumn:
         """These rows of the column."""
-        return Words(self.distinct, self.each[rows])
+        return WordColumn(self.distinct, self.each[rows])
 
     @cached_property
     def rank(self) -> Ints:
@@ -57,12 +57,12 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Groups:
+class OpGroups:
     """Sums over the launches of each group. `parts_s` is [groups, 3], in the order of REGIMES;
     `ops` are places in the trace, those of group g from `begin[g]` to `begin[g + 1]`."""
 
     by: By
-    words: dict[str, Words]
+    words: dict[str, WordColumn]
     calls: Ints
     total_s: Floats
     share: Floats
@@ -111,7 +111,7 @@ def parts_s(p: Prediction) -> Floats:
     )
 
 
-def groups(p: Prediction, by: By) -> Groups:
+def groups(p: Prediction, by: By) -> OpGroups:
     """The launches of a prediction in groups, in the order of their first launches."""
     c = p.columns
     columns = {name: _words(p, name, by) for name in KEYS[by]}
@@ -136,7 +136,7 @@ def groups(p: Prediction, by: By) -> Groups:
     total = summed(c.duration_s)
     order = np.argsort(group_of, kind="stable")
     calls = np.bincount(group_of, minlength=count).astype(np.int64)
-    return Groups(
+    return OpGroups(
         by,
         {name: words.taken(first) for name, words in columns.items()},
         calls,
@@ -151,19 +151,19 @@ def groups(p: Prediction, by: By) -> Groups:
     )
 
 
-def _words(p: Prediction, name: str, by: By) -> Words:
+def _words(p: Prediction, name: str, by: By) -> WordColumn:
     """What a launch is grouped by, of each."""
     c, ops = p.columns, p.trace.ops
     places: list[int] = c.op_of.tolist()
     if name == "Op":
-        return Words.of(
+        return WordColumn.of(
             ops[op].name.removeprefix("aten.").removesuffix(".default") for op in places
         )
     if name == "Module":
         whole = [owner(ops[op].module, ops[op].phase) for op in places]
-        return Words.of(whole if by == "launch" else map(starred, whole))
+        return WordColumn.of(whole if by == "launch" else map(starred, whole))
     works: list[int] = c.work_of.tolist()
     if name == "Shape":
         pairs = zip(works, places, strict=True)
-        return Words.of(shape_of(p, work, op) for work, op in pairs)
-    return Words.of(short_dtype(p.works[work].dtype) for work in works)
+        return WordColumn.of(shape_of(p, work, op) for work, op in pairs)
+    return WordColumn.of(short_dtype(p.works[work].dtype) for work in works)

@@ -1,4 +1,4 @@
-"""What a what-if makes of one part of the tree: a module, those alike, or an op."""
+"""What-ifs on one node of the module tree: a module, matching modules, or an op."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from app.answers.cards import cards, plainly
 from app.answers.subject import to_full_text
-from app.scenes.module_tree import Part
+from app.scenes.module_tree import ModuleNode
 from simulator.errors import InputError
 from simulator.prediction import Prediction
 from simulator.scenario.parameters import Parameter
@@ -21,48 +21,47 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 
 
 @dataclass(frozen=True)
-class Change:
-    """A what-if on a part: what it would do, in words, and the scenario with it; None where it is
-    refused, and the words say why."""
+class PartChange:
+    """A what-if on a part: its text and the scenario with it. If it does not apply, the scenario is
+    None and the text says why."""
 
     title: str
     words: str
     scenario: Scenario | None
 
 
-def pattern(part: Part) -> str:
-    """The module pattern that names a part: of an op the module that it is in."""
+def pattern(part: ModuleNode) -> str:
+    """The module pattern of a part; for an op, that of its module."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 
 
-def dropped(key: str, part: Part | None, scenario: Scenario, p: Prediction) -> Change:
-    """What a card does where it is dropped; on the step or beside it, to the whole scenario."""
+def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
+    """The effect of dropping a card on a part; on the step or beside it, on the whole scenario."""
     card = next((each for each in cards() if each.key == key), None)
     if card is None:
-        return Change("", "This card is not from this shelf", None)
+        return PartChange("", "This card is not from this shelf", None)
     if part is None or part.parent is None:
         if asked := card.asks(scenario):
-            words = f"{card.title} asks for {' and '.join(asked)}: press Enter on its card"
-            return Change(card.title, words, None)
+            words = f"{card.title} needs {' and '.join(asked)}: press Enter on its card"
+            return PartChange(card.title, words, None)
         try:
             return _done(card.title, card.words(scenario), scenario, card.apply(scenario))
         except InputError as error:
-            return Change(card.title, str(error), None)
+            return PartChange(card.title, str(error), None)
     whatif = registered(card.name) if card.kind == "whatif" else None
     if whatif is None or _patterned(whatif) is None:
-        return Change(
+        return PartChange(
             card.title,
-            f"{card.title} is of the whole step, not of a module: drop it on the step",
+            f"{card.title} applies to the whole step, not to a module: drop it on the step",
             None,
         )
     return on_part(whatif, part, scenario, p)
 
 
-def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
-    """Everything that can be asked of a part, each value of a choice by itself, also what is
-    refused."""
-    found: list[Change] = []
+def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartChange]:
+    """All what-ifs on a part, one per value of a choice, including those that do not apply."""
+    found: list[PartChange] = []
     for whatif in whatifs():
         if _patterned(whatif) is None:
             continue
@@ -73,8 +72,8 @@ def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
 
 
 def on_part(
-    whatif: WhatIf, part: Part, scenario: Scenario, p: Prediction, value: str | None = None
-) -> Change:
+    whatif: WhatIf, part: ModuleNode, scenario: Scenario, p: Prediction, value: str | None = None
+) -> PartChange:
     """A what-if on a part, its first choice with this value, else the one that says something."""
     dtype = value or _first_dtype(whatif, part, p)
     title = f"{plainly(whatif.name)} {dtype or ''}".strip()
@@ -87,27 +86,29 @@ def on_part(
         for edit in new:
             edit(p.trace)
     except InputError as error:
-        return Change(title, str(error), None)
+        return PartChange(title, str(error), None)
     words = to_full_text(after.whatifs[-1]) if after != scenario else title
     lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
     return _done(title, words + lacking, scenario, after)
 
 
-def _done(title: str, words: str, before: Scenario, after: Scenario) -> Change:
+def _done(title: str, words: str, before: Scenario, after: Scenario) -> PartChange:
     if after.key == before.key:
-        return Change(title, f"{title} changes nothing here", None)
-    return Change(title, words, after)
+        return PartChange(title, f"{title} has no effect here", None)
+    return PartChange(title, words, after)
 
 
 def _patterned(whatif: WhatIf) -> Parameter | None:
     return next((each for each in whatif.parameters if each.pattern), None)
 
 
-def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, Any]:
+def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[str, Any]:
     if part.wait:
         raise InputError(f"{part.name}: no kernel runs; expected a module; choose one")
     if part.path.startswith("("):
-        raise InputError(f"{part.path} is no module: expected one; choose a module of the network")
+        raise InputError(
+            f"{part.path} is not a module: expected a module of the network; choose one"
+        )
     named = _patterned(whatif)
     assert named is not None
     found: dict[str, Any] = {named.name: pattern(part)}
@@ -118,23 +119,23 @@ def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, An
         found["ops"] = "*"
     elif not part.modules:
         raise InputError(
-            f"{part.name} is one op: {plainly(whatif.name)} is of a module; choose "
-            f"{pattern(part)}, which it is in"
+            f"{part.name} is one op: {plainly(whatif.name)} applies to modules; choose "
+            f"{pattern(part)}, which contains it"
         )
     if dtype:
         found[whatif.parameters[0].name] = dtype
     return found
 
 
-def _first_dtype(whatif: WhatIf, part: Part, p: Prediction) -> str | None:
-    """What precision asks first: less than fp32 where it is that, else fp32."""
+def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
+    """The dtype to offer first: bf16 for fp32 weights, else fp32."""
     if whatif.name == "precision":
         return "bf16" if _dtypes(part, p) == {"fp32"} else "fp32"
     first = whatif.parameters[0]
     return str(first.default) if first.kind == "choice" else None
 
 
-def _dtypes(part: Part, p: Prediction) -> set[str]:
+def _dtypes(part: ModuleNode, p: Prediction) -> set[str]:
     """The dtypes of a part's weights."""
     found: set[str] = set()
     for op in part.ops:
@@ -145,19 +146,19 @@ def _dtypes(part: Part, p: Prediction) -> set[str]:
     return found
 
 
-def _can_be(part: Part, dtype: str, p: Prediction) -> None:
+def _can_be(part: ModuleNode, dtype: str, p: Prediction) -> None:
     have = _dtypes(part, p)
     if not have:
         raise InputError(
-            f"{part.name} has no weights: expected a module with weights, which it "
-            "computes in; choose what contains it"
+            f"{part.name} has no weights: expected a module with weights; choose "
+            "one that contains it"
         )
     if have == {dtype}:
         raise InputError(f"the weights of {part.name} are {dtype} already: choose another dtype")
 
 
 def _unsupported(p: Prediction, dtype: str) -> str:
-    """Does this card compute it elsewhere than in tensor cores?"""
+    """A note if the GPU has no tensor cores for a dtype."""
     if dtype == "fp32" or p.gpu.peak("tensor", dtype) is not None:
         return ""
     return f": {p.gpu.name} has no {dtype} tensor cores, so its vector units compute it"

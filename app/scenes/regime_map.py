@@ -1,4 +1,4 @@
-"""What a regime map draws, made beside the window: the field, its lines, rows and columns of it."""
+"""The data of a regime map, computed off the window's thread: field, lines, rows and columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.answers.axes import Line
+from app.answers.axes import AxisValues
 from app.answers.mapped import mapped_over
 from app.answers.side import Side
 from app.answers.swept import shifts
@@ -39,8 +39,8 @@ class Chart:
     no more. `refused` says why there is none."""
 
     base: str
-    x: Line
-    y: Line
+    x: AxisValues
+    y: AxisValues
     level: int
     field: MapField | None = None
     times: tuple[tuple[float, tuple[Floats, ...]], ...] = ()
@@ -106,7 +106,7 @@ class Chart:
         return Curves(line.name, line, (curve,), crossings(line, curve))
 
 
-def crossings(line: Line, curve: Curve) -> tuple[Shift, ...]:
+def crossings(line: AxisValues, curve: Curve) -> tuple[Shift, ...]:
     """Where the largest share changes along a curve, its two shares taken as straight between the
     points, along logarithms: near enough while a pointer moves."""
     found: list[Shift] = []
@@ -130,7 +130,7 @@ def charted(
     cancelled: Callable[[], bool],
     within: dict[str, tuple[float, float]],
 ) -> Chart:
-    """The map of a side over two axes. CancelledError where nobody waits any more."""
+    """Compute the map of a side over two axes. Raises CancelledError if cancelled."""
 
     def counted(done: int) -> None:
         if cancelled():
@@ -143,7 +143,7 @@ def charted(
         field = map_field(mapped_over(side.scenario, x, y, counted))
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
-    retraced = bool(field.mapped.sweep.retraced)  # more points would each be traced
+    retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
     counted(0)
     return Chart(
         base,
@@ -159,7 +159,7 @@ def charted(
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactShifts:
     """The shifts along both axes through where a scenario is, found by bisection; None where a
     point on the way has no answer."""
 
@@ -167,7 +167,9 @@ class Exact:
     shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]] | None
 
 
-def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
+def exact(
+    chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]
+) -> ExactShifts:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
@@ -180,8 +182,8 @@ def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], 
             for upright, line in enumerate((chart.x, chart.y))
         )
     except InputError:
-        return Exact(scenario.key, None)
-    return Exact(scenario.key, (along, up))
+        return ExactShifts(scenario.key, None)
+    return ExactShifts(scenario.key, (along, up))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from app.answers.answer import batch_and_seq
-from app.answers.axes import Line, between, value_on
+from app.answers.axes import AxisValues, between, value_on
 from app.answers.axes import line as line_of
 from app.answers.side import Side
 from app.scenes.sweep_curves import lacking
@@ -75,7 +75,9 @@ def elsewhere(scenario: Scenario, *names: str) -> str:
     return f"{key} {content(scenario.network)}"
 
 
-def values(side: Side, name: str, level: int, within: tuple[float, float] | None = None) -> Line:
+def values(
+    side: Side, name: str, level: int, within: tuple[float, float] | None = None
+) -> AxisValues:
     """An axis with its values, more from level to level, always with where the side is.
     `within` are ends that it keeps while the side is between them."""
     found = line_of(side.scenario, name)

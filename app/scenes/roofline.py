@@ -1,4 +1,4 @@
-"""What a roofline shows: ceilings, the ends of its axes, the parts of overhead. No painting."""
+"""The data of a roofline: ceilings, ends of the axes, parts of overhead. No painting."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from app.answers.figures import causes
 from app.quantities import number, scaled
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from simulator.prediction import Prediction
 from simulator.timing.ceilings import Rate, peaks, rates
 from simulator.timing.profile import learned
 
 _LEAST_INTENSITY = 1e-3
-_DECADES = 6.5  # below the highest ceiling that are shown
+_DECADES = 6.5  # shown below the highest ceiling
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Ceiling:
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """The same in less and less room."""
+        """Labels for less and less room."""
         sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
         measured = self.measured_flops_per_s
         whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
@@ -56,7 +56,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """FLOPs a byte at which the main ceiling meets DRAM's."""
+        """FLOPs per byte at which the main ceiling meets DRAM's."""
         return self.main.flops_per_s / self.memories[0].known_bytes_per_s
 
     def label(self, memory: Rate) -> str:
@@ -75,7 +75,7 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
     return f"{text}, measured {number(measured / per)}"
 
 
-def roof(p: Prediction, found: list[Alike]) -> Roof:
+def roof(p: Prediction, found: list[LaunchGroup]) -> Roof:
     """The GPU's peaks, equal ones of an engine as one line, and its memories."""
     used = {(a.engine, a.peak_flops_per_s) for a in found if a.flops}
     dtypes = {(a.engine, a.dtype) for a in found if a.flops}
@@ -99,7 +99,7 @@ class Ends:
     y: tuple[float, float]
 
 
-def ends(found: list[Alike], roofs: Roof) -> Ends:
+def ends(found: list[LaunchGroup], roofs: Roof) -> Ends:
     """Axes with every mark, the ridge, and the ceiling above the highest used one."""
     intensity = [a.intensity for a in found if a.flops]
     achieved = [a.achieved_flops_per_s for a in found if a.flops]

@@ -1,4 +1,4 @@
-"""What a what-if makes of a row of the table of ops: of the modules whose ops it counts."""
+"""What-ifs on a row of the op table: on the modules whose ops it counts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from app.answers.groups import owner
 from app.scenes.launches import starred
-from app.scenes.module_tree import Part
-from app.scenes.op_table import Groups
-from app.scenes.part_what_ifs import Change, choices, dropped, pattern
+from app.scenes.module_tree import ModuleNode
+from app.scenes.op_table import OpGroups
+from app.scenes.part_what_ifs import PartChange, choices, dropped, pattern
 from simulator.prediction import Prediction
 from simulator.records import Phase
 from simulator.scenario.module_pattern import block
@@ -18,7 +18,7 @@ _MOST = 8
 """Modules in which a row's ops may be to be changed one by one: a what-if each."""
 
 
-def parts_of(groups: Groups, group: int, p: Prediction) -> list[Part]:
+def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
     """The parts of the network that a row stands for, one a pattern of modules (`patterns`). Each
     is a module with all that it contains where the row is a module's, or counts every op that
     reads weights of it in the passes that it is of; else an op in it."""
@@ -27,17 +27,17 @@ def parts_of(groups: Groups, group: int, p: Prediction) -> list[Part]:
     for at in sorted(ops):
         call = p.trace.ops[at]
         owners.setdefault(owner(call.module, call.phase), []).append(at)
-    step, found = Part("step", "", 0), list[Part]()
+    step, found = ModuleNode("step", "", 0), list[ModuleNode]()
     readers = _weighted(p, {p.trace.ops[at].phase for at in ops})
     for path, modules in patterns(set(owners), {module for _, module in readers}).items():
         own = {at for module in modules for at in owners[module]}
         below = {at for at, module in readers if _within(module, modules)}
-        of = Part(path.rpartition(".")[2], path, 1, step, ops=below | own, modules=modules)
+        of = ModuleNode(path.rpartition(".")[2], path, 1, step, ops=below | own, modules=modules)
         if groups.by != "module" and not (below and below <= ops):
             of.modules = set()
             call = p.trace.ops[min(own)]
             name = call.name.removeprefix("aten.").removesuffix(".default")
-            of = Part(name, f"{path}.{name}", 2, of, ops=own)
+            of = ModuleNode(name, f"{path}.{name}", 2, of, ops=own)
         found.append(of)
     return found
 
@@ -64,39 +64,39 @@ def _within(module: str, above: set[str]) -> bool:
     return any(f"{module}.".startswith(f"{path}.") for path in above)
 
 
-def on_row(key: str, parts: list[Part], scenario: Scenario, p: Prediction) -> Change:
-    """What a card does to a row; on no row, to the whole scenario."""
+def on_row(key: str, parts: list[ModuleNode], scenario: Scenario, p: Prediction) -> PartChange:
+    """The effect of a card on a row; without a row, on the whole scenario."""
     if not parts:
         return dropped(key, None, scenario, p)
     return _one_by_one(parts, scenario, lambda part, now: dropped(key, part, now, p))
 
 
-def row_choices(parts: list[Part], scenario: Scenario, p: Prediction) -> list[Change]:
-    """Everything that can be asked of a row, also what is refused."""
+def row_choices(parts: list[ModuleNode], scenario: Scenario, p: Prediction) -> list[PartChange]:
+    """All what-ifs on a row, including those that do not apply."""
     if len(parts) == 1:
         return choices(parts[0], scenario, p)
     titles = [change.title for change in choices(parts[0], scenario, p)] if parts else []
 
-    def of(title: str) -> Callable[[Part, Scenario], Change]:
+    def of(title: str) -> Callable[[ModuleNode, Scenario], PartChange]:
         return lambda part, now: next(c for c in choices(part, now, p) if c.title == title)
 
     return [_one_by_one(parts, scenario, of(title), title) for title in titles]
 
 
 def _one_by_one(
-    parts: list[Part],
+    parts: list[ModuleNode],
     scenario: Scenario,
-    change: Callable[[Part, Scenario], Change],
+    change: Callable[[ModuleNode, Scenario], PartChange],
     title: str = "",
-) -> Change:
+) -> PartChange:
     """The change on part after part; those that refuse it stay as they are."""
     if len(parts) > _MOST:
         words = (
-            f"these ops are in {len(parts)} modules unlike each other: expected at most {_MOST}; "
-            "group by module, and choose one"
+            f"these ops are in {len(parts)} different modules: expected at most {_MOST}; "
+            "group by module and choose one"
         )
-        return Change(title, words, None)
-    now, said, refused = scenario, dict[str, str](), list[Change]()
+        return PartChange(title, words, None)
+    now, said, refused = scenario, dict[str, str](), list[PartChange]()
     for part in parts:
         found = change(part, now)
         if found.scenario is None:
@@ -107,7 +107,7 @@ def _one_by_one(
     if not said:
         return refused[0]
     many = f"{title} of {len(said)} modules: {', '.join(said)}"
-    return Change(title, many if len(said) > 1 else next(iter(said.values())), now)
+    return PartChange(title, many if len(said) > 1 else next(iter(said.values())), now)
 
 
 def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What a sweep draws: each side's figures along batch or sequence, and the shifts of the first."""
+"""The data of a sweep: each side's figures along an axis, and the shifts of the first side."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from app.answers.answer import subject_of
-from app.answers.axes import Line, value_on
+from app.answers.axes import AxisValues, value_on
 from app.answers.axes import line as line_of
 from app.answers.side import Side
 from app.answers.swept import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
-from app.scenes.sweep_measured import Point, points
+from app.scenes.sweep_measured import MeasuredPoint, points
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.analysis.sweep import Sweep
@@ -44,7 +44,7 @@ class Curve:
     here: float
     values: Floats
     columns: Mapping[str, Floats]
-    measured: tuple[Point, ...] = ()
+    measured: tuple[MeasuredPoint, ...] = ()
 
     def regime(self, row: int) -> Regime:
         """The regime of a point."""
@@ -75,13 +75,13 @@ class Curves:
     """The current side first. `refused` says why there are no curves; `notes` what is missing."""
 
     axis: str
-    line: Line | None = None
+    line: AxisValues | None = None
     curves: tuple[Curve, ...] = ()
     shifts: tuple[Shift, ...] = ()
     refused: str = ""
     notes: tuple[str, ...] = ()
     about: bool = False
-    """Are the shifts read off the points, and near alone?"""
+    """Are the shifts approximate, interpolated between the points?"""
 
     @property
     def unfit(self) -> float | None:
@@ -95,11 +95,11 @@ class Curves:
 
 
 class CancelledError(Exception):
-    """Nobody waits for the answer any more."""
+    """The question was cancelled."""
 
 
 def axis_name(name: str) -> str:
-    """What an axis is called: "Sequence length", "Host speed"."""
+    """The name of an axis as shown: "Sequence length", "Host speed"."""
     return _CALLED.get(name, name.replace("_", " ").capitalize())
 
 
@@ -130,7 +130,7 @@ def lacking(scenario: Scenario, axis: str) -> str:
 
 
 def place_of(side: Side, axis: str) -> float:
-    """Where a side is on an axis. InputError where it has no such axis."""
+    """The value of a side on an axis. Raises InputError if it has no such axis."""
     value = value_on(side.scenario, axis)
     if value is None:
         known = subject_of(side.scenario, side.prediction)
@@ -148,7 +148,7 @@ def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     return axis_of(scenario, axis).at(replace(scenario, whatifs=kept), value)
 
 
-def finer(line: Line, here: float) -> Line:
+def finer(line: AxisValues, here: float) -> AxisValues:
     """An axis of doublings with points between, and where the scenario is."""
     values = [float(v) for v in line.values if isinstance(v, int | float)]
     parts = _PARTS.get(line.name, 1)
@@ -163,7 +163,7 @@ def finer(line: Line, here: float) -> Line:
 def curves(
     sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
 ) -> Curves:
-    """The current side's sweep and the others'. CancelledError where nobody waits any more."""
+    """Sweep the current side, then the others. Raises CancelledError if cancelled."""
 
     def step(_: str) -> None:
         if cancelled():
@@ -173,7 +173,7 @@ def curves(
     found: list[Curve] = []
     shifts: tuple[Shift, ...] = ()
     notes: list[str] = []
-    line: Line | None = None
+    line: AxisValues | None = None
     for side in ordered:
         step("")
         try:
@@ -194,7 +194,11 @@ def curves(
 
 
 def _curve(
-    side: Side, here: float, line: Line, sweep: object, tried: tuple[tuple[float, Figures], ...]
+    side: Side,
+    here: float,
+    line: AxisValues,
+    sweep: object,
+    tried: tuple[tuple[float, Figures], ...],
 ) -> Curve:
 
     assert isinstance(sweep, Sweep)

@@ -15,7 +15,7 @@ from simulator.measured.steps import alike
 
 
 @dataclass(frozen=True)
-class Point:
+class MeasuredPoint:
     """Seconds at a value of the axis: of a step, or (`busy`) those in which a kernel ran."""
 
     value: float
@@ -24,30 +24,30 @@ class Point:
     source: str
 
     def words(self, predicted_s: float) -> str:
-        """ "3.02 ms, predicted 0.98 times it (never fitted)"."""
+        """The text of a point: "3.02 ms, predicted/measured 0.98 (never fitted)"."""
         what = "GPU busy " if self.busy else ""
         ratio = number(predicted_s / self.seconds) if self.seconds else ""
-        return f"{what}{seconds(self.seconds)}, predicted {ratio} times it ({self.source})"
+        return f"{what}{seconds(self.seconds)}, predicted/measured {ratio} ({self.source})"
 
 
-def points(side: Side, axis: str, here: float) -> tuple[Point, ...]:
+def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
     """What was measured of a side along an axis, everything else as it is; nothing of an axis
     other than batch and sequence."""
     batch, seq = batch_and_seq(side.scenario)
-    found: list[Point] = []
+    found: list[MeasuredPoint] = []
     if axis in ("batch", "seq") and side.scenario.trace_file is None:
         for step in alike(side.scenario):
             value, other = (step.batch, step.seq) if axis == "batch" else (step.seq, step.batch)
             if value is not None and other == (seq if axis == "batch" else batch):
-                source = "the fit has seen it" if step.fitted else "never fitted"
-                found.append(Point(float(value), step.period_s, False, source))
+                source = "part of the fit" if step.fitted else "never fitted"
+                found.append(MeasuredPoint(float(value), step.period_s, False, source))
     if side.measured:
         path = Path(side.measured)
         try:
             busy_s = _busy_s(path, path.stat().st_mtime_ns)
         except (OSError, InputError):  # the view of the measured step says why
             return tuple(found)
-        found.append(Point(here, busy_s, True, path.name))
+        found.append(MeasuredPoint(here, busy_s, True, path.name))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""A step as slices of time: what the host does, what the GPU does, whose modules they are."""
+"""A step as slices of time: the host's ops, the GPU's kernels, and their modules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Slices:
         return self.begin_s.size
 
     def within(self, low_s: float, high_s: float) -> slice:
-        """The places of what reaches into a span."""
+        """The slices that overlap a span."""
         first = int(np.searchsorted(self.end_s, low_s, "right"))
         return slice(first, max(first, int(np.searchsorted(self.begin_s, high_s, "left"))))
 

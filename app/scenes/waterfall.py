@@ -1,4 +1,4 @@
-"""The height and the labels of a waterfall; nothing here needs pyqtgraph."""
+"""The height and the labels of a waterfall. No pyqtgraph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def highest_s(fall: Waterfall) -> float:
-    """The longest time that is drawn."""
+    """The longest time to draw."""
     tops = [
         fall.a.period_s,
         fall.b.period_s,

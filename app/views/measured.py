@@ -15,7 +15,7 @@ from app.answers.side import Question, Side
 from app.formulas.changes import against_measured
 from app.formulas.formula import Formula
 from app.quantities import seconds
-from app.report.measured import Alike, groups, ratio, sentence, unmatched
+from app.report.measured import MeasuredGroup, groups, ratio, sentence, unmatched
 from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, Theme
 from app.widgets.canvas import Canvas, Card
@@ -38,7 +38,7 @@ class MeasuredCanvas(Canvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Predicted against measured")
-        self.groups: tuple[Alike, ...] = ()
+        self.groups: tuple[MeasuredGroup, ...] = ()
         self.picked: frozenset[int] = frozenset()
         self.empty = _EMPTY
 
@@ -50,7 +50,7 @@ class MeasuredCanvas(Canvas):
         right, foot = self.width() - 16.0, self.height() - _BOTTOM
         return Scale(low, high, _LEFT, right, True), Scale(low, high, foot, _TOP, True)
 
-    def place(self, group: Alike) -> QPointF:
+    def place(self, group: MeasuredGroup) -> QPointF:
         """The pixel of a group's mark."""
         x, y = self.scales
         return QPointF(x.at(group.predicted_s), y.at(group.measured_s))
@@ -127,7 +127,7 @@ class MeasuredCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def names(marked: Sequence[Alike]) -> list[str]:
+def names(marked: Sequence[MeasuredGroup]) -> list[str]:
     """Labels of marks: the op, followed by the shape if several marks share the op."""
     several = {op for op, count in Counter(g.op for g in marked).items() if count > 1}
     return [f"{g.op} {g.shape}" if g.op in several else g.op for g in marked]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
-from app.answers.answer import Along, Answer, along_batch, answered
+from app.answers.answer import Answer, BatchRegimes, batch_regimes, compute_answer
 from app.answers.side import Side
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.state.incoming import code_of
@@ -75,7 +75,7 @@ class Answering(QObject):
                 continue
             self.worker.ask(
                 key,
-                lambda _, s=asked: answered(s),
+                lambda _, s=asked: compute_answer(s),
                 self._answered,
                 lambda error, s=asked: self._failed(s, error),
             )
@@ -160,12 +160,12 @@ class Answering(QObject):
             asked, batch = answer.scenario, answer.subject.batch
             self.worker.ask(
                 "along",
-                lambda _: along_batch(asked, batch),
+                lambda _: batch_regimes(asked, batch),
                 self._found_along,
                 lambda error: self._found_along(None),
                 SLOW,
                 True,
             )
 
-    def _found_along(self, along: Along | None) -> None:
+    def _found_along(self, along: BatchRegimes | None) -> None:
         self.searched.emit(along)

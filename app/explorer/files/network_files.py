@@ -11,7 +11,7 @@ import msgspec
 from PySide6.QtCore import QObject, QProcess, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.answers.answer import Answer, answered
+from app.answers.answer import Answer, compute_answer
 from app.answers.changes import with_network
 from app.explorer.background.answering import Answering
 from app.explorer.background.factories import Offered, Taken
@@ -109,7 +109,9 @@ class NetworkFiles(QObject):
             self.answering.keep(answer)
             self.session.ask(asked, f"open {path.name}")
 
-        self.worker.ask(_KEY, lambda _: answered(asked), done, lambda error: self._fail(str(error)))
+        self.worker.ask(
+            _KEY, lambda _: compute_answer(asked), done, lambda error: self._fail(str(error))
+        )
 
     def _fail(self, reason: str) -> None:
         self.said.emit("")

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.answer import Along, batch_and_seq
+from app.answers.answer import BatchRegimes, batch_and_seq
 from app.answers.changes import gpu_of, with_field, with_network
 from app.explorer.background.advising import Advising
 from app.explorer.inspector.advice_panel import AdvicePanel
@@ -162,7 +162,7 @@ class Inspector(QScrollArea):
         self.advice.wait()
         self.goals.wait()
 
-    def show_along(self, along: Along | None) -> None:
+    def show_along(self, along: BatchRegimes | None) -> None:
         """Mark the next shift on the batch's slider."""
         self._along_of = replace(self.session.state.scenario, batch=None)
         shift = along and (along.shift or along.below)

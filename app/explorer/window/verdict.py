@@ -13,7 +13,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.answers.answer import Along, Answer
+from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import verdict
 from app.explorer.background.worker import later
 from app.explorer.docks.veil import OPACITY
@@ -46,7 +46,7 @@ class VerdictBar(QWidget):
         super().__init__()
         self.theme = theme
         self.answer: Answer | None = None
-        self.along: Along | None = None
+        self.along: BatchRegimes | None = None
         self.searched = False
         self.stale = False
         self.searched_for: Answer | None = None
@@ -70,7 +70,7 @@ class VerdictBar(QWidget):
         self.setAccessibleDescription(self.said)
         self.update()
 
-    def show_along(self, along: Along | None) -> None:
+    def show_along(self, along: BatchRegimes | None) -> None:
         """Where the regime shifts."""
         self.along, self.searched, self.searched_for = along, True, self.answer
         self.update()

@@ -9,7 +9,7 @@ from math import log2
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPolygonF
 
-from app.answers.answer import Along, Answer
+from app.answers.answer import Answer, BatchRegimes
 from app.answers.power import clocks
 from app.quantities import data, joules, number, percent, scaled, seconds, seconds_unit, trimmed
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, mixed
@@ -25,7 +25,7 @@ _REACH = 0.3
 Draw = Callable[[Paint, float, float, Answer], None]
 
 
-def figures(along: Along | None, searched: bool) -> tuple[Draw, ...]:
+def figures(along: BatchRegimes | None, searched: bool) -> tuple[Draw, ...]:
     """Regime, time, throughput, utilisation, memory, shift, power, trust. `along` is what is known
     of the batch, if it was `searched`."""
     return _regime, _time, _rate, _use, _memory, partial(_shift, along, searched), _power, _trust
@@ -153,7 +153,7 @@ def _memory(paint: Paint, x: float, wide: float, answer: Answer) -> None:
 
 
 def _shift(
-    along: Along | None, searched: bool, paint: Paint, x: float, wide: float, answer: Answer
+    along: BatchRegimes | None, searched: bool, paint: Paint, x: float, wide: float, answer: Answer
 ) -> None:
     theme = paint.theme
     paint.text(x, _LABEL_Y, "Next regime shift, over batch", theme.ink3, LABEL_PX, room=wide)

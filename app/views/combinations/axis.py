@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QRectF
 
-from app.scenes.combinations import Column
+from app.scenes.combinations import CombinationColumn
 from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX, mixed
 from app.widgets.paint import Paint, elided, width
@@ -16,7 +16,7 @@ _TICKS, _SHARES = 4, (0.0, 0.25, 0.5, 0.75, 1.0)
 Brush = tuple[float, float]
 
 
-def scale_of(column: Column, height: float) -> Scale:
+def scale_of(column: CombinationColumn, height: float) -> Scale:
     """The vertical scale of a column: choices evenly spaced, shares from 0 to 1, other figures
     logarithmic."""
     foot = height - FOOT
@@ -29,14 +29,14 @@ def scale_of(column: Column, height: float) -> Scale:
     return Scale(low / 1.05, max(high, 1.001 * low) * 1.05, foot, TOP, True)
 
 
-def staggered(columns: tuple[Column, ...], apart: float) -> bool:
+def staggered(columns: tuple[CombinationColumn, ...], apart: float) -> bool:
     """Return whether titles on one line would overlap."""
     return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > apart for c in columns)
 
 
 def draw_axis(
     paint: Paint,
-    column: Column,
+    column: CombinationColumn,
     x: float,
     height: float,
     apart: float,
@@ -66,7 +66,7 @@ def draw_axis(
         paint.box(box, "", theme.b, 3, wide=1.6)
 
 
-def _places(column: Column, scale: Scale) -> list[float]:
+def _places(column: CombinationColumn, scale: Scale) -> list[float]:
     """The values that are written beside an axis."""
     if column.words:
         return [float(place) for place in range(len(column.words))]

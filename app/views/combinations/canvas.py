@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
-from app.scenes.combinations import Column, Table
+from app.scenes.combinations import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats, Scale
 from app.theme import Theme
 from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered
@@ -35,7 +35,7 @@ class LinesCanvas(Canvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Every combination as a line through its values and figures")
-        self.table: Table | None = None
+        self.table: CombinationTable | None = None
         self.lines = Lines(np.zeros(0, np.int64))
         self.brushes: dict[int, Brush] = {}
         self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -44,7 +44,7 @@ class LinesCanvas(Canvas):
         self._brush_from: tuple[int, float] | None = None
         self._dragged_title: tuple[int, int] | None = None
 
-    def show_table(self, table: Table, fastest_first: NDArray[np.int64]) -> None:
+    def show_table(self, table: CombinationTable, fastest_first: NDArray[np.int64]) -> None:
         """Draw a table; `fastest_first` orders its rows. Brushes stay on unchanged columns."""
         before = self.table.columns if self.table else ()
         brushed = {before[at].name: (before[at].words, b) for at, b in self.brushes.items()}
@@ -70,7 +70,7 @@ class LinesCanvas(Canvas):
             rows &= (values >= low) & (values <= high)
         return rows
 
-    def scale(self, column: Column) -> Scale:
+    def scale(self, column: CombinationColumn) -> Scale:
         """The vertical scale of a column."""
         return scale_of(column, self.height())
 
@@ -84,7 +84,7 @@ class LinesCanvas(Canvas):
         """The x coordinate of an axis."""
         return _LEFT + at * self.apart
 
-    def heights(self, table: Table) -> Floats:
+    def heights(self, table: CombinationTable) -> Floats:
         """The y coordinates of rows at the axes [rows, columns]."""
         return np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
 
@@ -271,7 +271,7 @@ class LinesCanvas(Canvas):
             self.at = QPointF(-1, -1)
             self.show_over(rows[min(max(at, 0), len(rows) - 1)])
 
-    def _step(self, column: Column, step: int) -> None:
+    def _step(self, column: CombinationColumn, step: int) -> None:
         """Move the brush to the next value, or by a tenth of a figure's range."""
         if column.words:
             here = self.brushes.get(self.axis, (-step / 2 if step > 0 else len(column.words), 0))[0]

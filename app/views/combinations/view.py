@@ -13,7 +13,7 @@ from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
-from app.scenes.combinations import FIGURES, USUAL_FIGURES, Table, combined
+from app.scenes.combinations import FIGURES, USUAL_FIGURES, CombinationTable, combined
 from app.scenes.combinations_axes import axes_of, usual, values
 from app.scenes.sweep_curves import CancelledError, axis_name
 from app.theme import Theme
@@ -33,7 +33,7 @@ class Combinations(StripView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.side: Side | None = None
-        self.table: Table | None = None
+        self.table: CombinationTable | None = None
         self.names: list[str] | None = None
         """The axes that the user selected; None for the default axes."""
         self.order: list[str] = [*USUAL_FIGURES]
@@ -69,7 +69,7 @@ class Combinations(StripView):
         side = sides[current]
         names = self._axes(side)
 
-        def work(cancelled: Any) -> Table | None:
+        def work(cancelled: Any) -> CombinationTable | None:
             try:
                 return combined(side, names, cancelled)
             except CancelledError:
@@ -78,7 +78,7 @@ class Combinations(StripView):
         return work
 
     def answer(self, found: Any) -> None:
-        if isinstance(found, Table):
+        if isinstance(found, CombinationTable):
             self.table = found
             self._arrange()
 

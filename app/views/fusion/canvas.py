@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPen
 
 from app.quantities import data, seconds
-from app.scenes.fusion import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
+from app.scenes.fusion import BARS_PX, BLOCK_H, EDGE, GAP, FusionScene, stays
 from app.theme import LABEL_PX, Theme, mixed
 from app.views.fusion.edges import arc_top, name_flows, over_others
 from app.widgets.canvas import Canvas, Card
@@ -27,14 +27,14 @@ class FusionCanvas(Canvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ops as blocks")
-        self.scene = Scene("")
+        self.scene = FusionScene("")
         self.chosen: frozenset[int] = frozenset()
         self.refused = False
         self._pressed: int | None = None
         self._pressed_at = QPointF()
         self._lifted: QPointF | None = None
 
-    def show_scene(self, scene: Scene) -> None:
+    def show_scene(self, scene: FusionScene) -> None:
         """Show another part of the network; selected blocks that it contains stay selected."""
         self.scene, self.over = scene, None
         self.chosen = frozenset(op for op in self.chosen if op in scene.blocks)

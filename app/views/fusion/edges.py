@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QRectF
 
 from app.quantities import data
-from app.scenes.fusion import Scene, stays
+from app.scenes.fusion import FusionScene, stays
 from app.theme import LABEL_PX
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, width
@@ -16,7 +16,7 @@ from simulator.analysis.block_diagram import OUTSIDE, Flow
 _HIGH = 14.0
 
 
-def arc_top(scene: Scene, box: Callable[[int], QRectF]) -> float:
+def arc_top(scene: FusionScene, box: Callable[[int], QRectF]) -> float:
     """The y coordinate of ribbons that pass over other blocks."""
     return min(box(op).top() for op in scene.blocks) - 26
 
@@ -30,7 +30,7 @@ def over_others(flow: Flow, box: Callable[[int], QRectF], pitch: float) -> bool:
 
 def name_flows(
     paint: Paint,
-    scene: Scene,
+    scene: FusionScene,
     box: Callable[[int], QRectF],
     pitch: float,
     inside: QRectF,

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.quantities import change, data, seconds
-from app.scenes.fusion import Scene
+from app.scenes.fusion import FusionScene
 from simulator.analysis.block_diagram import Set, Trial
 from simulator.prediction import Prediction
 
@@ -52,7 +52,7 @@ class FusionPanel(QWidget):
 
     def show_selection(
         self,
-        scene: Scene,
+        scene: FusionScene,
         names: list[str],
         trial: Trial | None,
         fused: Set | None,
@@ -86,7 +86,7 @@ class FusionPanel(QWidget):
         self.split_button.setVisible(fused is not None and fused.choice is not None)
 
 
-def saved_by_fusion(scene: Scene) -> tuple[int, int]:
+def saved_by_fusion(scene: FusionScene) -> tuple[int, int]:
     """Return the bytes and the launches that the fused kernels of a scene save."""
     saved = sum(fused.bytes_saved for fused in scene.sets)
     return max(0, saved), sum(fused.launches_removed for fused in scene.sets)
@@ -96,7 +96,7 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _summary(scene: Scene) -> list[str]:
+def _summary(scene: FusionScene) -> list[str]:
     """The bytes that a scene moves with its current fusion, followed by their derivation."""
     saved, fewer = saved_by_fusion(scene)
     unfused = f"{data(scene.bytes)} with one kernel per op"

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPolygonF
 
-from app.lessons.lesson import Shown
+from app.lessons.lesson import LessonSide
 from app.scenes.lesson_attempt import Attempt, Key
 from app.theme import SUPPORT_PX, Theme
 from app.views.lessons.plot import LessonPlot
@@ -36,7 +36,7 @@ class GuessCanvas(LessonPlot):
         self.update()
 
     @property
-    def beside(self) -> tuple[Shown, ...]:
+    def beside(self) -> tuple[LessonSide, ...]:
         """The first side, which is given, and the sides to predict."""
         attempt = self.attempt
         assert attempt is not None

@@ -6,7 +6,7 @@ from math import floor, log10
 
 from PySide6.QtCore import QRectF
 
-from app.lessons.lesson import Shown
+from app.lessons.lesson import LessonSide
 from app.quantities import number, plain, seconds_unit
 from app.scenes.lesson_attempt import Attempt, Key
 from app.scenes.pixel_scale import Scale
@@ -59,7 +59,7 @@ class LessonPlot(Canvas):
         return Scale(values[0], values[-1], area.left(), area.right(), log=True)
 
     @property
-    def beside(self) -> tuple[Shown, ...]:
+    def beside(self) -> tuple[LessonSide, ...]:
         """The sides along the horizontal axis."""
         assert self.attempt is not None
         return self.attempt.lesson.sides

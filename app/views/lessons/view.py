@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from app.answers.side import Question, Side
 from app.lessons import lessons, own
 from app.lessons.lesson import Lesson
-from app.lessons.outcome import Outcome, answered, begun
+from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.scenes.lesson_attempt import Attempt, Key, Step
 from app.theme import Theme
 from app.views.lessons.labels import spanned
@@ -73,7 +73,7 @@ class Lessons(View):
 
         def work(cancelled: Any) -> tuple[str, Outcome | str] | None:
             try:
-                outcome = answered(lesson, cancelled) if locked else begun(lesson)
+                outcome = compute_outcome(lesson, cancelled) if locked else first_outcome(lesson)
             except InputError as error:
                 return lesson.name, str(error)
             return (lesson.name, outcome) if outcome else None

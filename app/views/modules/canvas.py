@@ -7,7 +7,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 
 from app.answers.figures import causes
 from app.quantities import percent, seconds
-from app.scenes.module_tree import Part
+from app.scenes.module_tree import ModuleNode
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint, width
@@ -27,25 +27,25 @@ class IcicleCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Where the step's time goes, by module")
         self.prediction: Prediction | None = None
-        self.root: Part | None = None
-        self.shown: Part | None = None
+        self.root: ModuleNode | None = None
+        self.shown: ModuleNode | None = None
         self.picked: frozenset[int] = frozenset()
         self.dragged = False
 
-    def show_part(self, part: Part | None) -> None:
+    def show_part(self, part: ModuleNode | None) -> None:
         """Zoom to a part, or to the whole step."""
         self.shown = part or self.root
         self.over = None
         self.update()
 
-    def drag_over(self, part: Part | None = None) -> None:
+    def drag_over(self, part: ModuleNode | None = None) -> None:
         """Highlight the part below a dragged card, without its tooltip card; None ends the drag."""
         self.dragged = part is not None
         self.show_over(part)
 
     # geometry
 
-    def boxes(self) -> list[tuple[Part, QRectF]]:
+    def boxes(self) -> list[tuple[ModuleNode, QRectF]]:
         """The drawn parts with their rectangles; parents of `shown` have the full width."""
         if self.shown is None:
             return []
@@ -72,7 +72,7 @@ class IcicleCanvas(Canvas):
         for part, box in self.boxes():
             self._part(paint, part, box.adjusted(0.5, 0.5, -_GAP + 0.5, -_GAP + 0.5))
 
-    def _part(self, paint: Paint, part: Part, box: QRectF) -> None:
+    def _part(self, paint: Paint, part: ModuleNode, box: QRectF) -> None:
         theme, p = self.theme, self.prediction
         if p is None or self.shown is None or box.width() <= 0:
             return
@@ -98,7 +98,7 @@ class IcicleCanvas(Canvas):
                 box.adjusted(0.5, 0.5, -0.5, -0.5), "", theme.ink if over else theme.b, 4, wide=1.8
             )
 
-    def _bar(self, paint: Paint, part: Part, box: QRectF, strength: float) -> None:
+    def _bar(self, paint: Paint, part: ModuleNode, box: QRectF, strength: float) -> None:
         """Draw a part's shares; those of the step include waiting."""
         p = self.prediction
         assert p is not None
@@ -111,7 +111,7 @@ class IcicleCanvas(Canvas):
                 paint.area(QRectF(left, top, own, _BAR_PX), regime, strength)
             left += own
 
-    def _words(self, paint: Paint, part: Part, box: QRectF, ink: str) -> None:
+    def _words(self, paint: Paint, part: ModuleNode, box: QRectF, ink: str) -> None:
         theme = self.theme
         room, x = box.width() - 12, box.left() + 6
         mono = part.depth > 0 and not part.wait
@@ -135,7 +135,7 @@ class IcicleCanvas(Canvas):
         if words:
             paint.text(box.right() - 6, y, words, quiet, LABEL_PX, align=1.0)
 
-    def share(self, part: Part) -> str:
+    def share(self, part: ModuleNode) -> str:
         """A part's share of the step's time."""
         step_s = self.root.total_s if self.root else 0.0
         return percent(part.total_s / step_s) if step_s else "0%"
@@ -149,12 +149,12 @@ class IcicleCanvas(Canvas):
         if part is not None:
             self.menu_requested.emit(part, event.globalPos())
 
-    def hit(self, at: QPointF) -> Part | None:
+    def hit(self, at: QPointF) -> ModuleNode | None:
         return next((part for part, box in self.boxes() if box.contains(at)), None)
 
     def card(self) -> Card | None:
         part = self.over
-        if not isinstance(part, Part) or self.dragged:
+        if not isinstance(part, ModuleNode) or self.dragged:
             return None
         rows = [("Time", f"{seconds(part.total_s)}, {self.share(part)} of the step")]
         if part.wait:
@@ -188,7 +188,7 @@ class IcicleCanvas(Canvas):
         else:
             super().keyPressEvent(event)
 
-    def _neighbour(self, part: Part, key: Qt.Key) -> Part | None:
+    def _neighbour(self, part: ModuleNode, key: Qt.Key) -> ModuleNode | None:
         """The part that an arrow key leads to: the parent, the longest child, or one beside."""
         if key == Qt.Key.Key_Up:
             return part.parent or part

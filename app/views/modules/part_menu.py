@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.scenes.part_what_ifs import Change
+from app.scenes.part_what_ifs import PartChange
 from app.theme import BODY_PX
 from app.widgets.paint import elided
 from simulator.scenario.scenario import Scenario
@@ -17,7 +17,7 @@ _NOTE_PX = 560.0
 
 
 def part_menu(
-    head: str, changes: Sequence[Change], apply: Callable[[Scenario], object], parent: QWidget
+    head: str, changes: Sequence[PartChange], apply: Callable[[Scenario], object], parent: QWidget
 ) -> QMenu:
     """Return a menu titled `head`. `apply` is called with the scenario of the selected entry."""
     menu = QMenu(parent)

@@ -10,8 +10,8 @@ from app.answers.side import Side
 from app.formulas.changes import of_step
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
-from app.scenes.module_tree import Part, module_tree
-from app.scenes.part_what_ifs import Change, choices, dropped, pattern
+from app.scenes.module_tree import ModuleNode, module_tree
+from app.scenes.part_what_ifs import PartChange, choices, dropped, pattern
 from app.theme import Theme
 from app.views.modules.canvas import IcicleCanvas
 from app.views.modules.part_menu import part_menu
@@ -39,7 +39,7 @@ class WhereTimeGoes(StripView):
         self.canvas.menu_requested.connect(self.show_menu)
         self.target = PlaceTarget(self.canvas, theme, self.offered, self.canvas.drag_over)
         self.scenario: Scenario | None = None
-        self._offers: dict[tuple[str, str], Change] = {}
+        self._offers: dict[tuple[str, str], PartChange] = {}
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.canvas.prediction = sides[current].prediction
@@ -54,7 +54,7 @@ class WhereTimeGoes(StripView):
 
     def formula(self, at: QPoint) -> Formula | None:
         p, part = self.canvas.prediction, self.canvas.over or self.canvas.shown
-        if p is None or not isinstance(part, Part):
+        if p is None or not isinstance(part, ModuleNode):
             return None
         return of_step(part.path or "the step", part.total_s, p.period_s, part.launches)
 
@@ -103,7 +103,7 @@ class WhereTimeGoes(StripView):
         after = change.scenario
         return Offer(change.words, None if after is None else lambda: self.asked.emit(after))
 
-    def menu(self, part: Part) -> QMenu | None:
+    def menu(self, part: ModuleNode) -> QMenu | None:
         """Return the menu of a part, or None without a prediction."""
         p, scenario = self.canvas.prediction, self.scenario
         if p is None or scenario is None:
@@ -111,7 +111,7 @@ class WhereTimeGoes(StripView):
         changes = choices(part, scenario, p) if part.parent else []
         return part_menu(pattern(part) or "step", changes, self.asked.emit, self)
 
-    def show_menu(self, part: Part, at: QPoint) -> None:
+    def show_menu(self, part: ModuleNode, at: QPoint) -> None:
         """Open the menu of a part."""
         menu = self.menu(part)
         if menu is not None:
@@ -127,7 +127,7 @@ class WhereTimeGoes(StripView):
         same = (part for part in canvas.root.all() if part.path == before)
         canvas.show_part(next(same, canvas.root))
 
-    def _pressed(self, part: Part | None) -> None:
+    def _pressed(self, part: ModuleNode | None) -> None:
         """Zoom to a part and select its ops; the whole step, or empty space, selects none."""
         if part is None and not self.canvas.picked:
             return

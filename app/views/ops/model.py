@@ -13,7 +13,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from app.formulas.columns import COLUMN_FORMULAS
 from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
-from app.scenes.op_table import KEYS, Floats, Groups, Ints
+from app.scenes.op_table import KEYS, Floats, Ints, OpGroups
 from simulator.prediction import REGIMES, Regime
 
 Index = QModelIndex | QPersistentModelIndex
@@ -28,7 +28,7 @@ class Column:
 
     name: str
     unit: str = ""
-    values: Callable[[Groups], Floats | Ints] | None = None
+    values: Callable[[OpGroups], Floats | Ints] | None = None
     text: Callable[[float], str] = str
     about: str = ""
 
@@ -70,14 +70,14 @@ class OpModel(QAbstractTableModel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.groups: Groups | None = None
+        self.groups: OpGroups | None = None
         self.order: Ints = np.zeros(0, np.int64)
         self.column, self.falling = NAMES.index("Time"), True
         self.words = ""
         self.regime: Regime | None = None
         self._values: dict[int, Floats | Ints] = {}
 
-    def show(self, groups: Groups) -> None:
+    def show(self, groups: OpGroups) -> None:
         """Show groups with the current order and filters."""
         self.groups = groups
         self._values.clear()
@@ -100,7 +100,7 @@ class OpModel(QAbstractTableModel):
             self.order = matching[np.argsort(-keys if self.falling else keys, kind="stable")]
         self.endResetModel()
 
-    def _matching(self, g: Groups) -> NDArray[np.bool_]:
+    def _matching(self, g: OpGroups) -> NDArray[np.bool_]:
         matching = np.ones(len(g), np.bool_)
         for part in self.words.split():
             matching &= np.logical_or.reduce([column.holding(part) for column in g.words.values()])
@@ -108,7 +108,7 @@ class OpModel(QAbstractTableModel):
             matching &= g.regime == REGIMES.index(self.regime)
         return matching
 
-    def _keys(self, g: Groups, column: int) -> Floats | Ints:
+    def _keys(self, g: OpGroups, column: int) -> Floats | Ints:
         definition = COLUMNS[column]
         if definition.values is not None:
             return self.values(column)

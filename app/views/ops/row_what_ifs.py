@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QMenu
 
-from app.scenes.part_what_ifs import Change
+from app.scenes.part_what_ifs import PartChange
 from app.scenes.row_what_ifs import on_row, parts_of, row_choices
 from app.views.modules.part_menu import part_menu
 from app.widgets.drops import Offer, PlaceTarget
@@ -25,7 +25,7 @@ class RowWhatIfs:
         self.view = view
         self.hovered: int | None = None
         self.subject: tuple[Scenario, Prediction] | None = None
-        self._changes: dict[tuple[str, int], Change] = {}
+        self._changes: dict[tuple[str, int], PartChange] = {}
         viewport = view.table.viewport()
         self.target = PlaceTarget(viewport, view.theme, self.offered, self.leave)
 

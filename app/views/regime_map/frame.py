@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
-from app.scenes.field import Across
+from app.scenes.field import MapAxis
 from app.scenes.regime_map import Chart, Spot
 from app.scenes.sweep_curves import axis_title, value_words
 from app.scenes.ticks import Ticks, choice_ticks, factor_ticks, place
@@ -37,7 +37,7 @@ def cell(chart: Chart, area: QRectF, at: QPointF) -> tuple[int, int] | None:
     return min(int(up * rows), rows - 1), min(int(across * columns), columns - 1)
 
 
-def positions(axis: Across) -> Any:
+def positions(axis: MapAxis) -> Any:
     """Return the positions of an axis's points."""
     values = axis.line.values
     if not axis.smooth:
@@ -63,7 +63,7 @@ def axes(paint: Paint, chart: Chart, area: QRectF, chosen: QPointF | None) -> No
     paint.text(8, area.top() - 17, axis_title(chart.y.name, chart.y.unit), theme.ink2)
 
 
-def _ticks(axis: Across, most: int) -> Ticks:
+def _ticks(axis: MapAxis, most: int) -> Ticks:
     if not axis.smooth:
         step = -(-len(axis.line.values) // max(1, most))
         return choice_ticks(axis.line.values)[::step]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import regime_at
-from app.scenes.regime_map import Chart, Exact, Spot, charted, exact
+from app.scenes.regime_map import Chart, ExactShifts, Spot, charted, exact
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual
 from app.scenes.regime_map_table import table
 from app.scenes.sweep_curves import CancelledError, axis_name, moved, within_words
@@ -39,7 +39,7 @@ class RegimeMap(View):
         self.names: tuple[str, str] | None = None
         self.offer: list[str] = []
         self.chart: Chart | None = None
-        self.exact: Exact | None = None
+        self.exact: ExactShifts | None = None
         self.boundaries = ""
         self.setMinimumSize(560, 240)  # usable, so that small windows need not grow
         self.strip = Strip(theme)
@@ -122,7 +122,7 @@ class RegimeMap(View):
             self.chart, self.exact = found, None
             self.map.show_chart(found, found.spot(*self._places(side)) if found.field else None)
             self._describe(found)
-        elif isinstance(found, Exact):
+        elif isinstance(found, ExactShifts):
             self.exact = found
         elif isinstance(found, GoalResults):
             self.seek.show_results(found)

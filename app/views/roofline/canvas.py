@@ -12,7 +12,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
 from app.quantities import number, percent, seconds
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from app.scenes.pixel_scale import Scale
 from app.scenes.roofline import Ends, Roof, ends, roof
 from app.theme import Theme
@@ -32,7 +32,7 @@ _NAMED = 0.004  # share of the time from which a mark has a label
 LEAST_PX = 3.2
 """The radius of the smallest mark; larger marks have areas proportional to their shares."""
 
-Mark = tuple[Alike, QPointF, float]
+Mark = tuple[LaunchGroup, QPointF, float]
 """A group of identical launches, its centre in pixels, and its radius."""
 
 
@@ -45,8 +45,8 @@ class RooflineCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
         self.prediction: Prediction | None = None
-        self.groups: list[Alike] = []
-        self.before: list[Alike] = []
+        self.groups: list[LaunchGroup] = []
+        self.before: list[LaunchGroup] = []
         self.shown = 0
         self.picked: frozenset[int] = frozenset()
         self.roof: Roof | None = None
@@ -55,7 +55,7 @@ class RooflineCanvas(Canvas):
         self.dragged: QPointF | None = None
         self.setMinimumSize(320, 140)
 
-    def set(self, p: Prediction, groups: list[Alike], before: list[Alike]) -> None:
+    def set(self, p: Prediction, groups: list[LaunchGroup], before: list[LaunchGroup]) -> None:
         """Draw groups of launches; another GPU refits the axes."""
         new_gpu = self.prediction is None or self.prediction.gpu != p.gpu
         self.prediction, self.groups, self.before, self.over = p, groups, before, None
@@ -105,7 +105,7 @@ class RooflineCanvas(Canvas):
         largest = min(64.0, max(26.0, 0.13 * min(self.plot.width(), self.plot.height() * 1.4)))
         return max(LEAST_PX, largest * sqrt(share))
 
-    def place(self, a: Alike) -> QPointF:
+    def place(self, a: LaunchGroup) -> QPointF:
         """The centre of a mark. Without FLOPs it stands in the gutter, as far below DRAM's ceiling
         as its bytes/s are below DRAM's bandwidth."""
         x, y = self.scales
@@ -144,7 +144,7 @@ class RooflineCanvas(Canvas):
 
     def _trails(self, paint: Paint) -> None:
         """Draw arrows from the baseline's launches to the matching ones of this side."""
-        unmatched: dict[Any, list[Alike]] = {}
+        unmatched: dict[Any, list[LaunchGroup]] = {}
         for a in self.groups[: self.shown]:
             unmatched.setdefault(a.key, []).append(a)
         for old in self.before[: self.shown]:
@@ -203,7 +203,7 @@ class RooflineCanvas(Canvas):
 
     def card(self) -> Card | None:
         a = self.over
-        if not isinstance(a, Alike) or self.prediction is None:
+        if not isinstance(a, LaunchGroup) or self.prediction is None:
             return None
         tier = ", ".join(self.prediction.tiers)
         source = f"{tier}, profile {self.prediction.profile}"
@@ -226,7 +226,7 @@ class RooflineCanvas(Canvas):
         )
 
     def card_at(self) -> QPointF:
-        return self.place(self.over) if isinstance(self.over, Alike) else self.at
+        return self.place(self.over) if isinstance(self.over, LaunchGroup) else self.at
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.plot.contains(event.position()):
@@ -291,5 +291,5 @@ class RooflineCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def _label(a: Alike) -> str:
+def _label(a: LaunchGroup) -> str:
     return a.label + (f" ×{a.count}" if a.count > 1 else "")

@@ -11,7 +11,7 @@ from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.launches import intensity
 from app.quantities import data, number, percent, scaled, seconds
-from app.scenes.launches import Alike, alike
+from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.roofline import overhead_parts
 from app.theme import Theme
 from app.views.roofline.canvas import RooflineCanvas
@@ -42,7 +42,7 @@ class Roofline(StripView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.groups: list[Alike] = []
+        self.groups: list[LaunchGroup] = []
         self.requested_count = _DEFAULT_COUNT
         self.legend = self.strip.legend(theme)
         self.strip.stretch()
@@ -55,8 +55,8 @@ class Roofline(StripView):
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
-        self.groups = alike(p)
-        before = alike(sides[0].prediction) if current else []
+        self.groups = launch_groups(p)
+        before = launch_groups(sides[0].prediction) if current else []
         self.legend.show_shares(p.shares)
         with QSignalBlocker(self.heaviest):
             self.heaviest.setRange(1, max(1, len(self.groups)))
@@ -70,7 +70,7 @@ class Roofline(StripView):
 
     def formula(self, at: QPoint) -> Formula | None:
         p, over = self.canvas.prediction, self.canvas.over
-        group = over if isinstance(over, Alike) else next(iter(self.groups), None)
+        group = over if isinstance(over, LaunchGroup) else next(iter(self.groups), None)
         return intensity(group, p) if p is not None and group is not None else None
 
     def subtitle(self) -> str:
@@ -122,7 +122,7 @@ class Roofline(StripView):
     def _pressed(self, group: Any) -> None:
         if group is None and not self.canvas.picked:
             return
-        ops: frozenset[int] = group.ops if isinstance(group, Alike) else frozenset()
+        ops: frozenset[int] = group.ops if isinstance(group, LaunchGroup) else frozenset()
         if ops == self.canvas.picked:
             ops = frozenset()
         self.pick(ops)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath, QPolygonF
 
 from app.scenes.pixel_scale import Floats, Scale
-from app.scenes.sweep_measured import Point
+from app.scenes.sweep_measured import MeasuredPoint
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, pill_box
 
@@ -40,7 +40,7 @@ def take(labels: Labels, xs: Floats, ys: Floats) -> None:
 
 
 def crosses(
-    paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: Scale, labels: Labels
+    paint: Paint, measured: Iterable[MeasuredPoint], colour: str, x: Scale, y: Scale, labels: Labels
 ) -> None:
     """Draw measurements: a cross per step time, a small cross per GPU busy time."""
     for point in measured:

@@ -62,7 +62,7 @@ def test_the_report(run: Run) -> None:
         "head",
         "kernel times",
         "profile h200",
-        "without source",
+        "no source for",
     ):
         assert part in text, part
     assert "e-0" not in text
@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_said_first(run: Run) -> None:
 
 def test_assumptions_are_listed_once(run: Run) -> None:
     text = lines(run("predict", "mixtral-small", "--size", "layers=1", "--data-size", "nonzero=64"))
-    assert "Assumed, since it depends on data" in text
+    assert "Assumed, because it depends on data" in text
     assert "aten.nonzero.default: 64 rows, as given" in text
     assert text.count("aten.nonzero.default") == 1
 
@@ -164,7 +164,7 @@ def test_trace_writes_a_trace(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "m.rpt.json"
     text = lines(run("trace", "mlp-tiny", "-o", target, "--batch", 4))
     trace = load(target)
-    assert text == f"{target}: {len(trace.ops)} ops of mlp-tiny, as on h200_sxm"
+    assert text == f"{target}: {len(trace.ops)} ops of mlp-tiny, traced for h200_sxm"
     assert trace.samples == 4
 
 
@@ -179,8 +179,8 @@ def test_gpus(run: Run) -> None:
     one = lines(run("gpus", "h200"))
     assert "989.4 TFLOP/s  [1]" in one and "256 FLOP/clock/unit  none" in one
     assert "[2] measured: te42kyfo/gpu-benches" in one
-    assert "Times: measured, profile h200." in one
-    assert "Times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
+    assert "Kernel times: measured, profile h200." in one
+    assert "Kernel times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
         run("gpus", "mi300x")
     )
 
@@ -234,27 +234,28 @@ def unknown_host() -> str:
         (["mlp-tiny", "--data-size", "nope=3"], "unknown --data-size 'nope': expected one of "
          "bincount, index, item, masked_select, nonzero, repeat_interleave, unique"),
         (["mlp-tiny", "--data-size", "nonzero=-3"],
-         "--data-size nonzero=-3: expected a whole number, 0 or more"),
+         "--data-size nonzero=-3: expected a whole number of at least 0"),
         (["mlp-tiny", "--json", "-", "--csv", "-"],
-         "--json - and --csv - both: expected one on standard output; name a file"),
+         "--json - and --csv -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
-         "--chrome-trace - and --save-trace - both: expected one on standard output; name a file"),
+         "--chrome-trace - and --save-trace -: expected one target on standard output; name a file "
+         "for the other"),
         (["mlp-tiny", "--json", "a.json", "--csv", "./a.json"],
          "--json and --csv both write ./a.json: expected a file each; rename one"),
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
          "whole number from 1 on, such as 128; correct it"),
         (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
-         "a whole number from 1 on, such as 8; correct it"),
+         "a whole number of at least 1, such as 8; correct it"),
         (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "
-         "expected whole numbers from 1 on, such as 2,2,2,2; correct it"),
+         "expected whole numbers of at least 1, such as 2,2,2,2; correct it"),
         (["resnet18", "--size", "bottleneck=3"], "size bottleneck of network 'resnet18' is 3: "
          "expected true or false; correct it"),
         (["lstm", "--size", "cell=4"], "size cell of network 'lstm' is 4: expected a word, such "
          "as lstm; correct it"),
         (["lstm", "--size", "dropout=-1"], "size dropout of network 'lstm' is -1: expected a "
-         "number, 0 or more, such as 0.1; correct it"),
+         "number of at least 0, such as 0.1; correct it"),
         (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network "
-         "takes it: expected an op whose result depends on data, and it has none; leave it out"),
+         "uses it: expected an op whose result depends on data, and it has none; remove it"),
         (["mlp-tiny", "cuda_graph"], "'cuda_graph' after the network 'mlp-tiny': expected one "
          "network, then what-ifs such as +cuda_graph; remove it, or write +cuda_graph"),
         (["mlp-tiny", "+cuda_grap"], "unknown what-if 'cuda_grap': did you mean 'cuda_graph'?"),
@@ -282,7 +283,7 @@ def test_a_device_is_not_replaced(run: Run) -> None:
     result = run("predict", "mlp-tiny", "--save-trace", "/dev/null")
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: --save-trace /dev/null: is no regular file: expected one; name a file\n"
+        "error: --save-trace /dev/null: is not a regular file: expected one; name another\n"
     )
 
 
@@ -290,8 +291,8 @@ def test_a_saved_trace_is_what_it_is(run: Run, saved: Path) -> None:
     result = run("predict", saved, "--batch", 4, "--train")
     assert result.exit_code == 2
     assert result.stderr == (
-        f"error: {saved} is a saved trace, in which this is fixed: leave --batch, "
-        "--train/--no-train out, or name the network instead\n"
+        f"error: {saved} is a saved trace, which fixes --batch, "
+        "--train/--no-train: remove the option, or name the network instead\n"
     )
 
 
@@ -368,8 +369,8 @@ def test_a_data_size_that_no_op_could_give(run: Run) -> None:
     assert result.exit_code == 2
     # 8 tokens of 2 choices each: 16 elements
     assert result.stderr == (
-        "error: --data-size nonzero=9999: its op sees 16 elements at most: expected 16 or fewer; "
-        "give a smaller number\n"
+        "error: --data-size nonzero=9999: its op has at most 16 elements: expected at most 16; "
+        "set a smaller number\n"
     )
     result = run(
         "predict",
@@ -416,15 +417,13 @@ class Made(torch.nn.Module):
 
 
 def test_the_loss_is_stated_in_training(run: Run, tmp_path: Path) -> None:
-    assert "the network's own (.loss of what it returns)" in lines(
-        run("predict", "mlp-tiny", "--train")
-    )
+    assert "the network's own (.loss of its output)" in lines(run("predict", "mlp-tiny", "--train"))
     path = tmp_path / "plain.py"
     path.write_text(
         "import torch\ndef make():\n    return torch.nn.Linear(4, 4), (torch.empty(2, 4),)\n"
     )
     text = " ".join(lines(run("predict", f"{path}:make", "--train")).split())
-    assert "the mean of the squares of the first output: the network returns no .loss" in text
+    assert "the mean square of the first output: the network returns no .loss" in text
     assert "loss" not in lines(run("predict", f"{path}:make")).replace("(loss", "")
 
 
@@ -446,7 +445,7 @@ def test_a_scenario_saves_and_reopens(run: Run, tmp_path: Path) -> None:
     assert "batch 4" in changed and "A100" in changed
     both = run("predict", "mlp-tiny", "--scenario", path)
     assert both.exit_code == 2 and both.stderr == (
-        f"error: 'mlp-tiny' and --scenario {path} both: expected one of them; leave one out\n"
+        f"error: 'mlp-tiny' and --scenario {path} are both given: expected one; remove the other\n"
     )
 
 

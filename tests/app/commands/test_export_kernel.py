@@ -12,7 +12,7 @@ ASKED = ("export-kernel", "gpt2", "--dtype", "bf16", "--batch", 2, "--seq", 32)
 def test_the_groups_are_listed(run: Run) -> None:
     shown = run(*ASKED)
     assert shown.exit_code == 0
-    assert "groups that can be exported" in shown.output
+    assert "exportable groups" in shown.output
     assert "gelu" in shown.output and "add+native_layer_norm" in shown.output
     assert "not exported" in shown.output and "a matrix product is" in shown.output
 
@@ -37,8 +37,8 @@ def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:
     asked = (*ASKED, "--group", "gelu", "-o", target)
     refused = run(*asked)
     assert refused.exit_code == 2 and target.read_text() == "my own"
-    assert "there is such a file, which may have been worked on: expected a new" in refused.output
-    assert "--force to write over it" in refused.output
+    assert "the file exists and may hold your changes: expected a new" in refused.output
+    assert "--force to overwrite it" in refused.output
     assert run(*asked, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
 
 
@@ -48,4 +48,4 @@ def test_bad_requests(run: Run) -> None:
     library = run(*ASKED, "--group", "addmm")
     assert library.exit_code == 2 and "cannot be exported: a matrix product" in library.output
     aimless = run(*ASKED, "-o", "x.py")
-    assert aimless.exit_code == 2 and "--output x.py without a group" in aimless.output
+    assert aimless.exit_code == 2 and "--output x.py without --group" in aimless.output

@@ -51,8 +51,8 @@ def test_what_is_computed_again_is_told_with_its_price(run: Run) -> None:
     asked = ("predict", "llama3-1b", "--size", "layers=2", "--batch", 1, "--seq", 32, "--train")
     shown = run(*asked, "--mode", "compiled", "--explain-fusion", "--top", 3)
     assert shown.exit_code == 0
-    again = shown.output.partition("Computed again in the backward pass: ")[2].partition("\n\n")[0]
-    assert again.startswith("2 silu, ") and "FLOP). Kept for it" in again
+    again = shown.output.partition("Recomputed in the backward pass: ")[2].partition("\n\n")[0]
+    assert again.startswith("2 silu, ") and "FLOP). Saved for it" in again
     after = shown.output.partition("generated kernels")[2]
     assert " more  " in after and "−0" not in after
     assert after.partition("after")[0].count("\n") == 1  # a terminal of 80 columns has them all

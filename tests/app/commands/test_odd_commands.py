@@ -72,7 +72,7 @@ def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
         "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"
     )
     said = " ".join(ridgepoint("predict", f"{path}:make").split())
-    assert "; the step calls no op, so that only its host's work is predicted" in said
+    assert "; the step calls no op: the prediction covers host work only" in said
 
 
 def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -91,7 +91,7 @@ def test_a_full_disk_ends_with_a_message() -> None:
         result = _command("gpus", stdout=full)
     assert result.returncode == 2
     assert result.stderr == (
-        "error: cannot write to standard output: No space left on device; write to another place\n"
+        "error: cannot write to standard output: No space left on device; write elsewhere\n"
     )
 
 
@@ -100,7 +100,7 @@ def test_a_closed_standard_output_ends_with_a_message() -> None:
     result = _command("gpus", preexec_fn=lambda: os.close(1))
     assert result.returncode == 2
     assert result.stderr == (
-        "error: standard output is closed: expected a terminal, a file or a pipe; open it\n"
+        "error: standard output is closed: expected a terminal, a file or a pipe; open one\n"
     )
 
 

@@ -42,7 +42,7 @@ def test_every_whatif_is_listed_with_its_controls(run: Run) -> None:
     text = shown(run("whatifs"))
     for each in whatifs():
         assert f"  {each.usage}" in text
-    assert "times: 0.1 to 10 ×, by factors; 2 unless given" in " ".join(text.split())
+    assert "times: 0.1 to 10 ×, logarithmic; default 2" in " ".join(text.split())
     found = data(run, "whatifs")
     assert [w["name"] for w in found["whatifs"]] == [w.name for w in whatifs()]
     (one,) = data(run, "whatifs", "+bandwidth")["whatifs"]
@@ -78,7 +78,7 @@ def test_the_table_says_what_the_document_says(run: Run) -> None:
 
 def test_a_change_of_nothing_is_said(run: Run) -> None:
     text = shown(run("whatif", "mlp-tiny", "+bandwidth=1", "+cuda_graph"))
-    assert "+bandwidth=1 changes nothing here" in text
+    assert "+bandwidth=1 has no effect here" in text
 
 
 def test_the_whatifs_of_a_file_count_as_changes(run: Run, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_advice_is_what_a_whatif_gives(run: Run) -> None:
     priced = ("advise", "mlp-tiny", "--by", "money", "--price", "4", "--price", "t4=0.4")
     cards = [a for a in data(run, *priced)["advice"] if a["whatif"].startswith("+gpu")]
     assert [a["whatif"] for a in cards] == ["+gpu=t4"]
-    assert "a million" in shown(run(*priced)) and "$" in shown(run(*priced))
+    assert "USD per million" in shown(run(*priced)) and "$" in shown(run(*priced))
     assert len(rows(run, "advise", "mlp-tiny")) == len(gains)
 
 
@@ -213,7 +213,7 @@ def test_goals(run: Run, tmp_path: Path) -> None:
     smaller = answer(Scenario("mlp-tiny", gpu="t4", batch=max(1, int(rate["value"]) - 1)))
     assert rate["value"] / rate["period_s"] >= 50e3 > smaller.trace.samples / smaller.period_s
     assert flip["goal"] == "flip" and (flip["regime"] or flip["reason"])
-    assert "each answer was predicted again" in shown(run(*arguments))
+    assert "every answer is verified" in shown(run(*arguments))
     assert rate["retraced"] is None and flip["retraced"] is None
     assert len(rows(run, *arguments)) == 3
 
@@ -222,7 +222,7 @@ def test_the_least_fusion_for_a_speedup(run: Run) -> None:
     (found,) = data(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
     assert (found["goal"], found["value"], found["wanted"]) == ("fusion", 0, 1)
     assert found["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
-    assert "Least fusion for 1×" in shown(run("seek", "mlp-tiny", "--fusion", "1x"))
+    assert "Lowest fusion level for 1×" in shown(run("seek", "mlp-tiny", "--fusion", "1x"))
     none = run("seek", "mlp-tiny", "--fusion", "1ns")
     assert none.exit_code == 2
     assert none.stderr.startswith("error: no level of fusion reaches the goal, a step within 1e-09")
@@ -240,10 +240,10 @@ def test_figures_of_goals() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["whatif", "mlp-tiny"], "no what-if: expected changes after the network, such as "
+        (["whatif", "mlp-tiny"], "no what-ifs: expected some after the network, such as "
          "+cuda_graph or +precision=fp16; `ridgepoint whatifs` lists them"),
         (["whatif", "mlp-tiny", "+bandwidth=0"],
-         "bandwidth: times is 0: expected 0.1 to 10; choose one within"),
+         "bandwidth: times is 0: expected 0.1 to 10; choose a value in this range"),
         (["whatif", "mlp-tiny", "+fp8", "--gpu", "a100"], "fp8: A100 SXM4 80GB has no float8 "
          "tensor cores: expected a GPU that has them (Ada, Hopper or later); choose another GPU, "
          "or precision=fp16"),
@@ -254,15 +254,15 @@ def test_figures_of_goals() -> None:
         (["compare", *["mlp-tiny"] * 5],
          '5 scenarios: expected 2 to 4: files, networks, or --with "+cuda_graph"; remove some'),
         (["compare", "+cuda_graph"],
-         "+cuda_graph stands first: expected a scenario before it; name one"),
+         "+cuda_graph comes first: expected a network or a scenario file before it; add one"),
         (["compare", "--with", "+cuda_graph"],
-         "--with without a scenario: expected one to vary; name a network or file"),
+         "--with without a scenario: expected one to vary; name a network or a file"),
         (["compare", "mlp-tiny", "--with", "cuda_graph"],
          "--with 'cuda_graph': 'cuda_graph' has no +: expected what-ifs, such as \"+cuda_graph\""),
         (["compare", "mlp-tiny", "nope.toml"],
          "cannot read the scenario nope.toml: No such file or directory"),
-        (["sweep", "mlp-tiny", "--over", "batch=0"], "axis 'batch=0': 0 is outside: expected 1 to "
-         "2.14748e+09; choose one within"),
+        (["sweep", "mlp-tiny", "--over", "batch=0"], "axis 'batch=0': 0: expected 1 to "
+         "2.14748e+09; choose a value in this range"),
         (["map", "mlp-tiny", "--x", "batch", "--y", "batch=1"],
          "a map of batch by batch: expected two axes; choose another"),
         (["seek", "mlp-tiny", "--latency", "soon"],
@@ -272,16 +272,16 @@ def test_figures_of_goals() -> None:
         (["seek", "mlp-tiny", "--latency", "0"],
          "--latency '0': expected a time above 0, such as 20ms or 0.5s"),
         (["seek", "mlp-tiny", "--throughput", "-3"],
-         "--throughput '-3': expected samples a second above 0, such as 5000 or 5k"),
+         "--throughput '-3': expected samples per second above 0, such as 5000 or 5k"),
         (["seek", "mlp-tiny", "--save-scenario", "x.toml"], "--save-scenario with 4 goals: "
-         "expected one, whose answer is kept; ask for one"),
+         "expected one, whose answer is saved; name one"),
         (["advise", "mlp-tiny", "--price", "a100=-1"],
-         "--price 'a100=-1': expected USD an hour above 0, such as 2.5 or a100=1.8"),
+         "--price 'a100=-1': expected USD per hour above 0, such as 2.5 or a100=1.8"),
         (["advise", "mlp-tiny", "--by", "money"],
          "advice by money: H200 SXM 141GB has no price: expected USD an hour; give it with "
          "--price, or as price_usd in a GPU file of your own, or ask by time"),
         (["advise", "mlp-tiny", "--png", "-"],
-         "--png -: a picture needs a file: expected a name; give one"),
+         "--png -: a picture needs a file: expected a file name; add one"),
         (["advise", "mlp-tiny", "--png", "a.svg"],
          "--png a.svg: ends in .svg: expected .png; use --svg, or rename it"),
     ],
@@ -321,5 +321,5 @@ def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> 
     assert trade["flops_added"] == found["after"]["flops"] - found["before"]["flops"] > 0
     assert trade["carried_before_bytes"] > trade["carried_after_bytes"]
     text = " ".join(shown(run(*network, "+recompute=mincut")).split())
-    assert "Arithmetic for memory: " in text and "less to carry into the backward pass" in text
+    assert "Recomputation for memory: " in text and "less to carry into the backward pass" in text
     assert data(run, *network, "+cuda_graph")["trade"] is None

@@ -10,7 +10,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolTip
 
-from app.answers.answer import Answer, along_batch, answered
+from app.answers.answer import Answer, batch_regimes, compute_answer
 from app.explorer.window.explaining import Explanation
 from app.explorer.window.verdict import VerdictBar
 from app.formulas.columns import COLUMN_FORMULAS
@@ -19,7 +19,7 @@ from app.formulas.launches import achieved, intensity
 from app.formulas.step import metrics
 from app.lessons import packaged
 from app.quantities import number, scaled
-from app.scenes.launches import Alike, alike
+from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.op_table import groups
 from app.theme import DARK
 from app.views.ops.model import COLUMNS, OpModel
@@ -30,11 +30,11 @@ from simulator.scenario.scenario import Scenario
 @pytest.fixture(scope="module")
 def answer() -> Answer:
     application()
-    return answered(Scenario("mlp-tiny"))
+    return compute_answer(Scenario("mlp-tiny"))
 
 
-def launch(**changes: Any) -> Alike:
-    made = Alike(
+def launch(**changes: Any) -> LaunchGroup:
+    made = LaunchGroup(
         "mm",
         "gemm",
         "up",
@@ -62,10 +62,10 @@ def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
     # 3.1e9 / (12 · 1048576) = 246.4; 989.4e12 / 4800e9 = 206.1
     assert intensity(launch(), h200).sum == "3.10 GFLOP / 12.0 MiB = 246 FLOP/byte"
     assert intensity(launch(), h200).means == (
-        "Ridge = peak / bandwidth = 989 TFLOP/s / 4.80 TB/s = 206 FLOP/byte: right of it the "
+        "Ridge = peak / bandwidth = 989 TFLOP/s / 4.80 TB/s = 206 FLOP/byte: "
         "arithmetic is the limit at best."
     )
-    assert "left of it the memory" in intensity(launch(flops=10**9), h200).means
+    assert "memory is the limit at best" in intensity(launch(flops=10**9), h200).means
     # two launches in 20 µs: 3.1e9 / 10e-6 = 310e12
     assert achieved(launch()).sum == "3.10 GFLOP / 10.0 µs = 310 TFLOP/s"
     assert achieved(launch(flops=0)).sum == "12.0 MiB / 10.0 µs = 1.26 TB/s"  # 12582912 / 10e-6
@@ -92,7 +92,7 @@ def test_the_sums_of_the_verdict_add_up(answer: Answer) -> None:
 
 
 def test_the_shift_says_from_which_batch(answer: Answer) -> None:
-    along = along_batch(answer.scenario, answer.subject.batch)
+    along = batch_regimes(answer.scenario, answer.subject.batch)
     assert along is not None
     said = metrics(answer, along)[5]
     for shift, word in ((along.below, "up to"), (along.shift, "from")):
@@ -119,7 +119,7 @@ def test_every_column_of_figures_has_one(answer: Answer) -> None:
 def test_every_lesson_that_is_named_is_there(answer: Answer) -> None:
     model = OpModel()
     model.show(groups(answer.prediction, "op"))
-    heavy = alike(answer.prediction)[0]
+    heavy = launch_groups(answer.prediction)[0]
     every = [*metrics(answer, None), intensity(heavy, answer.prediction), achieved(heavy)]
     every += [f for n in range(len(COLUMNS)) if (f := model.formula(n)) is not None]
     titles = {lesson.name: lesson.title for lesson in packaged()}

@@ -11,7 +11,7 @@ import pytest
 from app import examples, lessons
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_file import read
-from app.lessons.outcome import Outcome, answered, begun
+from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.lessons.words import WORDS
 from simulator.errors import InputError, UntracedError
 from simulator.prediction import Prediction
@@ -54,7 +54,7 @@ ANSWERS: dict[str, Outcome] = {}
 
 def simulated(lesson: Lesson) -> Outcome:
     if lesson.name not in ANSWERS:
-        found = packaged_or_not(lambda: answered(lesson))
+        found = packaged_or_not(lambda: compute_outcome(lesson))
         assert found is not None
         ANSWERS[lesson.name] = found
     return ANSWERS[lesson.name]
@@ -136,7 +136,7 @@ def test_a_lesson_takes_seven_lines(tmp_path: Path):
     lesson = read(written(tmp_path, TOP + SIDES))
     assert lesson.guess == "period" and lesson.asked == ("b",)
     assert lesson.side("b").scenario == Scenario("mlp-tiny", batch=4, mode="cuda_graph")
-    before, found = begun(lesson), answered(lesson)
+    before, found = first_outcome(lesson), compute_outcome(lesson)
     assert found is not None
     eager, graph = (found.sides[letter] for letter in "ab")
     assert before.filled(lesson.question) == found.filled(lesson.question)
@@ -177,14 +177,14 @@ LINE = 'over = "batch"\nvalues = [4, 8]\n'
 WRONG = {
     "title = \n": "not TOML: Invalid value (at line 1, column 9); expected lines such as "
     '`title = "…"`; correct the file',
-    TOP.replace("version = 1", "version = 2") + SIDES: "version is 2: expected 1; write it so",
+    TOP.replace("version = 1", "version = 2") + SIDES: "version is 2: expected 1; set it",
     TOP.replace('title = "T"\n', "") + SIDES: "'title' is missing: expected format, version, "
     "title, question, explain and [a]; add it",
     TOP + 'gues = "period"\n' + SIDES: "unknown key 'gues': did you mean 'guess'? correct or "
     "remove it",
     TOP + 'a = { network = "chain", bach = 2 }\nb = {}\n': "unknown key 'bach' in a: did you mean "
     "'batch'? correct or remove it",
-    TOP + 'a = { network = "chain", batch = "2" }': "a.batch: expected `int | null`, got `str`; "
+    TOP + 'a = { network = "chain", batch = "2" }': "a.batch must be a whole number, not a text; "
     "correct it",
     TOP + "a = {}\nb = {}": "a.network is missing: expected a network's name, such as "
     '"bert-base"; add it',
@@ -193,35 +193,35 @@ WRONG = {
     TOP + 'a = { network = "chain" }\nb = { whatif = ["+bandwith=2"] }': "[b] unknown what-if "
     "'bandwith': did you mean 'bandwidth' or 'l2_bandwidth'?",
     TOP + 'guess = "speed"\n' + SIDES: "guess is 'speed': expected a figure (",
-    TOP + 'guess = "shift"\n' + SIDES: "or shift with an axis in `over`; write one",
-    TOP.replace("{period}", "{periods}") + SIDES: "question has {periods}, which is no word: did "
-    "you mean {period}?",
-    TOP.replace("{period}", "{period_b}") + SIDES: "question has {period_b}, which is not known "
-    "before the answer: expected figures of side a there",
-    TOP.replace("{period_b}", "{period_c}") + SIDES: "explain has {period_c}, and there is no side "
+    TOP + 'guess = "shift"\n' + SIDES: "or shift with an axis in `over`; choose one",
+    TOP.replace("{period}", "{periods}")
+    + SIDES: "question has {periods}, which is not a placeholder: did you mean {period}?",
+    TOP.replace("{period}", "{period_b}") + SIDES: "question has {period_b}, which would give "
+    "the answer away: expected figures of side a",
+    TOP.replace("{period_b}", "{period_c}") + SIDES: "explain has {period_c}, but there is no side "
     "[c]; add it",
     TOP.replace("{period_b}", "{shift}") + SIDES: "explain has {shift}: expected an axis in `over`",
     TOP + 'ask = ["d"]\n' + SIDES: "ask names 'd': expected one of a, b",
-    TOP + "values = [1, 2]\n" + SIDES: 'values without an axis: expected over = "batch", say',
+    TOP + "values = [1, 2]\n" + SIDES: "values without an axis: expected `over`, such as",
     TOP + 'over = "gpu"\nvalues = [1, 2]\n' + SIDES: "over is 'gpu': expected an axis of whole",
-    TOP + LINE.replace("4", "2") + SIDES: "values begin at 2, and a.batch is 4: expected the "
-    "first value to be that of side a; write the same",
-    TOP + LINE + "markers = [5]\n" + SIDES: "markers has 5: expected some of the values",
+    TOP + LINE.replace("4", "2") + SIDES: "values begin at 2, but a.batch is 4: expected both "
+    "to be equal; change one",
+    TOP + LINE + "markers = [5]\n" + SIDES: "markers has 5: expected some of `values`",
     TOP + "low = 2.0\nhigh = 1.0\n" + SIDES: "low is 2: expected less than high, 1",
     TOP + 'title2 = "' + "x" * 40_000 + '"': (
         "too large: expected 32768 bytes and lines of 2000 at most; check that it is a lesson"
     ),
-    TOP.replace("Eager", "x" * 1300) + SIDES: "letters: expected 1200 at most",
+    TOP.replace("Eager", "x" * 1300) + SIDES: "characters: expected at most 1200",
     TOP
     + 'a = { network = "chain" }\nb = { mode = "cudagraph" }': "b.mode is 'cudagraph': expected "
     "eager or cuda_graph or compiled or reduce-overhead",
     TOP.replace("ridgepoint-lesson", "lesson") + SIDES: "format is 'lesson': expected "
     "ridgepoint-lesson; write it so",
     TOP + 'choose = "colour"\n' + SIDES: "choose is 'colour': expected ",
-    TOP.replace("{period}", "{period") + SIDES: "question has a brace without its other one, at '{",
+    TOP.replace("{period}", "{period") + SIDES: "question has an unmatched brace at '{",
     TOP
     + 'over = "batch"\nvalues = [-1, 4]\n'
-    + SIDES: "values has -1: expected whole numbers from",
+    + SIDES: "values has -1: expected whole numbers of at least 1",
     TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
     TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",
     TOP + SIDES + '[[card]]\nname = "{__import__}"\n': "card[1].name has {__import__}, which is no",
@@ -244,4 +244,4 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
     found, wrong = lessons.lessons()
     assert [lesson.name for lesson in found[-2:]] == ["10-readers", "mine"]
-    assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format: ")
+    assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")

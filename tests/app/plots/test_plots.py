@@ -19,14 +19,14 @@ Run = Callable[..., Any]
 
 COMMANDS = {
     "sweep": (["--over", "batch=1:65536", "--with", "+cuda_graph"],
-              ["Time a step", "Share of time", "Batch, samples", "overhead", "+cuda_graph"]),
+              ["Step time", "Share of time", "Batch, samples", "overhead", "+cuda_graph"]),
     "map": (["--x", "batch=1:65536:5", "--y", "host_speed=0.5:2:3"],
             ["Overhead-bound", "Host speed, ×", "Batch, samples"]),
     "whatif": (["+cuda_graph", "+precision=fp16"],
-               ["+cuda_graph", "+precision=fp16", "Time a step", "as asked", "80% interval"]),
-    "compare": (["--with", "+cuda_graph"], ["A  mlp-tiny", "B  +cuda_graph", "a step"]),
+               ["+cuda_graph", "+precision=fp16", "Step time", "as asked", "80% interval"]),
+    "compare": (["--with", "+cuda_graph"], ["A  mlp-tiny", "B  +cuda_graph", "per step"]),
     "advise": (["--top", "3"], ["+cuda_graph", "end to end", "a step"]),
-    "seek": (["--out-of-overhead"], ["Smallest batch out of overhead", "Share of time"]),
+    "seek": (["--out-of-overhead"], ["Smallest batch that is not overhead-bound", "Share of time"]),
 }  # fmt: skip
 
 

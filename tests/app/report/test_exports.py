@@ -160,6 +160,6 @@ def test_a_file_appears_whole_or_not_at_all(
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(InputError) as caught:
         outputs.write("--json", str(target), "new")
-    assert str(caught.value) == f"--json {target}: cannot be written: No space left on device"
+    assert str(caught.value) == f"--json {target}: cannot write: No space left on device"
     assert target.read_text() == "old"
     assert [f.name for f in tmp_path.iterdir()] == ["out.json"]

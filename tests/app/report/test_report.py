@@ -117,8 +117,8 @@ def test_a_trace_for_another_gpu_is_noted(tiny: Subject, tiny_prediction: Predic
     assert notes(tiny_prediction) == []
     p = predict(Scenario("mlp-tiny", gpu="l4"), tiny)
     assert notes(p)[-1] == (
-        "traced as on h200_sxm: on l4 PyTorch may choose other kernels; trace the network again "
-        "for an answer of its own"
+        "traced for h200_sxm: on l4 PyTorch may choose other kernels; trace the network again "
+        "for this GPU"
     )
 
 
@@ -138,7 +138,7 @@ def test_an_unmodelled_op_stands_in_the_verdict(tiny_prediction: Prediction, tin
     ops = len(tiny_prediction.trace.ops)
     one = replace(tiny_prediction, unmodelled={"aten.odd.default": 1})
     assert verdict(one, tiny).endswith(
-        f"; 1 of {ops} ops is not modelled (aten.odd.default): it can take longer"
+        f"; 1 of {ops} ops is not modelled (aten.odd.default): the step may take longer"
     )
     two = replace(tiny_prediction, unmodelled={"aten.odd.default": 1, "aten.rare.default": 3})
     assert f"; 4 of {ops} ops are not modelled (aten.rare.default and 1 more)" in verdict(two, tiny)

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 from PySide6.QtCore import QSize
 
-from app.answers.axes import Line
+from app.answers.axes import AxisValues
 from app.answers.side import Side
-from app.scenes.regime_map import Chart, Exact, crossings
+from app.scenes.regime_map import Chart, ExactShifts, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
 from app.scenes.sweep_curves import Curve
 from app.theme import DARK, LIGHT
@@ -87,13 +87,13 @@ def test_shifts_are_found_to_the_whole_number(shown: Any, side: Side) -> None:
     view.draw((there := replace(side, scenario=busy, prediction=predict(busy)),), 0)
     settled(view, there)
     shifts = view.through.slices[0].sweep.shifts
-    assert shifts and isinstance(view.exact, Exact)
+    assert shifts and isinstance(view.exact, ExactShifts)
     own = next_shift(busy, "batch", start=1, limit=shifts[0].first)
     assert (shifts[0].first, shifts[0].after) == (own.first, own.after)
 
 
 def test_a_crossing_lies_where_two_shares_are_equal(side: Side) -> None:
-    line = Line("batch", (4, 16), "samples", True, True)
+    line = AxisValues("batch", (4, 16), "samples", True, True)
     columns = {name: np.ones(2) for name in COLUMNS}
     columns |= {
         "overhead": np.array([0.6, 0.2]),

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
-from app.scenes.launches import alike
+from app.scenes.launches import launch_groups
 from app.scenes.roofline import overhead_parts, roof
 from app.theme import DARK, LIGHT
 from app.views.roofline.view import Roofline
@@ -20,7 +20,7 @@ from tests.app.views.conftest import picture, pointer, svg
 
 def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) -> None:
     card = gpu("h200")
-    found = roof(tiny_prediction, alike(tiny_prediction))
+    found = roof(tiny_prediction, launch_groups(tiny_prediction))
     lines = {c.name: c.flops_per_s for c in found.engines}
     assert lines["bf16, fp16 tensor"] == pytest.approx(989.4e12, rel=1e-9)
     assert lines["tf32 tensor"] == pytest.approx(494.7e12, rel=1e-9)
@@ -37,7 +37,7 @@ def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) ->
 
 
 def test_launches_alike_add_up(tiny_prediction: Prediction) -> None:
-    found = alike(tiny_prediction)
+    found = launch_groups(tiny_prediction)
     assert sum(a.count for a in found) == tiny_prediction.kernel_count
     assert sum(a.total_s for a in found) == pytest.approx(tiny_prediction.gpu_busy_s)
     assert sum(a.share for a in found) == pytest.approx(1)

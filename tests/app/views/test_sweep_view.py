@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.answers.axes import Line
+from app.answers.axes import AxisValues
 from app.answers.side import Side
 from app.quantities import number, seconds
 from app.scenes.sweep_curves import finer, moved
@@ -41,7 +41,7 @@ def test_the_curve_passes_through_the_prediction_and_shares_add_up(
 
 
 def test_points_between_doublings_and_where_the_scenario_is() -> None:
-    line = Line("batch", (1, 2, 4, 8), "samples", True, True)
+    line = AxisValues("batch", (1, 2, 4, 8), "samples", True, True)
     assert finer(line, 3).values == (1, 2, 3, 4, 5, 6, 7, 8)
     assert finer(replace(line, values=(8, 16, 20)), 11).values == (
         8,
@@ -200,7 +200,7 @@ def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path)
     card = dict(view.canvas.card().rows)
     predicted = first.columns["period_s"][first.row(1024.0)]
     ratio = number(predicted / timed[1024])
-    assert card["Measured"] == f"{seconds(timed[1024])}, predicted {ratio} times it (never fitted)"
+    assert card["Measured"] == f"{seconds(timed[1024])}, predicted/measured {ratio} (never fitted)"
     assert [row for row in view.rows() if row[0] == "measured"]
     low, high = view.canvas.upward.low, view.canvas.upward.high
     assert low < min(timed.values()) and max(timed.values()) < high

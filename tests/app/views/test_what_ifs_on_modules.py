@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication
 
 from app.answers.cards import MIME
 from app.answers.side import Side
-from app.scenes.module_tree import Part, module_tree
-from app.scenes.part_what_ifs import Change, choices, dropped, pattern
+from app.scenes.module_tree import ModuleNode, module_tree
+from app.scenes.part_what_ifs import PartChange, choices, dropped, pattern
 from app.views.modules.view import WhereTimeGoes
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import whatifs
@@ -26,25 +26,25 @@ def gpt() -> Side:
 
 
 @pytest.fixture(scope="module")
-def parts(gpt: Side) -> dict[str, Part]:
+def parts(gpt: Side) -> dict[str, ModuleNode]:
     return {part.path: part for part in module_tree(gpt.prediction).all()}
 
 
-def on(name: str, part: Part | None, side: Side) -> Change:
+def on(name: str, part: ModuleNode | None, side: Side) -> PartChange:
     return dropped(f"whatif:{name}", part, side.scenario, side.prediction)
 
 
-def last(change: Change) -> Applied:
+def last(change: PartChange) -> Applied:
     assert change.scenario is not None
     return change.scenario.whatifs[-1]
 
 
-def block_of(parts: dict[str, Part]) -> Part:
+def block_of(parts: dict[str, ModuleNode]) -> ModuleNode:
     """The blocks, two alike."""
     return next(part for part in parts.values() if len(part.modules) == 2)
 
 
-def test_a_part_is_named_by_its_pattern(parts: dict[str, Part]) -> None:
+def test_a_part_is_named_by_its_pattern(parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     assert block.path.endswith(".*") and pattern(block) == block.path[:-1] + "#"
     op = next(
@@ -53,7 +53,7 @@ def test_a_part_is_named_by_its_pattern(parts: dict[str, Part]) -> None:
     assert op.parent is not None and pattern(op) == pattern(op.parent)
 
 
-def test_precision_of_a_module(gpt: Side, parts: dict[str, Part]) -> None:
+def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     change = on("precision", block, gpt)
     # of what is bf16 the other question is fp32
@@ -67,7 +67,7 @@ def test_precision_of_a_module(gpt: Side, parts: dict[str, Part]) -> None:
     assert last(on("precision", part, fp32)).arguments["dtype"] == "bf16"
 
 
-def test_what_this_card_lacks_is_said(parts: dict[str, Part]) -> None:
+def test_what_this_card_lacks_is_said(parts: dict[str, ModuleNode]) -> None:
     old = replace(GPT, gpu="v100_sxm2_16", dtype="fp32")
     side = Side("A", "V100", old, predict(old))
     part = next(p for p in module_tree(side.prediction).all() if p.path == block_of(parts).path)
@@ -86,14 +86,16 @@ def test_what_this_card_lacks_is_said(parts: dict[str, Part]) -> None:
     ("freeze", "freeze: the step is inference"), ("batch", "batch is of the whole step"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_reason(
-    gpt: Side, parts: dict[str, Part], name: str, words: str
+    gpt: Side, parts: dict[str, ModuleNode], name: str, words: str
 ) -> None:
     change = on(name, block_of(parts), gpt)
     assert change.scenario is None
     assert change.words.lower().startswith(words)
 
 
-def test_waiting_ops_and_what_has_no_weights_are_refused(gpt: Side, parts: dict[str, Part]) -> None:
+def test_waiting_ops_and_what_has_no_weights_are_refused(
+    gpt: Side, parts: dict[str, ModuleNode]
+) -> None:
     wait = next(part for part in parts.values() if part.wait)
     assert on("precision", wait, gpt).words == (
         f"{wait.name}: no kernel runs; expected a module; choose one"
@@ -107,7 +109,7 @@ def test_waiting_ops_and_what_has_no_weights_are_refused(gpt: Side, parts: dict[
     assert dropped("gpu:l40s", block_of(parts), GPT, gpt.prediction).scenario is None
 
 
-def test_an_op_can_be_removed_where_it_is(gpt: Side, parts: dict[str, Part]) -> None:
+def test_an_op_can_be_removed_where_it_is(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     op = next(
         p for p in parts.values() if p.parent and p.parent.modules and not p.modules and not p.wait
     )
@@ -119,15 +121,19 @@ def test_an_op_can_be_removed_where_it_is(gpt: Side, parts: dict[str, Part]) -> 
     assert last(whole).arguments == {"op": "*", "modules": pattern(block_of(parts))}
 
 
-def test_the_step_itself_takes_what_the_scenario_takes(gpt: Side, parts: dict[str, Part]) -> None:
+def test_the_step_itself_takes_what_the_scenario_takes(
+    gpt: Side, parts: dict[str, ModuleNode]
+) -> None:
     for part in (parts[""], None):
         assert last(on("cuda_graph", part, gpt)).name == "cuda_graph"
         changed = dropped("gpu:l40s", part, GPT, gpt.prediction).scenario
         assert changed == replace(GPT, gpu="l40s")
-    assert "asks for" in on("size", parts[""], gpt).words
+    assert "needs" in on("size", parts[""], gpt).words
 
 
-def test_the_menu_has_every_what_if_that_takes_a_pattern(gpt: Side, parts: dict[str, Part]) -> None:
+def test_the_menu_has_every_what_if_that_takes_a_pattern(
+    gpt: Side, parts: dict[str, ModuleNode]
+) -> None:
     names = {w.name for w in whatifs() if any(p.pattern for p in w.parameters)}
     assert names == {"precision", "fp8", "weights", "remove", "fuse", "recompute", "freeze"}
     found = choices(block_of(parts), GPT, gpt.prediction)
@@ -174,7 +180,7 @@ def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> N
 
 def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> None:
     asked: list[Scenario] = []
-    opened: list[Part] = []
+    opened: list[ModuleNode] = []
     view.asked.connect(asked.append)
     view.canvas.menu_requested.disconnect()
     view.canvas.menu_requested.connect(lambda part, at: opened.append(part))

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
 from app import examples
-from app.answers.answer import answered
+from app.answers.answer import compute_answer
 from app.examples import FIRST
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker
@@ -52,7 +52,7 @@ def strip():
 
 def know(strip: SideStrip, *scenarios: Scenario) -> None:
     for each in scenarios:
-        strip.answering.answers[each.key] = answered(each)
+        strip.answering.answers[each.key] = compute_answer(each)
     strip.show_sides()
 
 
@@ -66,7 +66,7 @@ def press(strip: SideStrip, place: int, key: Qt.Key) -> None:
 def test_a_card_says_time_interval_change_and_regime(strip: SideStrip):
     assert strip.cards[0].said() == "not predicted yet" and strip.cards[1].changed() == ""
     know(strip, FIRST, GRAPH)
-    a, b = (answered(each).prediction for each in (FIRST, GRAPH))
+    a, b = (compute_answer(each).prediction for each in (FIRST, GRAPH))
     assert strip.cards[0].changed() == "baseline"
     share = round(100 * (b.period_s / a.period_s - 1))
     assert strip.cards[1].changed() == f"−{-share}%"
@@ -79,7 +79,7 @@ def test_batches_that_differ_are_compared_by_item(strip: SideStrip):
     big = replace(FIRST, batch=256)
     strip.session.ask(big, "big", place=1)
     know(strip, FIRST, big)
-    a, b = (answered(each).prediction.period_s for each in (FIRST, big))
+    a, b = (compute_answer(each).prediction.period_s for each in (FIRST, big))
     share = round(100 * ((b / 256) / (a / 64) - 1))
     assert strip.cards[1].changed() == f"−{-share}% per item"
 

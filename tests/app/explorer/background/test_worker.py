@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from shiboken6 import delete
 
 from app import examples
-from app.answers.answer import along_batch, answered
+from app.answers.answer import batch_regimes, compute_answer
 from app.explorer.background.tracing import Tracing, key_of
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
@@ -36,10 +36,10 @@ def test_the_first_example_is_answered_and_only_the_last_question_counts(worker:
     found: list[object] = []
     for batch in (8, 16, 64):
         asked = Scenario("bert-base", batch=batch, seq=128, dtype="bf16")
-        worker.ask("current", lambda _, s=asked: answered(s), found.append, found.append)
+        worker.ask("current", lambda _, s=asked: compute_answer(s), found.append, found.append)
     wait(worker)
     assert [answer.subject.batch for answer in found] == [64]  # pyright: ignore
-    worker.ask("along", lambda _: along_batch(examples.FIRST, 64), found.append, found.append)
+    worker.ask("along", lambda _: batch_regimes(examples.FIRST, 64), found.append, found.append)
     wait(worker)
     assert found[1].spans[-1][1] == 1024  # pyright: ignore
 
@@ -47,7 +47,9 @@ def test_the_first_example_is_answered_and_only_the_last_question_counts(worker:
 def test_a_refusal_comes_back_with_its_words(worker: Worker):
     said: list[object] = []
     asked = Scenario("bert-base", batch=0)
-    worker.ask("current", lambda _: answered(asked), said.append, lambda e: said.append(str(e)))
+    worker.ask(
+        "current", lambda _: compute_answer(asked), said.append, lambda e: said.append(str(e))
+    )
     wait(worker)
     assert said == ["batch is 0: expected 1 or more"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.answers.answer import Answer, answered
+from app.answers.answer import Answer, compute_answer
 from app.explorer.files.exporting import FORMS, export
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
@@ -14,7 +14,7 @@ from simulator.scenario.scenario import Scenario
 
 @pytest.fixture(scope="module")
 def answer() -> Answer:
-    return answered(Scenario("mlp-tiny"))
+    return compute_answer(Scenario("mlp-tiny"))
 
 
 def test_each_form_reads_back(answer: Answer, tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.answers.as_command import as_command
-from app.commands.options import Dtype, Mode, Optimizer, question
+from app.commands.option_types import Dtype, Mode, Optimizer
+from app.commands.options import question
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
 from app.explorer.docks.panel import Panel, export
