@@ -54,6 +54,11 @@ def elided(
     return face(px, weight, mono)[1].elidedText(words, Qt.TextElideMode.ElideMiddle, room)
 
 
+def fitting(room: float, *texts: str, px: int = LABEL_PX, weight: int = 400) -> str:
+    """The first text that fits into `room` pixels, else the last."""
+    return next((text for text in texts if width(text, px, weight) <= room), texts[-1])
+
+
 class Paint:
     """A painter with a theme. A kind of area is a regime's name, "idle", "refused" or "#RRGGBB"."""
 
