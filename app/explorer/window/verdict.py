@@ -58,7 +58,7 @@ class VerdictBar(QWidget):
         """The answer that `along` belongs to."""
         self._dimmed = later(GRACE_MS, self.update, self)
         self.waiting = "Predicting …"
-        self.said = ""
+        self.sentence = ""
         self.at: int | None = None
         self.setFixedHeight(VERDICT_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -71,8 +71,8 @@ class VerdictBar(QWidget):
         if self.along is None and answer is not self.searched_for:
             self.searched = False
         p = answer.prediction
-        self.said = verdict(p, answer.subject) + "".join(f"\n{note}" for note in p.notes)
-        self.setAccessibleDescription(self.said)
+        self.sentence = verdict(p, answer.subject) + "".join(f"\n{note}" for note in p.notes)
+        self.setAccessibleDescription(self.sentence)
         self.update()
 
     def show_along(self, along: Along | None) -> None:
@@ -117,8 +117,8 @@ class VerdictBar(QWidget):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             formula = self.formula(event.globalPos())
             first = self.column(event.pos().x()) == 0
-            said = f"{self.said}\n\n" if first else ""
-            QToolTip.showText(event.globalPos(), said + formula.text if formula else "", self)
+            intro = f"{self.sentence}\n\n" if first else ""
+            QToolTip.showText(event.globalPos(), intro + formula.text if formula else "", self)
             return True
         return super().event(event)
 
@@ -142,7 +142,7 @@ class VerdictBar(QWidget):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.at = None
-        self.setAccessibleDescription(self.said)
+        self.setAccessibleDescription(self.sentence)
         super().focusOutEvent(event)
 
     def _place(self, at: int) -> QPoint:

@@ -26,7 +26,8 @@ SHIFT = [column.name for column in COLUMNS].index("shift")
 def column_edges(wide: float) -> list[float]:
     """The left edge of each column, then the right edge of the last, in a bar `wide` pixels wide.
 
-    The columns grow from their short to their full width; beyond, and below, all grow alike.
+    The columns grow from their short to their full width; outside this range, all scale in
+    proportion.
     """
     short = sum(column.short_px for column in COLUMNS)
     full = sum(column.full_px for column in COLUMNS)

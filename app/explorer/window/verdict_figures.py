@@ -92,8 +92,8 @@ def _time(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     box = paint.text(x, _FIGURE_Y, number(p.period_s / scale, 2), ink, TIME_PX, 600)
     paint.text(box.right() + 5, _FIGURE_Y + 4, unit, theme.ink2, BODY_PX)
     low, high = (number(bound / scale, 2) for bound in p.interval_s)
-    said = f"{low} to {high}"
-    room = max(24.0, wide - width(said, SUPPORT_PX) - 8)
+    interval = f"{low} to {high}"
+    room = max(24.0, wide - width(interval, SUPPORT_PX) - 8)
     paint.area(QRectF(x, _NOTE_Y - 2, room, 4), theme.bg3, radius=2)
     ends = [x + room * _along_track(b / p.period_s if p.period_s else 1.0) for b in p.interval_s]
     if p.tiers.get("interpolated"):
@@ -101,7 +101,7 @@ def _time(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     else:
         paint.line([(ends[0], _NOTE_Y), (ends[1], _NOTE_Y)], theme.ink3, 6, dotted=True)
     paint.area(QRectF(x + room / 2 - 1, _NOTE_Y - 7, 2, 14), theme.ink)
-    paint.text(x + wide, _NOTE_Y, said, theme.ink2, SUPPORT_PX, align=1.0)
+    paint.text(x + wide, _NOTE_Y, interval, theme.ink2, SUPPORT_PX, align=1.0)
 
 
 def _along_track(ratio: float) -> float:

@@ -208,7 +208,7 @@ class FusionView(View):
     def _chose(self) -> None:
         self.trial = None
         self._say()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _joined(self) -> Set | None:
         """The set that all chosen blocks are part of."""

@@ -66,10 +66,10 @@ def round_latency(side: Side) -> str:
 
 class GoalSeek(QWidget):
     """Three goals, a row each. They are sought when `sought_after` is set, by the button or Enter,
-    which `wondered` says; `asked` wants the scenario of an answer."""
+    which `question_changed` says; `asked` wants the scenario of an answer."""
 
     asked = Signal(object)
-    wondered = Signal()
+    question_changed = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class GoalSeek(QWidget):
         self.sought_after = True
         for value in self.values:
             value.setText("…")
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _go(self, row: int) -> None:
         search = self.found.searches[row] if self.found else None

@@ -59,7 +59,7 @@ class RegimeMap(View):
         self.through.gone.connect(self._go)
         self.seek = GoalSeek(theme)
         self.seek.asked.connect(self.asked)
-        self.seek.wondered.connect(self.wondered)
+        self.seek.question_changed.connect(self.question_changed)
         self._stand()
 
     def _stand(self) -> None:
@@ -130,7 +130,7 @@ class RegimeMap(View):
         else:
             return
         self._slice()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -236,7 +236,7 @@ class RegimeMap(View):
         self.chart = None
         self._slice()
         self.map.update()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _slice(self) -> None:
         """The sweeps through the cursor, and the cursor in words."""

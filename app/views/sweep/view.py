@@ -141,7 +141,7 @@ class Sweep(StripView):
         self.axis = axis
         self.canvas.found, self.canvas.over = None, None
         self.canvas.update()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _pressed(self, what: int | None) -> None:
         first = self.canvas.first

@@ -28,7 +28,7 @@ WIDE = (1000, 600)
 
 
 def settled(view: Any, side: Side) -> list[str]:
-    """Ask and answer until nothing is wondered; what came."""
+    """Ask and answer until nothing is question_changed; what came."""
     came: list[str] = []
     for _ in range(9):
         question = view.question((side,), 0)
@@ -48,7 +48,7 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
     assert view.subtitle() == "Batch by host speed, 63 points predicted"
     assert view.said.text() == "more points on their way"
     told: list[int] = []
-    view.wondered.connect(lambda: told.append(1))
+    view.question_changed.connect(lambda: told.append(1))
     assert settled(view, side) == ["Chart", "Exact"] and len(told) == 2
     assert (
         view.chart.done
@@ -190,7 +190,7 @@ def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
     assert usual(["bandwidth", "host_speed"]) == ("host_speed", "bandwidth")  # a saved trace
     view = shown(RegimeMap, (side,), size=WIDE)
     told: list[Any] = []
-    view.wondered.connect(lambda: told.append(view.names))
+    view.question_changed.connect(lambda: told.append(view.names))
     view.up.setCurrentIndex(names.index("batch"))
     assert told == [("host_speed", "batch")] and view.chart is None and view.rows() == []
     view.across.setCurrentIndex(names.index("bandwidth"))
