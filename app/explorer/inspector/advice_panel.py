@@ -32,14 +32,14 @@ from simulator.scenario.registry import named
 _TOP, _TRACK = 6, 48.0
 
 
-_TITLES = {
+_TITLES: dict[str, tuple[str, ...]] = {
     "fusion=compiled": ("Compile with torch.compile", "torch.compile"),
     "tensor_peak=2": ("If tensor cores were twice as fast", "tensor cores 2×"),
 }
 """Titles of common what-ifs, in full and for a narrow panel, by name and value."""
 
 
-def titles(advice: Advice) -> tuple[str, str]:
+def titles(advice: Advice) -> tuple[str, ...]:
     """The label of a piece of advice ("host speed 2×"), in full and for a narrow panel."""
     applied = advice.scenario.whatifs[-1]
     if applied.name == "gpu":
