@@ -42,12 +42,12 @@ def main(folder: Path, workspaces: list[str]) -> int:
 
 def taken(folder: Path, workspaces: list[str]) -> None:
     """Pictures at the scale of this process."""
-    from app.explorer.window.start import opened
+    from app.explorer.window.start import open_window
     from app.widgets.drawing import application
 
     folder.mkdir(parents=True, exist_ok=True)
     running = application(on_screen=True)
-    window = opened(FIRST)
+    window = open_window(FIRST)
     window.show()
     _settle(window)
     window.session.add("B200, CUDA graph", replace(FIRST, gpu="b200", mode="cuda_graph"))
@@ -57,7 +57,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
         _settle(window)
         _prepare(window, workspace)
         for theme in THEMES:
-            window.session.paint(theme)
+            window.session.set_theme(theme)
             for wide, high in LARGE.get(os.environ[_SCALE], SIZES):
                 window.resize(wide, high)
                 _settle(window)

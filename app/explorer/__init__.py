@@ -1,4 +1,4 @@
-"""The window in which scenarios are turned and looked at, and what it keeps and asks.
+"""The desktop window that edits scenarios and shows their predictions, with its state and files.
 
-May import everything of the app but its commands.
+May import everything in `app` except its commands.
 """

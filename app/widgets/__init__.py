@@ -1,4 +1,4 @@
-"""What the views are built of: canvas, paint, controls, strips, fonts and patterns, in Qt.
+"""Qt building blocks of the views: canvas, painter, controls, strips, fonts and patterns.
 
 May import answers, formulas, outputs, quantities and the theme.
 """

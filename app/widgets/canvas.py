@@ -1,4 +1,4 @@
-"""The painted part of a view: what the pointer is over, its card, the focus ring."""
+"""The painted part of a view: hit testing, the card under the pointer, and the focus ring."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CARD_LINE, _PAD = 18.0, 12.0
 
 @dataclass(frozen=True)
 class Card:
-    """What is said of the thing under the pointer: a head with a regime's mark and a note, then
-    rows of names and figures."""
+    """Details of the item under the pointer: a title with a regime's mark and a note, then rows of
+    names and figures."""
 
     head: str
     rows: tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ class Card:
         return max(rows, head) + 2 * _PAD, 26 + CARD_LINE * len(self.rows) + _PAD
 
     def paint(self, paint: Paint, at: QPointF, inside: QRectF) -> QRectF:
-        """Beside a point, inside an area where it fits."""
+        """Paint the card beside a point, inside an area if it fits. Returns its box."""
         wide, high = self.size
         left = at.x() + 16 if at.x() + 16 + wide <= inside.right() else at.x() - 16 - wide
         left = max(inside.left() + 2, min(left, inside.right() - wide - 2))
@@ -65,8 +65,8 @@ class Card:
 
 
 class Canvas(QWidget):
-    """An area that paints itself. `over` is what the pointer (or a key) is on, whatever `hit`
-    said."""
+    """A painted area. `over` is the item under the pointer, or chosen by a key, as `hit` returns
+    it."""
 
     pressed_on = Signal(object)
 
@@ -76,7 +76,7 @@ class Canvas(QWidget):
         self.over: Any = None
         self.at = QPointF(-1, -1)
         self.by_key = False
-        """Did the focus come by a key, or was one pressed since? Then it is ringed."""
+        """Whether the last input was a key; then the focus ring is painted."""
         self.setAccessibleName(name)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -87,24 +87,24 @@ class Canvas(QWidget):
         raise NotImplementedError
 
     def hit(self, at: QPointF) -> Any:
-        """What is at a point, or None."""
+        """The item at a point, or None."""
         return None
 
     def card(self) -> Card | None:
-        """What is said of `over`."""
+        """The card of `over`, or None."""
         return None
 
     def card_at(self) -> QPointF:
-        """Where the card stands."""
+        """The point beside which the card is painted."""
         return self.at
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         self.update()
 
     def show_over(self, what: Any) -> None:
-        """Be on something, by pointer or key."""
+        """Set the item under the pointer, or chosen by a key."""
         if what != self.over:
             self.over = what
             self.update()
@@ -139,9 +139,9 @@ class Canvas(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self.at = event.position()
-        found = self.hit(self.at)
-        if found is not None or self.over is not None:
-            self.over = found
+        item = self.hit(self.at)
+        if item is not None or self.over is not None:
+            self.over = item
             self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

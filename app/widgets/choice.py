@@ -1,4 +1,4 @@
-"""A list to choose from, with a mark that says so."""
+"""A combo box with an arrow in the colours of a theme."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.theme import Theme
 
 
 class Choice(QComboBox):
-    """One of many; the mark is in the colours of `theme`."""
+    """A combo box; the arrow is painted in the colours of `theme`."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Widgets one below another: a column under its title, and a column made empty."""
+"""Columns of widgets: create one with a title, and empty one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLabel, QLayout, QVBoxLayout, QWidget
 
 
 def titled_column(widget: QWidget, title: str, above: int = 0) -> QVBoxLayout:
-    """A column that fills a widget, its title on top, so many pixels below the widget's edge."""
+    """Create a column that fills a widget, with a title `above` pixels below the widget's edge."""
     column = QVBoxLayout(widget)
     column.setContentsMargins(0, above, 0, 0)
     column.setSpacing(6)
@@ -17,7 +17,7 @@ def titled_column(widget: QWidget, title: str, above: int = 0) -> QVBoxLayout:
 
 
 def empty(layout: QLayout) -> None:
-    """Hide what is in a layout, and give it up."""
+    """Hide and delete all widgets of a layout."""
     while layout.count():
         item = layout.takeAt(0)
         widget = item.widget() if item else None

@@ -1,4 +1,4 @@
-"""The inspector's controls: a slider on a logarithmic scale with its number, and segments."""
+"""Controls of the inspector: a logarithmic slider with a number field, and segmented buttons."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _GROOVE_Y = 11.0
 
 
 class LogSlider(QSlider):
-    """Whole numbers, evenly spaced by their ratio. Arrows go by a twentieth, pages by a double."""
+    """A slider for whole numbers on a logarithmic scale. Arrow keys change the value by 5%, page
+    keys double or halve it."""
 
     edge = 9.0
-    """Pixels at each end, where the handle still is whole."""
+    """Margin in pixels at each end, so that the handle is not clipped."""
 
     def __init__(self, theme: Theme, name: str, most: int, marks: Sequence[int]) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -47,23 +48,23 @@ class LogSlider(QSlider):
         return QSize(220, 40)
 
     def at(self, value: float) -> float:
-        """Where a value is, in pixels."""
+        """The x position of a value, in pixels."""
         part = log(value / self.minimum()) / log(self.maximum() / self.minimum())
         return self.edge + min(1.0, max(0.0, part)) * (self.width() - 2 * self.edge)
 
     def value_at(self, x: float) -> int:
-        """The value at a place, of two digits, as far as more can hardly be pointed at."""
+        """The value at pixel `x`, snapped to marks within 3 px."""
         part = min(1.0, max(0.0, (x - self.edge) / max(1.0, self.width() - 2 * self.edge)))
         exact = self.minimum() * (self.maximum() / self.minimum()) ** part
         near = [mark for mark in self.marks if abs(self.at(mark) - x) <= 3]
         return near[0] if near else round(exact)
 
     def word(self, value: int) -> str:
-        """What stands at a mark."""
+        """The label of a mark."""
         return f"{value:,}"
 
     def step(self) -> int:
-        """By how much an arrow moves."""
+        """The step of the arrow keys."""
         return max(1, round(self.value() / 20))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -121,7 +122,7 @@ class LogSlider(QSlider):
 
 
 class Number(QWidget):
-    """A whole number: its name, a box to type it in, and a slider."""
+    """A whole number: its name, a text field and a slider."""
 
     changed = Signal(int)
     drag_ended = Signal()
@@ -146,12 +147,12 @@ class Number(QWidget):
         head.addWidget(self.box)
         column.addLayout(head)
         column.addWidget(self.slider)
-        self.slider.valueChanged.connect(self._chosen)
+        self.slider.valueChanged.connect(self._set)
         self.slider.sliderReleased.connect(self.drag_ended)
         self.box.editingFinished.connect(self._typed)
 
     def put(self, value: int | None, reason: str = "") -> None:
-        """Show a value; None disables, for a reason."""
+        """Show a value; None disables the control, for a reason."""
         self.setEnabled(value is not None)
         self.setToolTip(reason)
         if value is not None:
@@ -164,7 +165,7 @@ class Number(QWidget):
             self.slider.update()
 
     def mark_shift(self, value: float | None) -> None:
-        """Where the regime changes."""
+        """Mark the value where the regime changes; None removes the mark."""
         self.slider.shift = value
         self.slider.update()
 
@@ -172,15 +173,16 @@ class Number(QWidget):
         value = int(self.box.text())
         if value != self.value:
             self.drag_ended.emit()
-            self._chosen(value)
+            self._set(value)
 
-    def _chosen(self, value: int) -> None:
+    def _set(self, value: int) -> None:
         self.put(value)
         self.changed.emit(value)
 
 
 class Segments(QFrame):
-    """One of a few, side by side. What cannot be chosen stays, disabled, with its reason."""
+    """Buttons side by side, one of which is chosen. Unavailable ones are disabled, with the reason
+    as tooltip."""
 
     chosen = Signal(str)
 
@@ -211,7 +213,7 @@ class Segments(QFrame):
         return lambda: self.chosen.emit(value)
 
     def put(self, value: str, refused: dict[str, str] | None = None) -> None:
-        """Show a choice; `refused` are those that cannot be chosen, with their reasons."""
+        """Show a choice; `refused` maps those that cannot be chosen to the reasons."""
         refused = refused or {}
         for name, button in self.buttons.items():
             button.setChecked(name == value)

@@ -1,7 +1,7 @@
-"""Is there a screen on which Qt can open a window? Qt itself ends the process where there is none.
+"""Check for a display before Qt opens a window: without one, Qt aborts the process.
 
-On Linux an X server is asked as Qt would ask it: through libxcb, with the libraries beside it that
-Qt's plugin needs and that a desktop does not always have (the cursor's since 6.5).
+On Linux, connect to the X server as Qt does, through libxcb, and look for the libraries that Qt's
+plugin needs but not every desktop has (libxcb-cursor since Qt 6.5).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 from simulator.errors import InputError
 
-INSTEAD = "or ask without a window: `ridgepoint predict` takes the same options"
+INSTEAD = "or use `ridgepoint predict`, which takes the same options and needs no window"
 _LIBRARIES = {
     "libxcb.so.1": "libxcb1", "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4", "libxcb-image.so.0": "libxcb-image0",
@@ -20,11 +20,11 @@ _LIBRARIES = {
     "libxcb-render-util.so.0": "libxcb-render-util0", "libxcb-shape.so.0": "libxcb-shape0",
     "libxcb-xkb.so.1": "libxcb-xkb1", "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
 }  # fmt: skip
-"""What is loaded, and the package that has it on Debian and Ubuntu (readelf -d of Qt's libqxcb)."""
+"""Libraries and their Debian and Ubuntu packages (from `readelf -d` of Qt's libqxcb)."""
 
 
 def need_display() -> None:
-    """InputError where no window can be shown."""
+    """Raises InputError if no window can be shown."""
     platform = os.environ.get("QT_QPA_PLATFORM", "")
     if not sys.platform.startswith("linux") or platform not in ("", "xcb"):
         return
@@ -33,17 +33,17 @@ def need_display() -> None:
     display = os.environ.get("DISPLAY")
     if not display:
         raise InputError(
-            "there is no display: expected DISPLAY or WAYLAND_DISPLAY to name a screen; start it "
-            f"on a desktop, {INSTEAD}"
+            "no display: expected DISPLAY or WAYLAND_DISPLAY to be set; start the explorer on a "
+            f"desktop, {INSTEAD}"
         )
     loaded = {library: _loaded(library) for library in _LIBRARIES}
-    missing = [library for library, found in loaded.items() if found is None]
+    missing = [name for name, library in loaded.items() if library is None]
     if missing:
         raise InputError(_missing(missing))
     xcb = loaded.get("libxcb.so.1")
-    if xcb is not None and not _answers(xcb):
+    if xcb is not None and not _responds(xcb):
         raise InputError(
-            f"the display {display} does not answer: expected an X server there; correct DISPLAY, "
+            f"the display {display} does not respond: expected an X server; correct DISPLAY, "
             f"{INSTEAD}"
         )
 
@@ -56,20 +56,20 @@ def _loaded(library: str) -> ctypes.CDLL | None:
 
 
 def _missing(libraries: list[str]) -> str:
-    """Which packages have them, and how to get these."""
+    """The error for missing libraries, with the packages to install."""
     packages = " ".join(_LIBRARIES[library] for library in libraries)
-    are, them = ("is", "it") if len(libraries) == 1 else ("are", "them")
+    are = "is" if len(libraries) == 1 else "are"
     return (
-        f"Qt needs {', '.join(libraries)} to open a window, which {are} not installed: expected "
-        f"{them} beside the X server (on Debian and Ubuntu: `sudo apt install {packages}`); "
-        f"install {packages}, {INSTEAD}"
+        f"{', '.join(libraries)} {are} missing: Qt needs {'it' if are == 'is' else 'them'} to open "
+        f"a window; install {packages} (on Debian and Ubuntu: `sudo apt install {packages}`), "
+        f"{INSTEAD}"
     )
 
 
-def _answers(xcb: ctypes.CDLL) -> bool:
-    """Can the server that DISPLAY names be connected to?"""
+def _responds(xcb: ctypes.CDLL) -> bool:
+    """Whether the server that DISPLAY names accepts a connection."""
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
-    fine = not xcb.xcb_connection_has_error(connection)
+    connected = not xcb.xcb_connection_has_error(connection)
     xcb.xcb_disconnect(connection)
-    return fine
+    return connected

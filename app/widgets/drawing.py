@@ -1,4 +1,4 @@
-"""From a picture to files: it is made and written without a window."""
+"""Create charts and write them to files, without a window."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.widgets.qt_none import keep_none
 
 
 def application(on_screen: bool = False) -> Any:
-    """The Qt application; where there is none yet, a new one, without a screen unless told."""
-    from PySide6.QtWidgets import QApplication
+    """The Qt application, created if there is none; offscreen unless `on_screen`."""
+    from PySide6.QtWidgets import QApplication  # imported only where something is drawn
 
     if QApplication.instance() is None and not on_screen:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -24,7 +24,7 @@ def application(on_screen: bool = False) -> Any:
 
 
 def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], Any]) -> None:
-    """Write the picture that `make` makes of a theme, `look`, to the files that were asked for."""
+    """Write the chart that `make` creates for the theme `look` to the given files."""
     running = application()
     picture = make(theme(look))
     if png:

@@ -1,6 +1,6 @@
-"""What is dropped on the window: cards of the shelf, and files of the desktop.
+"""Drag and drop on the window: cards of the shelf, and files of the desktop.
 
-A target says beforehand what a drop would do, or why it is refused; a refused drop moves nothing.
+A target shows in advance what a drop does, or why it is refused.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from app.theme import BODY_PX, Theme
 from app.widgets.paint import Paint, elided, face
 
 _WIDEST = 520.0
-"""Of the sentence over a target, in pixels."""
+"""Maximum width of the text over a target, in pixels."""
 _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a drop would do, in words, and how it is done; None where it is refused."""
+    """The effect of a drop in words, and the function that performs it; None if it is refused."""
 
     words: str
     done: Callable[[], None] | None
 
 
 Offered = Callable[[str], Offer]
-"""What a card, by its key, would do."""
+"""Returns the effect of a card, given its key."""
 
 
 class Target(QObject):
-    """Lets a widget take cards, and files where `files` takes them. The widget below the pointer
-    is outlined meanwhile."""
+    """Makes a widget accept cards, and files if `files` is given; outlines it during a drag."""
 
     def __init__(
         self,
@@ -86,14 +85,14 @@ class Target(QObject):
         return True
 
     def offer(self, key: str, at: QPointF) -> Offer:
-        """What the card would do where it is."""
+        """The effect of a card at a position."""
         return self.offered(key)
 
     def moved(self, event: QDragMoveEvent) -> None:
-        """The card is elsewhere on the widget."""
+        """React to a move of the card on the widget."""
 
     def left(self) -> None:
-        """The card is on the widget no more."""
+        """React to the card leaving the widget."""
 
     def _say(self, offer: Offer) -> None:
         self._offer = offer
@@ -117,8 +116,8 @@ class Target(QObject):
 
 
 class PlaceTarget(Target):
-    """A target on which it matters where a card is: `at` says what would happen at a place,
-    `leave` that it is gone."""
+    """A target where the effect depends on the position: `at` returns the effect at a position,
+    `leave` is called when the card leaves."""
 
     def __init__(
         self,
@@ -142,8 +141,8 @@ class PlaceTarget(Target):
 
 
 class Outline(QWidget):
-    """Dashes around a target and a sentence in its middle, or `low` in it; the pointer goes
-    through."""
+    """A dashed outline of a target with a text in its middle, or near its bottom if `low`; mouse
+    events pass through."""
 
     def __init__(self, over: QWidget, theme: Theme, low: bool = False) -> None:
         super().__init__(over)
@@ -153,14 +152,14 @@ class Outline(QWidget):
         self.hide()
 
     def cover(self) -> None:
-        """All of the target, asked for anew: what Python once knew as a table's viewport is gone
-        after a while, though the viewport is not."""
+        """Cover the whole target. The parent is looked up each time: PySide may drop its wrapper
+        of a table's viewport while the viewport lives on."""
         parent = self.parentWidget()
         if parent is not None:
             self.setGeometry(parent.rect())
 
     def say(self, words: str, refused: bool) -> None:
-        """What would happen, or why nothing will."""
+        """Show the effect of a drop, or why it is refused."""
         self.words, self.refused = words, refused
         self.cover()
         self.raise_()
@@ -176,22 +175,22 @@ class Outline(QWidget):
 
     @property
     def colour(self) -> str:
-        """That of what would happen, or of a refusal."""
+        """The colour of an effect, or of a refusal."""
         return self.theme.danger if self.refused else self.theme.b
 
     def dash(self, paint: Paint, area: QRectF) -> None:
-        """Dashes around an area."""
+        """Paint a dashed outline."""
         paint.box(area, "", self.colour, 8, dashed=True, wide=2.0)
 
     def sentence(self, painter: QPainter, area: QRectF) -> None:
-        """The words on a ground of their own, within an area."""
+        """Paint the text on its own background, inside an area."""
         paint, theme, colour = Paint(painter, self.theme), self.theme, self.colour
         painter.setFont(face(BODY_PX, 600)[0])
         middle = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         room = QRectF(0, 0, min(_WIDEST, area.width() - 56), area.height())
         words = self.words
         box = painter.boundingRect(room, middle, words).adjusted(-16, -9, 16, 9)
-        if box.height() > area.height():  # a card of the strip: as much as one line takes
+        if box.height() > area.height():  # in a low target: one line
             words = elided(words, room.width(), BODY_PX, 600)
             box = painter.boundingRect(room, middle, words).adjusted(-16, -4, 16, 4)
         box.moveCenter(area.center())
@@ -203,8 +202,7 @@ class Outline(QWidget):
 
 
 class Beside(Outline):
-    """Dashes around a small widget, and the sentence over what stands left of it in its
-    parent."""
+    """A dashed outline of a small widget, with the text to its left, over the siblings."""
 
     def __init__(self, widget: QWidget, theme: Theme) -> None:
         parent = widget.parentWidget()
@@ -224,10 +222,10 @@ class Beside(Outline):
 
 
 def card_key(data: QMimeData) -> str:
-    """The key of the card that is dragged; "" where it is none."""
+    """The key of the dragged card, or ""."""
     return bytes(data.data(MIME).data()).decode("utf-8", "replace") if data.hasFormat(MIME) else ""
 
 
 def local_files(data: QMimeData) -> list[Path]:
-    """The files that are dragged."""
+    """The paths of the dragged files."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

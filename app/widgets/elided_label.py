@@ -1,4 +1,4 @@
-"""A label that takes no more room than there is."""
+"""A label that elides its text to the available width."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """A line that gives way: shortened in the middle, whole in its tooltip."""
+    """A one-line label, elided in its middle, with the full text as tooltip."""
 
     def __init__(self, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
         super().__init__()
-        self._whole = ""
+        self._text = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setAlignment(align | Qt.AlignmentFlag.AlignVCenter)
 
     def say(self, words: str) -> None:
-        """Show these words, as far as there is room."""
-        self._whole = words
+        """Set the text."""
+        self._text = words
         self.setToolTip(words)
         self.setAccessibleName(words)
         self._fit()
@@ -30,4 +30,4 @@ class Elided(QLabel):
 
     def _fit(self) -> None:
         mode = Qt.TextElideMode.ElideMiddle
-        self.setText(self.fontMetrics().elidedText(self._whole, mode, self.width()))
+        self.setText(self.fontMetrics().elidedText(self._text, mode, self.width()))

@@ -1,4 +1,4 @@
-"""The type of pictures and views; nothing here needs pyqtgraph."""
+"""The font of charts and views."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from app.theme import FAMILIES
 
 
 def font(px: int, weight: int = 400) -> QFont:
-    """The type of pictures, in pixels, its figures of one width."""
-    found = QFont()
-    found.setFamilies(list(FAMILIES))
-    found.setPixelSize(px)
-    found.setWeight(QFont.Weight(weight))
-    if hasattr(found, "setFeature"):
+    """The font at `px` pixels, with tabular figures."""
+    letters = QFont()
+    letters.setFamilies(list(FAMILIES))
+    letters.setPixelSize(px)
+    letters.setWeight(QFont.Weight(weight))
+    if hasattr(letters, "setFeature"):
         tag = getattr(QFont, "Tag", None)
         if tag is not None:
-            found.setFeature(tag("tnum"), 1)
-    return found
+            letters.setFeature(tag("tnum"), 1)
+    return letters

@@ -1,4 +1,4 @@
-"""Labels beside their marks, none over another."""
+"""Placement of labels beside their marks, without overlaps."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from PySide6.QtCore import QRectF
 
 @dataclass
 class Labels:
-    """What is taken, inside an area."""
+    """The boxes taken so far, inside an area."""
 
     inside: QRectF
     taken: list[QRectF] = field(default_factory=list[QRectF])
 
     def take(self, *boxes: QRectF) -> None:
-        """No label may stand here."""
+        """Reserve boxes."""
         self.taken += boxes
 
     def free(self, box: QRectF) -> bool:
-        """Is there room for this?"""
+        """Whether a box is inside the area and overlaps no reserved box."""
         return self.inside.contains(box) and not any(box.intersects(t) for t in self.taken)
 
     def beside(self, x: float, y: float, reach: float, wide: float, high: float) -> QRectF | None:
-        """Room for a label near a mark of this reach: right of it, left, above, below, then
-        farther off; None where there is none."""
+        """Reserve a box for a label near a mark with radius `reach`: right of it, left, above,
+        below, diagonally, then farther away. Returns None without a free box."""
         for box in _near(x, y, reach, wide, high):
             if self.free(box):
                 self.take(box)
@@ -34,6 +34,7 @@ class Labels:
 
 
 def _near(x: float, y: float, reach: float, wide: float, high: float) -> Iterable[QRectF]:
+    """The candidate boxes, best first."""
     for far in (0.0, 10.0, 24.0, 40.0):
         gap = reach + 3 + far
         yield QRectF(x + gap, y - high / 2, wide, high)

@@ -1,7 +1,7 @@
-"""What views are painted with: text, marks, patterns and lines, in pixels, on a screen or an SVG.
+"""Painting of views: text, marks, patterns and lines, in pixels, on a screen or into an SVG.
 
-On a screen a pattern is a small repeated image, which costs nothing; SVG knows no such brush and
-gets the shapes themselves.
+On a screen, patterns are brushes of small repeated images; an SVG has no such brush and gets the
+shapes themselves.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QFont,
     QFontMetricsF,
-    QImage,
     QPaintEngine,
     QPainter,
     QPainterPath,
@@ -24,38 +22,43 @@ from PySide6.QtGui import (
 )
 
 from app.theme import FIXED_FAMILIES, LABEL_PX, Theme, mixed
+from app.widgets.brushes import faint, pattern_brushes
 from app.widgets.fonts import font
-from app.widgets.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path
+from app.widgets.patterns import fill_pattern, mark_path
 from simulator.prediction import Regime
 
 Points = Sequence[tuple[float, float]]
-IDLE_PX = 10.0
 _PILL = 0.92
 
 
 @lru_cache(maxsize=64)
 def face(px: int, weight: int = 400, mono: bool = False) -> tuple[QFont, QFontMetricsF]:
-    """A font of so many pixels, with its measures."""
-    found = font(px, weight)
+    """A font of `px` pixels, with its metrics."""
+    letters = font(px, weight)
     if mono:
-        found.setFamilies(list(FIXED_FAMILIES))
-    return found, QFontMetricsF(found)
+        letters.setFamilies(list(FIXED_FAMILIES))
+    return letters, QFontMetricsF(letters)
 
 
 def width(words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
-    """Pixels that a text takes."""
+    """The width of a text in pixels."""
     return face(px, weight, mono)[1].horizontalAdvance(words)
 
 
 def elided(
     words: str, room: float, px: int = LABEL_PX, weight: int = 400, mono: bool = False
 ) -> str:
-    """A text shortened in its middle to so many pixels."""
+    """A text elided in its middle to `room` pixels."""
     return face(px, weight, mono)[1].elidedText(words, Qt.TextElideMode.ElideMiddle, room)
 
 
+def fitting(room: float, *texts: str, px: int = LABEL_PX, weight: int = 400) -> str:
+    """The first text that fits into `room` pixels, else the last."""
+    return next((text for text in texts if width(text, px, weight) <= room), texts[-1])
+
+
 class Paint:
-    """A painter with a theme. A kind of area is a regime's name, "idle", "refused" or "#RRGGBB"."""
+    """A painter with a theme. The kind of an area is a regime, "idle", "refused" or "#RRGGBB"."""
 
     def __init__(self, painter: QPainter, theme: Theme) -> None:
         self.painter, self.theme = painter, theme
@@ -76,8 +79,11 @@ class Paint:
         mono: bool = False,
         room: float | None = None,
     ) -> QRectF:
-        """Write with the middle of the line at `y`, and `x` at its left (0) to right (1) end.
-        Shortened in its middle where it does not fit `room`. Returns where it stands."""
+        """Paint a line of text, centred vertically on `y`.
+
+        `align` is the part of the text left of `x`: 0 for left-aligned, 1 for right-aligned. The
+        text is elided in its middle to `room` pixels. Returns its box.
+        """
         letters, metrics = face(px, weight, mono)
         if room is not None:
             words = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, max(0.0, room))
@@ -101,7 +107,7 @@ class Paint:
         edge: str = "",
         mono: bool = False,
     ) -> QRectF:
-        """A label on a rounded ground, so that lines do not cross it."""
+        """Paint a label on a rounded background that hides lines below it. Returns its box."""
         box = pill_box(x, y, words, px, weight, align, mono)
         colour_of = QColor(ground or self.theme.bg1)
         colour_of.setAlphaF(1.0 if ground else _PILL)
@@ -121,7 +127,7 @@ class Paint:
         dotted: bool = False,
         opacity: float = 1.0,
     ) -> None:
-        """A line through points; `casing` is a wider one beneath it."""
+        """Paint a line through points; `casing` is the colour of a wider line below it."""
         if len(points) < 2:
             return
         shape = QPolygonF([QPointF(x, y) for x, y in points])
@@ -159,13 +165,13 @@ class Paint:
         radius: float = 0.0,
         edge_px: float = 1.4,
     ) -> None:
-        """Fill in the manner of a kind; `strength` mixes it with the ground."""
+        """Fill an area of a kind; `strength` mixes its colours with the background."""
         painter, theme = self.painter, self.theme
         painter.setPen(Qt.PenStyle.NoPen)
         if self.vector and not kind.startswith("#"):
             self._vector(shape, kind, strength, radius)
         else:
-            for brush in _brushes(theme, kind, strength, self.ratio):
+            for brush in pattern_brushes(theme, kind, self.ratio, strength):
                 painter.setBrush(brush)
                 self._shape(shape, radius)
         if edge:
@@ -205,7 +211,7 @@ class Paint:
         dashed: bool = False,
         wide: float = 1.0,
     ) -> None:
-        """A panel."""
+        """Paint a rounded rectangle."""
         self.painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
         pen = QPen(QColor(edge), wide) if edge else QPen(Qt.PenStyle.NoPen)
         if dashed:
@@ -224,7 +230,7 @@ class Paint:
         opacity: float = 1.0,
         wide: float = 1.4,
     ) -> None:
-        """A regime's mark; equal radii give equal areas."""
+        """Paint the mark of a regime; equal radii give equal areas."""
         theme, painter = self.theme, self.painter
         colour = theme.regime(regime).fill if regime else theme.ink
         painter.setPen(QPen(faint(edge or (colour if hollow else theme.bg1), opacity), wide))
@@ -232,7 +238,7 @@ class Paint:
         painter.drawPath(mark_path(regime, radius).translated(x, y))
 
     def ring(self, area: QRectF, radius: float = 6.0) -> None:
-        """The focus ring."""
+        """Paint a focus ring."""
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         self.painter.setPen(QPen(QColor(self.theme.focus), 2.0))
         self.painter.drawRoundedRect(area, radius, radius)
@@ -247,80 +253,7 @@ def pill_box(
     align: float = 0.5,
     mono: bool = False,
 ) -> QRectF:
-    """Where a pill stands."""
+    """The box of a pill."""
     metrics = face(px, weight, mono)[1]
     wide, high = metrics.horizontalAdvance(words) + 10, metrics.height() + 3
     return QRectF(x - align * wide, y - high / 2, wide, high)
-
-
-def faint(colour: str, opacity: float) -> QColor:
-    """A colour of an opacity."""
-    found = QColor(colour)
-    found.setAlphaF(opacity)
-    return found
-
-
-def pattern_brushes(theme: Theme, kind: str, ratio: float) -> tuple[QBrush, ...]:
-    """What is laid over each other to fill an area of a kind at full strength: the ground, then
-    the pattern."""
-    return _brushes(theme, kind, 1.0, ratio)
-
-
-@lru_cache(maxsize=256)
-def _brushes(theme: Theme, kind: str, strength: float, ratio: float) -> tuple[QBrush, ...]:
-    """What is laid over each other to fill an area."""
-    ground = theme.bg1
-    if kind.startswith("#"):
-        return (QBrush(faint(kind, strength)),)
-    if kind == "refused":
-        lines = _hatch(QColor(theme.line2), 10.0, 1.0, ratio)
-        return QBrush(QColor(theme.bg0)), lines
-    if kind == "idle":
-        fill = theme.overhead.fill
-        lines = _hatch(QColor(mixed(fill, ground, 0.5 * strength)), IDLE_PX, 1.0, ratio)
-        return QBrush(QColor(mixed(fill, ground, 0.10 * strength))), lines
-    fill = theme.regime(kind).fill
-    strong = QColor(mixed(fill, ground, strength))
-    if kind == "compute":
-        return (QBrush(strong),)
-    if kind == "memory":
-        return QBrush(QColor(mixed(fill, ground, 0.45 * strength))), _dots(strong, ratio)
-    return (
-        QBrush(QColor(mixed(fill, ground, 0.34 * strength))),
-        _hatch(strong, HATCH_PX, 2.0, ratio),
-    )
-
-
-def _tile(pitch: float, ratio: float) -> tuple[QImage, QPainter]:
-    side = round(pitch * ratio)
-    image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
-    image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.scale(side / pitch, side / pitch)
-    return image, painter
-
-
-def _brush(image: QImage, pitch: float) -> QBrush:
-    image.setDevicePixelRatio(image.width() / pitch)
-    return QBrush(image)
-
-
-def _hatch(colour: QColor, pitch: float, wide: float, ratio: float) -> QBrush:
-    image, painter = _tile(pitch, ratio)
-    painter.setPen(QPen(colour, wide))
-    for start in (-pitch, 0.0, pitch):  # the corners belong to the neighbours' strips
-        painter.drawLine(QPointF(start - 1, pitch + 1), QPointF(start + pitch + 1, -1))
-    painter.end()
-    return _brush(image, pitch)
-
-
-def _dots(colour: QColor, ratio: float) -> QBrush:
-    image, painter = _tile(DOTS_PX, ratio)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(colour)
-    half = DOTS_PX / 2
-    for x, y in ((0, 0), (DOTS_PX, 0), (0, DOTS_PX), (DOTS_PX, DOTS_PX), (half, half)):
-        painter.drawEllipse(QPointF(x, y), 1.2, 1.2)
-    painter.end()
-    return _brush(image, DOTS_PX)

@@ -1,4 +1,4 @@
-"""The controls of a what-if, made from the parameters of its signature."""
+"""Controls for the parameters of a what-if, built from its signature."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from simulator.scenario.whatif_text import value_of
 
 _STEPS = 200
 _WIDEST = 1e5
-"""A number whose bounds are this far apart has no slider: no hand can point at its values."""
+"""Numbers whose bounds have a larger ratio have no slider, which would be too imprecise."""
 
 
 class RangeSlider(LogSlider):
-    """A number within its bounds, in even steps, or in even factors."""
+    """A slider for a bounded number, on a linear or logarithmic scale."""
 
     def __init__(self, theme: Theme, name: str, parameter: Parameter) -> None:
         assert parameter.low is not None and parameter.high is not None
@@ -46,7 +46,7 @@ class RangeSlider(LogSlider):
         return 2
 
     def number(self, step: int) -> float:
-        """The number of a step, to three digits."""
+        """The number at a step, to three digits."""
         part = step / _STEPS
         exact = (
             self.low * (self.high / self.low) ** part
@@ -67,7 +67,7 @@ class RangeSlider(LogSlider):
 
 
 class Controls(QWidget):
-    """One row a parameter. `changed` gives all arguments, and whether a drag goes on."""
+    """One row per parameter. `changed` carries all arguments, and whether a drag is in progress."""
 
     changed = Signal(object, bool)
     drag_ended = Signal()
@@ -88,11 +88,11 @@ class Controls(QWidget):
         self.grid.setContentsMargins(0, 0, 0, 0)
         self.grid.setVerticalSpacing(2)
         self.grid.setColumnStretch(0, 1)
-        for each in parameters:
-            self._row(each)
+        for parameter in parameters:
+            self._row(parameter)
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Other values of the same what-if."""
+        """Show the values of the same what-if."""
         self.values = dict(values)
         for name, box in self.boxes.items():
             box.setText(_text(values[name]))
@@ -101,52 +101,56 @@ class Controls(QWidget):
                 slider.setValue(slider.step_of(float(values[name])))
             slider.update()
 
-    def _row(self, each: Parameter) -> None:
+    def _row(self, parameter: Parameter) -> None:
         at = self.grid.rowCount()
-        name = f"{plainly(self.whatif)}: {each.name.replace('_', ' ')}"
-        label = QLabel(each.name.replace("_", " ") + (f", {each.unit}" if each.unit else ""))
+        name = f"{plainly(self.whatif)}: {parameter.name.replace('_', ' ')}"
+        label = QLabel(
+            parameter.name.replace("_", " ") + (f", {parameter.unit}" if parameter.unit else "")
+        )
         label.setProperty("tone", "support")
         self.grid.addWidget(label, at, 0)
-        if each.kind == "flag":
+        if parameter.kind == "flag":
             check = QCheckBox()
-            check.setChecked(bool(self.values[each.name]))
+            check.setChecked(bool(self.values[parameter.name]))
             check.setAccessibleName(name)
-            check.toggled.connect(lambda on: self._take(each, on))
+            check.toggled.connect(lambda on: self._set(parameter, on))
             self.grid.addWidget(check, at, 1)
-        elif each.kind == "choice":
+        elif parameter.kind == "choice":
             choice = Choice(self.theme, name)
-            choice.addItems(list(each.choices))
-            choice.setCurrentText(str(self.values[each.name]))
-            choice.textActivated.connect(lambda value: self._take(each, value))
+            choice.addItems(list(parameter.choices))
+            choice.setCurrentText(str(self.values[parameter.name]))
+            choice.textActivated.connect(lambda value: self._set(parameter, value))
             self.grid.addWidget(choice, at, 1)
         else:
-            self._box(each, name, at)
+            self._box(parameter, name, at)
 
-    def _box(self, each: Parameter, name: str, at: int) -> None:
-        box = QLineEdit(_text(self.values[each.name]))
+    def _box(self, parameter: Parameter, name: str, at: int) -> None:
+        box = QLineEdit(_text(self.values[parameter.name]))
         box.setAccessibleName(f"{name}, typed")
-        box.setFixedWidth(76 if each.kind in ("number", "count") else 130)
-        box.editingFinished.connect(lambda: self._typed(each, box))
+        box.setFixedWidth(76 if parameter.kind in ("number", "count") else 130)
+        box.editingFinished.connect(lambda: self._typed(parameter, box))
         self.grid.addWidget(box, at, 1)
-        self.boxes[each.name] = box
-        low, high = each.low, each.high
-        bounded = low is not None and high is not None and each.kind in ("number", "count")
-        if bounded and (low > 0 or not each.log) and high / max(low, 1.0) <= _WIDEST:  # pyright: ignore
-            slider = self.sliders[each.name] = RangeSlider(self.theme, name, each)
-            given = self.values[each.name]
-            slider.setValue(slider.step_of(float(given if given != "" else each.low or 0.0)))
-            slider.valueChanged.connect(lambda step: self._take(each, slider.number(step), True))
+        self.boxes[parameter.name] = box
+        low, high = parameter.low, parameter.high
+        bounded = low is not None and high is not None and parameter.kind in ("number", "count")
+        if bounded and (low > 0 or not parameter.log) and high / max(low, 1.0) <= _WIDEST:  # pyright: ignore
+            slider = self.sliders[parameter.name] = RangeSlider(self.theme, name, parameter)
+            value = self.values[parameter.name]
+            slider.setValue(slider.step_of(float(value if value != "" else parameter.low or 0.0)))
+            slider.valueChanged.connect(
+                lambda step: self._set(parameter, slider.number(step), True)
+            )
             slider.sliderReleased.connect(self.drag_ended)
             self.grid.addWidget(slider, self.grid.rowCount(), 0, 1, 2)
 
-    def _typed(self, each: Parameter, box: QLineEdit) -> None:
+    def _typed(self, parameter: Parameter, box: QLineEdit) -> None:
         text = box.text().strip()
-        self._take(each, text if each.kind == "text" else value_of(text))
+        self._set(parameter, text if parameter.kind == "text" else value_of(text))
 
-    def _take(self, each: Parameter, value: object, dragged: bool = False) -> None:
-        box = self.boxes.get(each.name)
+    def _set(self, parameter: Parameter, value: object, dragged: bool = False) -> None:
+        box = self.boxes.get(parameter.name)
         try:
-            checked = each.check(self.whatif, value)
+            checked = parameter.check(self.whatif, value)
         except RidgepointError as error:
             if box is not None:
                 _mark(box, str(error))
@@ -154,8 +158,8 @@ class Controls(QWidget):
         if box is not None:
             _mark(box, "")
             box.setText(_text(checked))
-        if checked != self.values[each.name]:
-            self.values[each.name] = checked
+        if checked != self.values[parameter.name]:
+            self.values[parameter.name] = checked
             self.changed.emit(dict(self.values), dragged)
 
 
@@ -166,7 +170,7 @@ def _text(value: object) -> str:
 
 
 def _mark(box: QLineEdit, reason: str) -> None:
-    """Wrong, with the reason; or right again."""
+    """Mark a field as invalid for a reason, or as valid if the reason is empty."""
     box.setProperty("look", "wrong" if reason else None)
     box.setToolTip(reason)
     box.style().unpolish(box)

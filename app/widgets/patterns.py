@@ -1,4 +1,4 @@
-"""Patterns and shapes of the regimes, in pixels; nothing here needs pyqtgraph."""
+"""Patterns and marks of the regimes, in pixels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from simulator.prediction import Regime
 
 HATCH_PX, DOTS_PX = 7.0, 6.0
 STACK = ("overhead", "memory", "compute")
-"""Shares of time from the bottom up."""
+"""The order of stacked shares of time, from the bottom up."""
 ROUND, SIDE, TRIANGLE = 1.0, 1.77, 2.69
-"""Radius of a circle, side of a square and of a triangle of equal area."""
+"""Radius of a circle, and sides of a square and a triangle, of equal area."""
 
 
 def fill_pattern(
@@ -31,8 +31,8 @@ def fill_pattern(
     strength: float = 1.0,
     ground: bool = True,
 ) -> None:
-    """Fill a path of pixels in the manner of a regime (or "refused", or a colour "#…"); without
-    `ground` its pattern alone."""
+    """Fill a path with the pattern of a kind (a regime, "refused" or "#RRGGBB"), over its own
+    background if `ground`."""
     if kind.startswith("#"):
         colour = QColor(kind)
         colour.setAlphaF(strength)
@@ -56,14 +56,14 @@ def fill_pattern(
 
 
 _SIMPLE = 400
-"""Corners of an outline up to which its pattern is cut to it exactly. Beyond, it is clipped, which
-some readers of SVG leave out."""
+"""Number of corners up to which a pattern is cut exactly to its outline. Beyond, it is clipped,
+which some SVG readers ignore."""
 
 
 def _hatch(
     painter: QPainter, outline: QPainterPath, colour: QColor, pitch: float, width: float
 ) -> None:
-    """Strips from the lower left to the upper right."""
+    """Fill an outline with strips from the lower left to the upper right."""
     box = outline.boundingRect()
     top, bottom, wide = box.top(), box.bottom(), width * 2**0.5
     first, last = floor((box.left() + top) / pitch), ceil((box.right() + bottom) / pitch)
@@ -86,7 +86,7 @@ def _hatch(
 
 
 def _dots(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
-    """Dots on a grid turned by 45 degrees; those whose middle is outside are left out."""
+    """Fill an outline with dots on a grid rotated by 45°; dots centred outside are omitted."""
     box = outline.boundingRect()
     half = DOTS_PX / 2
     points = [
@@ -107,7 +107,8 @@ def _dots(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
 
 
 def mark_path(regime: Regime | None, radius: float = 1.0) -> QPainterPath:
-    """Triangle, circle or square of equal area, around the origin; a circle where none is known."""
+    """The mark of a regime around the origin: triangle, circle or square of equal area; a circle
+    without a regime."""
     path = QPainterPath()
     if regime == "compute":
         side = TRIANGLE * radius

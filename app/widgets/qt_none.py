@@ -2,8 +2,8 @@
 
 On CPython 3.11 PySide6 6.12 drops one reference to `None` with each call that returns nothing, and
 one to a truth value with calls that return or emit one; some thousands of paints or clicks later
-the interpreter aborts ("none_dealloc", "bool_dealloc"). From Python 3.12 on they cannot die
-(PEP 683).
+the interpreter aborts ("none_dealloc", "bool_dealloc"). Since Python 3.12, these objects are
+immortal (PEP 683).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PLENTY = 1 << 40
 
 
 def keep_none() -> None:
-    """Give each more references than a program can drop; to be called before a window is made."""
-    for each in (None, True, False):
-        if sys.version_info < (3, 12) and sys.getrefcount(each) < _PLENTY // 2:
-            ctypes.c_ssize_t.from_address(id(each)).value += _PLENTY
+    """Add more references to each than a program can drop. Call it before creating a window."""
+    for constant in (None, True, False):
+        if sys.version_info < (3, 12) and sys.getrefcount(constant) < _PLENTY // 2:
+            ctypes.c_ssize_t.from_address(id(constant)).value += _PLENTY

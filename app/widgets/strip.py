@@ -1,4 +1,4 @@
-"""The narrow row of controls above a view."""
+"""The row of controls above a view."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEIGHT_PX = 30
 
 
 class Strip(QWidget):
-    """Controls side by side, in the colours of a theme."""
+    """A row of small controls."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Strip(QWidget):
         self.restyle(theme)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setStyleSheet(sheet(theme))
@@ -48,50 +48,50 @@ class Strip(QWidget):
             painted.update()
 
     def label(self, words: str = "") -> QLabel:
-        """A quiet text."""
-        found = QLabel(words)
-        self.row.addWidget(found)
-        return found
+        """Add a label."""
+        control = QLabel(words)
+        self.row.addWidget(control)
+        return control
 
     def stretch(self) -> None:
-        """What comes next stands at the right."""
+        """Align the following controls to the right."""
         self.row.addStretch(1)
 
     def slider(self, name: str, changed: Callable[[int], None]) -> QSlider:
-        """A slider of whole numbers."""
-        found = QSlider(Qt.Orientation.Horizontal)
-        found.setAccessibleName(name)
-        found.setToolTip(name)
-        found.setFixedWidth(96)
-        found.valueChanged.connect(changed)
-        self.row.addWidget(found)
-        return found
+        """Add a slider."""
+        control = QSlider(Qt.Orientation.Horizontal)
+        control.setAccessibleName(name)
+        control.setToolTip(name)
+        control.setFixedWidth(96)
+        control.valueChanged.connect(changed)
+        self.row.addWidget(control)
+        return control
 
     def field(self, name: str, changed: Callable[[str], None], hint: str = "") -> QLineEdit:
-        """A field to search by; `hint` is its name in short."""
-        found = QLineEdit()
-        found.setAccessibleName(name)
-        found.setToolTip(name)
-        found.setPlaceholderText(hint or name)
-        found.setClearButtonEnabled(True)
-        found.setMinimumWidth(90)
-        found.textChanged.connect(changed)
-        self.row.addWidget(found, 1)
-        return found
+        """Add a search field; `hint` is its placeholder, by default its name."""
+        control = QLineEdit()
+        control.setAccessibleName(name)
+        control.setToolTip(name)
+        control.setPlaceholderText(hint or name)
+        control.setClearButtonEnabled(True)
+        control.setMinimumWidth(90)
+        control.textChanged.connect(changed)
+        self.row.addWidget(control, 1)
+        return control
 
     def choice(self, name: str, words: Sequence[str], chosen: Callable[[int], None]) -> Choice:
-        """One of several, in a list."""
-        found = Choice(self.theme, name)
-        found.setToolTip(name)
-        found.addItems(list(words))
-        found.currentIndexChanged.connect(chosen)
-        self.row.addWidget(found)
-        return found
+        """Add a combo box."""
+        control = Choice(self.theme, name)
+        control.setToolTip(name)
+        control.addItems(list(words))
+        control.currentIndexChanged.connect(chosen)
+        self.row.addWidget(control)
+        return control
 
     def segments(
         self, name: str, words: Sequence[str], chosen: Callable[[int], None]
     ) -> QButtonGroup:
-        """One of a few, side by side."""
+        """Add buttons of which one is chosen."""
         group = QButtonGroup(self)
         frame = QWidget()
         frame.setObjectName("segments")
@@ -109,29 +109,29 @@ class Strip(QWidget):
         return group
 
     def button(self, words: str, name: str, clicked: Callable[[], None]) -> QToolButton:
-        """A small button."""
-        found = self._button(words, name)
-        found.setObjectName("chip")
-        found.clicked.connect(lambda: clicked())
-        self.row.addWidget(found)
-        return found
+        """Add a button."""
+        control = self._button(words, name)
+        control.setObjectName("chip")
+        control.clicked.connect(lambda: clicked())
+        self.row.addWidget(control)
+        return control
 
     def _button(self, words: str, name: str) -> QToolButton:
-        found = QToolButton()
-        found.setText(words)
-        found.setAccessibleName(name)
-        found.setToolTip(name)
-        return found
+        control = QToolButton()
+        control.setText(words)
+        control.setAccessibleName(name)
+        control.setToolTip(name)
+        return control
 
     def legend(self, theme: Theme) -> Legend:
-        """The regimes' marks and names."""
-        found = Legend(theme)
-        self.row.addWidget(found)
-        return found
+        """Add a legend of the regimes."""
+        legend = Legend(theme)
+        self.row.addWidget(legend)
+        return legend
 
 
 class Legend(QWidget):
-    """Mark, name and share (or count) of each regime; where it is narrow, mark and share."""
+    """Mark, name and share (or count) of each regime; without names if it is narrow."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -142,19 +142,19 @@ class Legend(QWidget):
         self.setMinimumWidth(150)
 
     def show_shares(self, shares: Shares | None) -> None:
-        """These shares."""
+        """Show the shares of time."""
         self.shares = shares
         self.updateGeometry()
         self.update()
 
     def show_counts(self, counts: dict[Regime, int]) -> None:
-        """So many things of each regime."""
+        """Show a count for each regime."""
         self.counts = counts
         self.updateGeometry()
         self.update()
 
     def words(self) -> list[str]:
-        """What stands beside each mark."""
+        """The text beside each mark."""
         if self.counts is not None:
             return [f"{self.counts[r]:,} {r}" for r in REGIMES]
         if self.shares is None:
@@ -180,7 +180,7 @@ class Legend(QWidget):
 
 
 def sheet(theme: Theme) -> str:
-    """The style of controls that stand in a view."""
+    """The style sheet of controls inside a view."""
     return f"""
     Strip, QWidget#segments {{ background: {theme.bg1}; }}
     QWidget#segments {{ background: {theme.bg0}; border-radius: 6px; }}

@@ -16,7 +16,7 @@ Painted = TypeVar("Painted", bound=Canvas)
 
 
 class StripView(View):
-    """Whoever makes one fills `strip`, then puts the canvas `below` it."""
+    """A view that fills its `strip`, then adds its canvas with `below`."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -27,7 +27,7 @@ class StripView(View):
         column.addWidget(self.strip)
 
     def below(self, canvas: Painted, pressed: Callable[[Any], None]) -> Painted:
-        """The canvas takes the room and the keys; `pressed` is told what was pressed on."""
+        """Add the canvas, which takes the keyboard focus; `pressed` takes pressed items."""
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.addWidget(canvas, 1)

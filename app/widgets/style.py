@@ -1,4 +1,4 @@
-"""The window's looks: one style sheet and one palette, filled from the tokens of `app.theme`."""
+"""The style sheet and the palette of the window, filled from the tokens of `app.theme`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from app.theme import (
 HEAD_HEIGHT, VERDICT_HEIGHT = 36, 92
 SHELF_WIDTH, INSPECTOR_WIDTH = 216, 306
 SIDE_HEIGHT, SIDE_LOW, LOW_WINDOW = 84, 48, 900
-"""A scenario's card, and that in a window lower than the last."""
+"""Height of a scenario card, also in a window lower than the last value."""
 TIME_PX = 26
 
 
 def themed(choice: str) -> Theme:
-    """The theme of a choice; that of the system for "system"."""
+    """The theme of a choice: "dark", "light" or "system"."""
     if choice == "system":
         hints = QGuiApplication.styleHints()
         choice = "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
@@ -35,20 +35,20 @@ def themed(choice: str) -> Theme:
 
 
 def face(px: int = BODY_PX, weight: int = 400, fixed: bool = False) -> QFont:
-    """The window's type, in pixels, its figures of one width."""
-    found = QFont()
-    found.setFamilies(list(FIXED_FAMILIES if fixed else FAMILIES))
-    found.setPixelSize(px)
-    found.setWeight(QFont.Weight(weight))
+    """The font of the window at `px` pixels, with tabular figures."""
+    font = QFont()
+    font.setFamilies(list(FIXED_FAMILIES if fixed else FAMILIES))
+    font.setPixelSize(px)
+    font.setWeight(QFont.Weight(weight))
     tag = getattr(QFont, "Tag", None)
-    if tag is not None and hasattr(found, "setFeature"):
-        found.setFeature(tag("tnum"), 1)
-    return found
+    if tag is not None and hasattr(font, "setFeature"):
+        font.setFeature(tag("tnum"), 1)
+    return font
 
 
 def palette(theme: Theme) -> QPalette:
-    """Qt's own colours, for what no rule of the sheet reaches."""
-    found, role = QPalette(), QPalette.ColorRole
+    """Qt's palette, for widgets that the style sheet does not cover."""
+    colours, role = QPalette(), QPalette.ColorRole
     for name, colour in {
         role.Window: theme.bg0,
         role.WindowText: theme.ink,
@@ -64,12 +64,12 @@ def palette(theme: Theme) -> QPalette:
         role.PlaceholderText: theme.ink3,
         role.Link: theme.b,
     }.items():
-        found.setColor(name, QColor(colour))
-    return found
+        colours.setColor(name, QColor(colour))
+    return colours
 
 
 def sheet(theme: Theme) -> str:
-    """The style sheet. Looks hang on the dynamic properties `look` and `tone` of widgets."""
+    """The style sheet. Its rules select widgets by their dynamic properties `look` and `tone`."""
     t = theme
     families = ", ".join(f'"{name}"' for name in FAMILIES)
     return f"""

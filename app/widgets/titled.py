@@ -1,4 +1,4 @@
-"""Painted parts of a view that stand beside others: a title each, and rows that keys walk."""
+"""Canvases with a title, and lists of rows that can be walked with keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIDE, _MOST_PX = 12.0, 32.0
 
 
 class Titled(Canvas):
-    """A canvas with a title and a quieter sentence above its `body`."""
+    """A canvas with a title and a subtitle above its `body`."""
 
     def __init__(self, theme: Theme, title: str, about: str = "") -> None:
         super().__init__(theme, title)
@@ -42,7 +42,7 @@ class Titled(Canvas):
 
 
 class Listed(Titled):
-    """Rows below heads. `items` are as many as there are; those that do not fit are counted."""
+    """A list of `items` as rows below column heads; a last line counts those that do not fit."""
 
     def __init__(
         self, theme: Theme, title: str, about: str = "", heads: bool = True, least_px: float = 22.0
@@ -54,12 +54,12 @@ class Listed(Titled):
 
     @property
     def high(self) -> float:
-        """The height of a row: as much as there is, within reason."""
+        """The height of a row, between `least_px` and 32 px."""
         room = self.body.height() - self.heads_px
         return min(_MOST_PX, max(self.least_px, room / max(1, len(self.items))))
 
     def shown(self) -> list[tuple[Any, QRectF]]:
-        """The items that fit, each with its row."""
+        """The items that fit, each with the box of its row."""
         body, high = self.body, self.high
         fit = int((body.height() - self.heads_px + 0.5) // high)
         fit = len(self.items) if fit >= len(self.items) else max(0, fit - 1)

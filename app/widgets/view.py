@@ -1,4 +1,4 @@
-"""What every view of the explorer is: a widget that draws sides, and says what is picked in it."""
+"""The base class of the explorer's views: a widget that draws sides and shares a selection."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from app.theme import Theme
 
 
 class View(QWidget):
-    """A picture of one or several sides. Views share one selection, the picked ops (places in the
-    trace of the current side), and ask for another scenario instead of making one.
+    """A chart of one or more sides. Views share a selection of ops (indices in the trace of the
+    current side), and request changes of the scenario by signals.
 
-    A view is made with a theme and nothing to show; `restyle` gives it another theme at any time.
+    A view is created with a theme and without data.
     """
 
     title: ClassVar[str] = ""
     workspace: ClassVar[str] = "Explore"
-    """Where the window offers it."""
+    """The workspace that contains the view."""
     follows: ClassVar[bool] = True
-    """Are its figures those of the scenarios?"""
+    """Whether its figures belong to the scenarios."""
     waits: ClassVar[bool] = False
-    """Does it show what it showed before until its question is answered?"""
+    """Whether it keeps showing the previous data until its question is answered."""
     picked = Signal(object)
-    """frozenset[int]: the ops that the user chose here."""
+    """frozenset[int]: the user selected ops."""
     asked = Signal(object)
-    """Scenario: what the user wants to see instead of the current side."""
+    """Scenario: the user requested a scenario in place of the current one."""
     added = Signal(str, object)
-    """Name and Scenario of a side that the user wants beside those that there are."""
-    wondered = Signal()
-    """The question of this view is another one now, such as after a change of its axis: ask
-    `question` again."""
+    """Name and Scenario: the user requested another side."""
+    question_changed = Signal()
+    """The result of `question` has changed, such as after a change of axis."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,8 +42,7 @@ class View(QWidget):
         self.setAccessibleName(self.title)
 
     def event(self, event: QEvent) -> bool:
-        """Rest on a picture, and the formula of its figure stands below it, where it hides no
-        card; a control in it has a tooltip of its own."""
+        """Show the formula of a figure as tooltip, below the figures of the view."""
         if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
             return super().event(event)
         formula = self.formula(event.globalPos())
@@ -55,34 +53,32 @@ class View(QWidget):
         return True
 
     def restyle(self, theme: Theme) -> None:
-        """Show the same in another theme. A view that keeps colours elsewhere overrides this."""
+        """Apply a theme. A view that stores colours elsewhere overrides this."""
         self.theme = theme
         self.update()
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """Show these; called whenever a prediction changed."""
+        """Draw the sides; called whenever a prediction changes."""
         raise NotImplementedError
 
     def pick(self, ops: frozenset[int]) -> None:
-        """Show what was chosen in another view."""
+        """Show a selection of ops."""
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
-        """What must be computed before `answer`, or None when `draw` said it all."""
+        """The computation whose result `answer` shows, or None if `draw` is enough."""
         return None
 
     def answer(self, found: Any) -> None:
-        """What `question` came to."""
+        """Show the result of `question`."""
 
     def subtitle(self) -> str:
-        """A few words beside the title: the figure that the picture is about."""
+        """The main figure of the view in a few words, shown beside the title."""
         return ""
 
     def formula(self, at: QPoint) -> Formula | None:
-        """How the figure at a place of the screen comes about, or that which the picture is about;
-        None where nothing is explained."""
+        """The formula of the figure at a screen position, else of the main figure, else None."""
         return None
 
     def rows(self) -> list[list[str]]:
-        """The picture as a table, heads first: its twin for those who cannot see it, and its
-        CSV."""
+        """The data of the view as a table, column heads first; for screen readers and CSV."""
         return []

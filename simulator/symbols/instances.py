@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.lowering.lower import _costed, _launches
+from simulator.lowering.lower import _launches, _op_works
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 from simulator.timing.roofline import Roofs, Ruled, curve, roofs_of
@@ -162,7 +162,7 @@ def _launches_by_path(
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
     signature = family.signature(number, sizes)
-    costed = _costed(signature)
+    costed = _op_works(signature)
     launches = _launches(signature, costed, gpu) if costed else []
     few = len(launches) <= _FEW or bool(family.varying[number])
     distinct: dict[int | bytes, int] = {}

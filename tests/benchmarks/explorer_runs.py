@@ -22,10 +22,10 @@ def start(began: str) -> None:
     import app.explorer.window.start as starting
     from app.cli import main
 
-    opened = starting.opened
+    open_window = starting.open_window
 
     def watched(*asked: Any) -> Any:
-        window = opened(*asked)
+        window = open_window(*asked)
 
         def over() -> None:
             torch = "imports torch" if "torch" in sys.modules else "without torch"
@@ -39,7 +39,7 @@ def start(began: str) -> None:
         )
         return window
 
-    starting.opened = watched
+    starting.open_window = watched
     sys.argv = ["ridgepoint", "explore", "bert-base"]
     main()
 
@@ -64,12 +64,12 @@ def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> 
 
 def opened(scenario: Any) -> Any:
     """A window as big as a usual screen, its first answers in."""
-    from app.explorer.window.start import opened
+    from app.explorer.window.start import open_window
     from app.widgets.drawing import application
 
     global _running
     _running = application()
-    window = opened(scenario)
+    window = open_window(scenario)
     window.resize(1600, 1000)
     window.show()
     idle(window)
@@ -182,7 +182,7 @@ def stalls() -> None:
         )
     todo += [
         ("copy", lambda: window.strip.copy(0)),
-        ("+cuda_graph", lambda: session.ask(apply(FIRST, "cuda_graph"), "graph")),
+        ("+cuda_graph", lambda: session.set_scenario(apply(FIRST, "cuda_graph"), "graph")),
         ("to Compare with two", go("Compare")),
         ("to Explore with two", go("Explore")),
         ("gpt2", lambda: window.inspector._network("gpt2")),
@@ -191,8 +191,8 @@ def stalls() -> None:
         ("undo", session.history.undo),
         ("search", lambda: window.shelf.search.setText("gpu")),
         ("no search", lambda: window.shelf.search.setText("")),
-        ("commands", window.show_commands),
-        ("table", window.panels.show_twin),
+        ("commands", window.commands.open),
+        ("table", window.panels.show_table),
         ("resize", lambda: window.resize(1280, 800)),
         ("pick", lambda: session.pick(frozenset({3, 4, 5}))),
     ]
@@ -248,20 +248,20 @@ def memory(kind: str, count: str = "200") -> None:
 
     from app.examples import FIRST
     from app.explorer.state.session_file import save
-    from app.explorer.window.start import opened as made
+    from app.explorer.window.start import open_window
 
     window = opened(FIRST)
     folder = tempfile.TemporaryDirectory()
     paths = [Path(folder.name) / f"{name}.ridge" for name in ("one", "two")]
-    save(paths[0], window.session.state, window.layout_.now())
+    save(paths[0], window.session.state, window.layout_.current())
     window.strip.copy(0)
     window.inspector.mode.buttons["cuda_graph"].click()
     idle(window)
-    save(paths[1], window.session.state, window.layout_.now())
+    save(paths[1], window.session.state, window.layout_.current())
     sizes: list[float] = []
     for number in range(int(count)):
         if kind == "windows":
-            other = made(FIRST)
+            other = open_window(FIRST)
             other.show()
             loop_for(150)
             other.close()

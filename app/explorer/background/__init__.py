@@ -1,4 +1,4 @@
-"""What the explorer asks beside its window: predictions, traces and advice.
+"""Background work of the explorer: predictions, traces and advice.
 
-May import answers and the explorer's state; no widget.
+May import answers and the explorer's state; no widgets.
 """

@@ -1,4 +1,4 @@
-"""What would help, asked beside the window: advice, and the batches that reach a goal."""
+"""Advice and goal seek for the current scenario, computed in the background."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 
 _PAUSE_MS = 600
-"""How long a scenario must stand before advice on it is looked for."""
+"""Delay after the last change of the scenario before advice is computed."""
 
 Cancelled = Callable[[], bool]
 Answer = Callable[[Scenario], Prediction]
 
 
-class _GivenUpError(RidgepointError):
-    """Nobody waits for the answer any more."""
+class _CancelledError(RidgepointError):
+    """The computation was cancelled."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """Advice on a scenario; `missing` trials wait for a trace."""
+class FoundAdvice:
+    """Advice on a scenario; `missing` trials need a trace first."""
 
     scenario: Scenario
     advised: Advised
@@ -44,112 +44,115 @@ class Found:
 
 GOALS: dict[str, str] = {
     "fits": "Largest batch that fits",
-    "regime": "Smallest batch out of overhead",
-    "latency": "Largest batch, alone within",
+    "regime": "Smallest batch that is not overhead-bound",
+    "latency": "Largest batch with a step within",
     "rate": "Smallest batch that reaches",
 }
 UNITS = {"latency": "ms", "rate": "samples/s"}
-"""What is typed for the goals that ask for a figure."""
+"""The units of the goals that take a target."""
 
 
 class Advising(QObject):
-    """Questions about the scenario that stands. Trials that need no trace come first."""
+    """Searches for advice and goals. Trials that need a new trace run only on request."""
 
-    begun = Signal()
-    """Another scenario is thought about."""
+    started = Signal()
+    """The search starts for another scenario."""
     tried = Signal(int)
-    """So many trials are answered."""
+    """Number of trials so far."""
     found = Signal(object)
-    """Found."""
+    """FoundAdvice."""
     failed = Signal(str)
-    sought = Signal(str, object, str)
-    """A goal, what reaches it (None where nothing does), and why not."""
+    goal_found = Signal(str, object, str)
+    """Goal, SeekResult (None if the search failed), and the reason for a failure."""
 
     def __init__(self, worker: Worker) -> None:
         super().__init__()
         self.worker = worker
         self.scenario: Scenario | None = None
-        self._pause = later(_PAUSE_MS, self._ask, self)
+        self._pause = later(_PAUSE_MS, self._search_untraced, self)
 
-    def about(self, scenario: Scenario) -> None:
-        """Advise on this from now on, as soon as it stands."""
+    def set_scenario(self, scenario: Scenario) -> None:
+        """Search for advice on a scenario once it has not changed for `_PAUSE_MS`."""
         if scenario != self.scenario:
             self.stop()
             self.scenario = scenario
-            self.begun.emit()
+            self.started.emit()
             self._pause.start()
 
     def stop(self) -> None:
-        """Look for nothing."""
+        """Cancel all searches."""
         self.scenario = None
         self._pause.stop()
         for key in ("advice", *(f"seek {goal}" for goal in GOALS)):
             self.worker.cancel(key)
 
     def seek(self, goal: str, target: float) -> None:
-        """Look for the batch that reaches a goal; `target` is the figure of those that ask for
-        one, in its unit."""
-        asked = self.scenario
-        if asked is None:
+        """Search for the batch that reaches a goal; `target` is in the goal's unit of `UNITS`."""
+        scenario = self.scenario
+        if scenario is None:
             return
         self.worker.ask(
             f"seek {goal}",
-            lambda cancelled: _seek(goal, asked, target, _until(cancelled)),
-            lambda found: self.sought.emit(goal, found, ""),
-            lambda error: self.sought.emit(goal, None, str(error)),
+            lambda cancelled: _seek(goal, scenario, target, _until(cancelled)),
+            lambda result: self.goal_found.emit(goal, result, ""),
+            lambda error: self.goal_found.emit(goal, None, str(error)),
             SLOW,
             True,
         )
 
-    def ask_more(self) -> None:
-        """Try also what has to be traced first."""
-        self._advise(whole=True)
+    def search_all(self) -> None:
+        """Run all trials, including those that need a new trace."""
+        self._search(trace=True)
 
-    def _ask(self) -> None:
-        self._advise(whole=False)
+    def _search_untraced(self) -> None:
+        self._search(trace=False)
 
-    def _advise(self, whole: bool) -> None:
-        asked = self.scenario
-        if asked is not None:
+    def _search(self, trace: bool) -> None:
+        scenario = self.scenario
+        if scenario is not None:
             self.worker.ask(
                 "advice",
-                lambda cancelled: self._found(asked, whole, cancelled),
+                lambda cancelled: self._advise(scenario, trace, cancelled),
                 self.found.emit,
                 lambda error: self.failed.emit(str(error)),
                 SLOW,
                 True,
             )
 
-    def _found(self, scenario: Scenario, whole: bool, cancelled: Cancelled) -> Found:
-        """In the worker's thread."""
+    def _advise(self, scenario: Scenario, trace: bool, cancelled: Cancelled) -> FoundAdvice:
+        """Run the trials; called in the worker's thread."""
         count = missing = 0
-        predicted = _until(cancelled)
+        predict_trial = _until(cancelled)
 
-        def answer(asked: Scenario) -> Prediction:
+        def answer(trial: Scenario) -> Prediction:
             nonlocal count, missing
             count += 1
             self.tried.emit(count)
             try:
-                return predicted(asked)
+                return predict_trial(trial)
             except UntracedError as need:
-                if asked == scenario:
+                if trial == scenario:
                     raise
                 if examples.load(need.ask, need.gpu):
                     with suppress(UntracedError):
-                        return predicted(asked)
-                if whole:
+                        return predict_trial(trial)
+                if trace:
                     raise
                 missing += 1
-                raise InputError(f"{need}: expected a trace; trace and try it") from None
+                raise InputError(
+                    f"{need}: expected a trace; trace the network and try again"
+                ) from None
 
-        return Found(scenario, advise(scenario, predictor=answer), missing)
+        return FoundAdvice(scenario, advise(scenario, predictor=answer), missing)
 
 
 def _until(cancelled: Cancelled) -> Answer:
-    def answer(asked: Scenario) -> Prediction:
+    """A `predict` that raises _CancelledError once the job is cancelled."""
+
+    def answer(scenario: Scenario) -> Prediction:
         if cancelled():
-            raise _GivenUpError("given up")
-        return predict(asked)
+            raise _CancelledError("cancelled")
+        return predict(scenario)
 
     return answer
 

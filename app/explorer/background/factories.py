@@ -1,8 +1,8 @@
-"""The process that runs a user's file once, to say which networks it offers.
+"""The process that runs a user's file once and lists the networks that it defines.
 
     python -m app.explorer.background.factories FILE [NAME]
 
-writes one `Offered` as JSON on its standard output.
+writes one `FileFactories` as JSON to standard output.
 """
 
 from __future__ import annotations
@@ -18,59 +18,59 @@ from simulator.networks.factories import Factory, factories
 from simulator.networks.loading import load
 
 
-class Taken(msgspec.Struct, frozen=True):
-    """The one factory that is opened, and the sizes that its inputs have of themselves; None where
-    they take no such size."""
+class ChosenFactory(msgspec.Struct, frozen=True):
+    """The factory that is opened, with the default sizes of its inputs; None for a size that the
+    inputs do not have."""
 
     name: str
     batch: int | None
     seq: int | None
 
 
-class Offered(msgspec.Struct, frozen=True):
-    """The factories of a file. `taken` where one was named, or one alone can be called without
-    arguments; `refused` says why there is none."""
+class FileFactories(msgspec.Struct, frozen=True):
+    """The factories of a file. `chosen` is the named factory, or the only one that needs no
+    arguments; `refused` is the reason why the file cannot be opened, or ""."""
 
     factories: tuple[Factory, ...] = ()
-    taken: Taken | None = None
+    chosen: ChosenFactory | None = None
     refused: str = ""
 
 
-def offered(path: Path, name: str = "") -> Offered:
-    """What a file offers; runs the file."""
+def list_factories(path: Path, name: str = "") -> FileFactories:
+    """Run a file and list its factories."""
     try:
-        found = factories(path)
-        ready = [each.name for each in found if not each.required]
+        listed = factories(path)
+        ready = [factory.name for factory in listed if not factory.required]
         name = name or (ready[0] if len(ready) == 1 else "")
         if name:
-            return Offered(found, _taken(path, name))
+            return FileFactories(listed, _choose(path, name))
     except InputError as error:
-        return Offered(refused=str(error))
+        return FileFactories(refused=str(error))
     except Exception as error:  # the user's code may raise anything
-        return Offered(
+        return FileFactories(
             refused=f"{path.name} raised {type(error).__name__}: {error}; expected a "
-            "file that runs; correct the file"
+            "file that runs without errors; correct the file"
         )
     if ready:
-        return Offered(found)
-    signatures = ", ".join(f"{each.name}{each.signature}" for each in found)
-    return Offered(
+        return FileFactories(listed)
+    signatures = ", ".join(f"{factory.name}{factory.signature}" for factory in listed)
+    return FileFactories(
         refused=f"{path.name} has no factory that can be called without arguments: "
-        f"{signatures}; expected one; give its arguments defaults"
+        f"{signatures}; expected at least one; give the arguments of one default values"
     )
 
 
-def _taken(path: Path, name: str) -> Taken:
+def _choose(path: Path, name: str) -> ChosenFactory:
     facts = load(f"{path}:{name}").facts
-    return Taken(name, facts.batch, facts.seq)
+    return ChosenFactory(name, facts.batch, facts.seq)
 
 
 def main() -> None:
-    """Write what the file of the arguments offers; what the file prints goes to standard error."""
+    """Write the factories of the file in `sys.argv`; redirect its own output to standard error."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     path, name = Path(sys.argv[1]), "".join(sys.argv[2:3])
-    out.write(msgspec.json.encode(offered(path, name)))
+    out.write(msgspec.json.encode(list_factories(path, name)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The process that traces for the explorer: it imports torch, and leaves what it makes on disk.
+"""The process that traces networks for the explorer: it imports torch and writes traces to disk.
 
-Each line of its input is one `Wanted` as JSON, each line of its output one `Said`. Killing it loses
-no trace that was made before.
+Each line of its input is one `TraceJob` as JSON, each line of its output one `Progress`. Finished
+traces survive if the process is killed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_families import Line
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What is to be traced: one trace, or the families along a line."""
+class TraceJob(msgspec.Struct, frozen=True):
+    """A request for one trace, or for the trace families along a line."""
 
     number: int
     ask: TraceRequest
@@ -30,8 +30,8 @@ class Wanted(msgspec.Struct, frozen=True):
     line: Line | None = None
 
 
-class Said(msgspec.Struct, frozen=True):
-    """How far a request is: under way (`traces` made so far), done, or refused with a reason."""
+class Progress(msgspec.Struct, frozen=True):
+    """The progress of a job: running (`traces` so far), done, or refused with a reason."""
 
     number: int
     done: bool = False
@@ -39,67 +39,67 @@ class Said(msgspec.Struct, frozen=True):
     traces: int = 0
 
 
-def encoded(wanted: Wanted) -> bytes:
-    """A request as its line."""
-    return msgspec.json.encode(wanted) + b"\n"
+def encode(job: TraceJob) -> bytes:
+    """Encode a job as one line."""
+    return msgspec.json.encode(job) + b"\n"
 
 
-def decoded(line: bytes) -> Wanted:
-    """The request of a line. Lists within sizes are the tuples that they were."""
-    found = msgspec.json.decode(line, type=Wanted)
-    sizes = tuple((name, _tuples(value)) for name, value in found.ask.sizes)
-    return msgspec.structs.replace(found, ask=replace(found.ask, sizes=sizes))
+def decode(line: bytes) -> TraceJob:
+    """Decode a line. JSON lists inside sizes become tuples again."""
+    job = msgspec.json.decode(line, type=TraceJob)
+    sizes = tuple((name, _tuples(value)) for name, value in job.ask.sizes)
+    return msgspec.structs.replace(job, ask=replace(job.ask, sizes=sizes))
 
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore
 
 
-class _Counted:
-    """Says how many traces were made for a request."""
+class _TraceCounter:
+    """Counts the traces of a job and reports the count."""
 
-    def __init__(self, number: int, say: Callable[[Said], None]) -> None:
-        self.number, self.say, self.traces = number, say, 0
+    def __init__(self, number: int, report: Callable[[Progress], None]) -> None:
+        self.number, self.report, self.traces = number, report, 0
 
-    def one_more(self) -> None:
+    def count(self) -> None:
         self.traces += 1
-        self.say(Said(self.number, traces=self.traces))
+        self.report(Progress(self.number, traces=self.traces))
 
 
-def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
-    """Answer one request after another until there are no more."""
+def serve(requests: BinaryIO, report: Callable[[Progress], None]) -> None:
+    """Run one job after another until the input ends."""
     trace_source.keep_on_disk()
     for line in requests:
-        wanted = decoded(line)
-        counted = _Counted(wanted.number, say)
+        job = decode(line)
+        counter = _TraceCounter(job.number, report)
         try:
-            trace_source.make(wanted.ask, wanted.gpu, wanted.line, counted.one_more)
+            trace_source.make(job.ask, job.gpu, job.line, counter.count)
         except InputError as error:
-            say(Said(wanted.number, refused=str(error)))
+            report(Progress(job.number, refused=str(error)))
         except Exception as error:  # the user's network may raise anything
-            say(
-                Said(
-                    wanted.number,
-                    refused=f"{wanted.ask.network} cannot be traced: "
+            report(
+                Progress(
+                    job.number,
+                    refused=f"{job.ask.network} cannot be traced: "
                     f"{type(error).__name__}: {error}; expected a network that runs; "
-                    "`ridgepoint trace` shows where it fails",
+                    "run `ridgepoint trace` to see where it fails",
                 )
             )
         else:
-            say(Said(wanted.number, done=True))
+            report(Progress(job.number, done=True))
 
 
 def main() -> None:
-    """Serve standard input; what a user's network prints goes to standard error."""
+    """Serve standard input; redirect the output of user code to standard error."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     if hasattr(os, "nice"):
-        os.nice(5)  # the window comes first
+        os.nice(5)  # the window has priority
 
-    def say(said: Said) -> None:
-        out.write(msgspec.json.encode(said) + b"\n")
+    def report(progress: Progress) -> None:
+        out.write(msgspec.json.encode(progress) + b"\n")
 
-    serve(sys.stdin.buffer, say)
+    serve(sys.stdin.buffer, report)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is wanted of the process that traces: one request at a time, the urgent ones first."""
+"""Requests to the tracing process: one at a time, urgent ones first."""
 
 from __future__ import annotations
 
@@ -13,104 +13,106 @@ import msgspec
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 from shiboken6 import isValid
 
-from app.explorer.background.tracer import Said, Wanted, encoded
+from app.explorer.background.tracer import Progress, TraceJob, encode
 from simulator.errors import UntracedError
 from simulator.scenario.gpu_class import content, seen
 
-Told = Callable[[str], None]
-"""Called when a request is over, with "" or with the reason why there is no trace."""
+OnTraced = Callable[[str], None]
+"""Called when a request ends, with "" or the reason why there is no trace."""
 
 
 @dataclass
 class _Request:
     need: UntracedError
     urgent: bool
-    told: list[Told] = field(default_factory=list[Told])
+    callbacks: list[OnTraced] = field(default_factory=list[OnTraced])
     traces: int = 0
 
 
 class Tracing(QObject):
-    """Requests to the child process, which starts with the first of them."""
+    """The requests and the child process, which starts with the first request."""
 
-    moved = Signal()
-    """What is under way has changed."""
+    progressed = Signal()
+    """The running request, or its progress, has changed."""
 
     def __init__(self, folder: str = "") -> None:
         super().__init__()
         self.folder = folder
         self.waiting: list[_Request] = []
-        self.under_way: _Request | None = None
-        self.began = 0.0
+        self.running: _Request | None = None
+        self.started_s = 0.0
         self._number = 0
         self._child: QProcess | None = None
         self._rest = b""
 
-    def need(self, need: UntracedError, urgent: bool, told: Told) -> None:
-        """Have a trace, or families, made. An urgent need does not wait for families that nobody
-        waits for."""
+    def request(self, need: UntracedError, urgent: bool, callback: OnTraced) -> None:
+        """Request a trace, or trace families. An urgent request interrupts the tracing of families
+        that are not urgent."""
         key = key_of(need)
-        for each in [self.under_way, *self.waiting]:
-            if each and key_of(each.need) == key:
-                each.told.append(told)
-                each.urgent |= urgent
+        for request in [self.running, *self.waiting]:
+            if request and key_of(request.need) == key:
+                request.callbacks.append(callback)
+                request.urgent |= urgent
                 return
-        request = _Request(need, urgent, [told])
-        self.waiting.append(request)
-        now = self.under_way
-        if urgent and now and not now.urgent and now.need.line is not None:
+        self.waiting.append(_Request(need, urgent, [callback]))
+        running = self.running
+        if urgent and running and not running.urgent and running.need.line is not None:
             self._stop()
-            self.waiting.append(now)
+            self.waiting.append(running)
         self._next()
 
     def cancel(self) -> None:
-        """Give up all that is under way or waits; nobody is told."""
+        """Cancel all requests, without calling their callbacks."""
         self.waiting.clear()
         self._stop()
-        self.moved.emit()
+        self.progressed.emit()
 
-    def drop(self, told: Told) -> None:
-        """One who waited waits no more; what nobody waits for is not begun."""
-        for each in (*([self.under_way] if self.under_way else []), *self.waiting):
-            each.told = [other for other in each.told if other is not told]
-            each.urgent &= bool(each.told)
-        self.waiting = [each for each in self.waiting if each.told]
+    def drop(self, callback: OnTraced) -> None:
+        """Remove a callback, and the waiting requests that have none left."""
+        for request in (*([self.running] if self.running else []), *self.waiting):
+            request.callbacks = [each for each in request.callbacks if each is not callback]
+            request.urgent &= bool(request.callbacks)
+        self.waiting = [request for request in self.waiting if request.callbacks]
 
     @property
     def sentence(self) -> str:
-        """What is under way, for the status bar; "" where nothing is."""
-        now = self.under_way
-        if now is None:
+        """The running request, for the status bar; "" if there is none."""
+        running = self.running
+        if running is None:
             return ""
-        what = "tracing" if now.need.line is None else "learning how it scales:"
-        count = f", {now.traces} traces" if now.need.line is not None and now.traces else ""
-        name, so_far_s = Path(now.need.ask.network).name, time.monotonic() - self.began
-        return f"{what} {name}{count}, {so_far_s:.0f} s"
+        name = Path(running.need.ask.network).name
+        elapsed = f"{time.monotonic() - self.started_s:.0f} s"
+        if running.need.line is None:
+            return f"tracing {name}, {elapsed}"
+        count = f"{running.traces} trace{'s' if running.traces > 1 else ''}, "
+        done = count if running.traces else ""
+        return f"fitting how the time of {name} scales, {done}{elapsed}"
 
     def close(self) -> None:
-        """End the child."""
+        """End the child process."""
         self.waiting.clear()
         self._stop()
 
     def _next(self) -> None:
-        if self.under_way or not self.waiting:
-            self.moved.emit()
+        if self.running or not self.waiting:
+            self.progressed.emit()
             return
         self.waiting.sort(key=lambda request: not request.urgent)
-        now = self.under_way = self.waiting.pop(0)
-        self.began = time.monotonic()
+        request = self.running = self.waiting.pop(0)
+        self.started_s = time.monotonic()
         self._number += 1
-        wanted = Wanted(self._number, now.need.ask, now.need.gpu, now.need.line)
-        self._process().write(encoded(wanted))
-        self.moved.emit()
+        need = request.need
+        self._process().write(encode(TraceJob(self._number, need.ask, need.gpu, need.line)))
+        self.progressed.emit()
 
     def _process(self) -> QProcess:
         if self._child is None:
             child = self._child = QProcess(self)
             self._rest = b""
             if self.folder:
-                places = QProcessEnvironment.systemEnvironment()
-                places.insert("RIDGEPOINT_TRACES", self.folder)
-                child.setProcessEnvironment(places)
+                environment = QProcessEnvironment.systemEnvironment()
+                environment.insert("RIDGEPOINT_TRACES", self.folder)
+                child.setProcessEnvironment(environment)
             child.setProcessChannelMode(QProcess.ProcessChannelMode.ForwardedErrorChannel)
             child.readyReadStandardOutput.connect(self._read)
             child.finished.connect(lambda *_, ended=child: self._ended(ended))
@@ -123,37 +125,37 @@ class Tracing(QObject):
         data: Any = self._child.readAllStandardOutput()
         *lines, self._rest = (self._rest + bytes(data.data())).split(b"\n")
         for line in lines:
-            said = msgspec.json.decode(line, type=Said)
-            now = self.under_way
-            if now is None or said.number != self._number:
+            progress = msgspec.json.decode(line, type=Progress)
+            running = self.running
+            if running is None or progress.number != self._number:
                 continue
-            now.traces = said.traces or now.traces
-            if said.done or said.refused:
-                self._over(said.refused)
+            running.traces = progress.traces or running.traces
+            if progress.done or progress.refused:
+                self._finish(progress.refused)
             else:
-                self.moved.emit()
+                self.progressed.emit()
 
-    def _over(self, reason: str) -> None:
-        now, self.under_way = self.under_way, None
-        for told in now.told if now else ():
-            told(reason)
+    def _finish(self, reason: str) -> None:
+        request, self.running = self.running, None
+        for callback in request.callbacks if request else ():
+            callback(reason)
         self._next()
 
     def _ended(self, child: QProcess) -> None:
-        """The child died by itself: what it worked on has no trace. Qt says so too of a child that
-        it destroys with this object, when a program ends in the middle of a trace."""
+        """Refuse the running request if the child died by itself. Qt also emits `finished` for a
+        child that it destroys with this object, when the program ends during a trace."""
         if child is self._child and isValid(child):
             self._child = None
             child.deleteLater()
-            if self.under_way:
-                name = self.under_way.need.ask.network
-                self._over(
-                    f"the process that traced {name} ended: expected it to go on, perhaps memory "
+            if self.running:
+                name = self.running.need.ask.network
+                self._finish(
+                    f"the process that traced {name} ended unexpectedly, perhaps because memory "
                     "ran out; try a smaller batch or network"
                 )
 
     def _stop(self) -> None:
-        child, self._child, self.under_way = self._child, None, None
+        child, self._child, self.running = self._child, None, None
         if child is not None:
             child.kill()
             child.waitForFinished(500)
@@ -161,6 +163,6 @@ class Tracing(QObject):
 
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
-    """Equal for needs of the same."""
+    """A key that is equal for requests of the same traces."""
     network = need.ask.network
     return need.ask, seen(network, need.gpu), need.line, content(network)

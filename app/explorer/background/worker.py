@@ -1,9 +1,9 @@
-"""Questions answered beside the window: in threads what is quick, in a process what traces.
+"""Background jobs of the window: predictions run in threads, tracing in a child process.
 
     worker.ask("current", lambda cancelled: answered(scenario), done, failed)
 
-A later question under the same key makes the earlier one stale: its result is dropped. What needs a
-trace waits until the child process has left it on disk, and is then asked again.
+A later job with the same key cancels the earlier one, whose result is dropped. A job that needs a
+trace waits until the child process has written it to disk, and then runs again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from simulator.scenario import trace_source
 
 Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 60, 1.0
-"""Views think on so long after the last prediction, when it is painted; and wait no longer."""
+"""Slow jobs pause this long after a prediction, so that it is painted first; and at most so long
+in all."""
 _TURN_S = 0.001
-"""How long a thread may keep the others from running Python: the window waits for its turn."""
+"""Python's thread switch interval: bounds how long the window waits for a worker thread."""
 LIVE, SLOW = 0, 1
-"""Lanes: what the user waits for, and what views think about meanwhile."""
+"""Lanes: jobs that the user waits for, and jobs of the views."""
 
 
 @dataclass(eq=False)
 class Job:
-    """A question, and who is told its answer. `background` ones never hold up the others."""
+    """A computation with the callbacks for its result. `background` jobs never delay others."""
 
     key: str
     run: Run
@@ -44,16 +45,16 @@ class Job:
     lane: int
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
-    told: Callable[[str], None] | None = None
-    made: set[Any] = field(default_factory=set[Any])
-    """What it waited for and was told that it is made."""
+    on_traced: Callable[[str], None] | None = None
+    traced: set[Any] = field(default_factory=set[Any])
+    """Keys of the traces that it waited for and that are finished."""
 
 
 class Worker(QObject):
-    """Threads, the tracing process, and the jobs that are not answered yet, by key."""
+    """The threads, the tracing process, and the unfinished jobs by key."""
 
-    moved = Signal()
-    """What is under way has changed."""
+    progressed = Signal()
+    """The running jobs, or their progress, have changed."""
     _returned = Signal(object, object, object)
 
     def __init__(self) -> None:
@@ -61,11 +62,11 @@ class Worker(QObject):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if os.environ.get(trace_source.FOLDER_VARIABLE) == "off":
             self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
-        own = self._folder.name if self._folder else ""
-        trace_source.keep_on_disk(own or None, even_if_off=bool(own))
+        folder = self._folder.name if self._folder else ""
+        trace_source.keep_on_disk(folder or None, even_if_off=bool(folder))
         trace_source.trace_elsewhere()
-        self.tracing = Tracing(own)
-        self.tracing.moved.connect(self.moved)
+        self.tracing = Tracing(folder)
+        self.tracing.progressed.connect(self.progressed)
         self.jobs: dict[str, Job] = {}
         self._refused: dict[Any, str] = {}
         self._loaded: set[Any] = set()
@@ -74,7 +75,7 @@ class Worker(QObject):
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
-        self._lanes = [_Lane(self._answer, self._returned.emit) for _ in (LIVE, SLOW)]
+        self._lanes = [_Lane(self._run, self._returned.emit) for _ in (LIVE, SLOW)]
 
     def ask(
         self,
@@ -85,35 +86,35 @@ class Worker(QObject):
         lane: int = LIVE,
         background: bool = False,
     ) -> None:
-        """Have a question answered; an earlier one under this key is stale from now on."""
+        """Run a job in the background; cancel an earlier one with this key."""
         self.cancel(key)
         job = self.jobs[key] = Job(key, run, done, failed, lane, background)
         self._lanes[lane].put(job)
         if lane == LIVE:
-            self._hurry()
-        self.moved.emit()
+            self._pause_slow()
+        self.progressed.emit()
 
     def cancel(self, key: str) -> None:
-        """Nobody waits for the question of this key any more."""
+        """Cancel the job with this key, if any."""
         job = self.jobs.pop(key, None)
         if job is not None:
             job.cancelled.set()
-            if job.told is not None:
-                self.tracing.drop(job.told)
+            if job.on_traced is not None:
+                self.tracing.drop(job.on_traced)
 
     def cancel_all(self) -> None:
-        """Give up whatever is under way."""
+        """Cancel all jobs and the running trace."""
         for key in list(self.jobs):
             self.cancel(key)
         self.tracing.cancel()
         self._calm.set()
 
     def busy(self, *keys: str) -> bool:
-        """Is one of these questions (of all, without a key) not answered yet?"""
+        """Whether a job with one of these keys (any job, without keys) is unfinished."""
         return any(key in self.jobs for key in keys) if keys else bool(self.jobs)
 
     def close(self) -> bool:
-        """End the threads and the child; False where a thread goes on for now."""
+        """End the threads and the child process. Returns False if a thread still runs."""
         self.cancel_all()
         self.tracing.close()
         ended = [lane.close() for lane in self._lanes]
@@ -121,8 +122,8 @@ class Worker(QObject):
             self._folder.cleanup()
         return all(ended)
 
-    def _hurry(self) -> None:
-        """Views let a prediction be made and painted first."""
+    def _pause_slow(self) -> None:
+        """Pause slow jobs until the next prediction is made and painted."""
         self._calm.clear()
         self._calming.start()
 
@@ -132,18 +133,18 @@ class Worker(QObject):
         else:
             self._calm.set()
 
-    def _given_up(self, job: Job) -> bool:
-        """In a lane's thread, again and again: does nobody wait any more?"""
+    def _is_cancelled(self, job: Job) -> bool:
+        """Whether a job is cancelled; called repeatedly in a lane's thread, where it may wait."""
         if job.lane == SLOW:
             self._calm.wait(_LONGEST_S)
         return job.cancelled.is_set()
 
-    def _answer(self, job: Job) -> tuple[Any, RidgepointError | None]:
-        """In a lane's thread: the answer, or why there is none."""
+    def _run(self, job: Job) -> tuple[Any, RidgepointError | None]:
+        """Run a job in a lane's thread. Returns its result or its error."""
         while True:
             try:
-                self._given_up(job)
-                return job.run(lambda: self._given_up(job)), None
+                self._is_cancelled(job)
+                return job.run(lambda: self._is_cancelled(job)), None
             except UntracedError as need:
                 reason = self._refused.get(key_of(need))
                 if reason:
@@ -156,98 +157,98 @@ class Worker(QObject):
                 return None, error
             except Exception as error:
                 return None, InputError(
-                    f"a fault of Ridgepoint's own: {type(error).__name__}: {error}; expected an "
-                    "answer; please report it with `copy as command`"
+                    f"internal error in Ridgepoint: {type(error).__name__}: {error}; please report "
+                    "it, with the command from `Copy as command`"
                 )
 
-    def _on_returned(self, job: Job, found: Any, error: RidgepointError | None) -> None:
+    def _on_returned(self, job: Job, result: Any, error: RidgepointError | None) -> None:
         if self.jobs.get(job.key) is not job:
             return
         if job.lane == LIVE:
-            self._hurry()
+            self._pause_slow()
         if isinstance(error, UntracedError):
             need = error
 
-            def told(reason: str) -> None:
-                job.told = None
-                self._over(job, need, reason)
+            def on_traced(reason: str) -> None:
+                job.on_traced = None
+                self._note_traced(job, need, reason)
                 if self.jobs.get(job.key) is job:
                     self._lanes[job.lane].put(job)
 
-            job.told = told
-            self.tracing.need(need, not job.background, told)
+            job.on_traced = on_traced
+            self.tracing.request(need, not job.background, on_traced)
             return
         del self.jobs[job.key]
         if error is None:
-            job.done(found)
+            job.done(result)
         else:
             job.failed(error)
-        self.moved.emit()
+        self.progressed.emit()
 
-    def _over(self, job: Job, need: UntracedError, reason: str) -> None:
-        """A request of the tracing process is over. A job that is told so twice of the same could
-        not read what was made; another job may well wait for it too."""
+    def _note_traced(self, job: Job, need: UntracedError, reason: str) -> None:
+        """Note that a request of the tracing process ended. A job that needs the same trace again
+        could not read it; other jobs may wait for it too."""
         key = key_of(need)
-        lost = key in job.made
-        job.made.add(key)
+        lost = key in job.traced
+        job.traced.add(key)
         if need.line is not None:
             if reason or lost:
                 trace_source.give_up(need.ask, need.gpu, need.line)
         elif reason or lost:
             self._refused[key] = reason or (
-                f"the trace of {need.ask.network} could not be kept on disk: expected room in "
-                f"the cache; free some, or name another folder in {trace_source.FOLDER_VARIABLE}"
+                f"the trace of {need.ask.network} could not be written to disk: expected space in "
+                f"the cache; free some, or set {trace_source.FOLDER_VARIABLE} to another folder"
             )
 
 
 class _Lane:
-    """One thread, and the jobs that wait for it."""
+    """A thread with its queue of jobs."""
 
-    def __init__(self, answer: Callable[[Job], tuple[Any, Any]], back: Callable[..., None]) -> None:
-        self._answer, self._back = answer, back
+    def __init__(self, run: Callable[[Job], tuple[Any, Any]], done: Callable[..., None]) -> None:
+        self._run, self._done = run, done
         self._waiting: OrderedDict[int, Job] = OrderedDict()
-        self._some = threading.Condition()
+        self._ready = threading.Condition()
         self._open, self._working = True, False
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def put(self, job: Job) -> None:
-        with self._some:
+        with self._ready:
             self._waiting[id(job)] = job
-            self._some.notify()
+            self._ready.notify()
 
     @property
     def busy(self) -> bool:
-        """Is anything answered, or waiting to be?"""
+        """Whether a job runs or waits."""
         return self._working or bool(self._waiting)
 
     def close(self) -> bool:
-        with self._some:
+        with self._ready:
             self._open = False
             self._waiting.clear()
-            self._some.notify()
+            self._ready.notify()
         self._thread.join(2.0)
         return not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:
-            with self._some:
+            with self._ready:
                 while self._open and not self._waiting:
-                    self._some.wait()
+                    self._ready.wait()
                 if not self._open:
                     return
                 _, job = self._waiting.popitem(last=False)
             if job.cancelled.is_set():
                 continue
             self._working = True
-            found, error = self._answer(job)
+            result, error = self._run(job)
             self._working = False
             if self._open and not job.cancelled.is_set():
-                self._back(job, found, error)
+                self._done(job, result, error)
 
 
 def later(ms: int, then: Callable[[], None], parent: QObject) -> QTimer:
-    """A timer that runs `then` once, so many milliseconds after it was started last."""
+    """A single-shot timer that calls `then` `ms` milliseconds after its last start."""
     timer = QTimer(parent)
     timer.setSingleShot(True)
     timer.setInterval(ms)

@@ -1,4 +1,4 @@
-"""Views in docks: their panels, the workspaces that hold them, and how they lie.
+"""Dock panels that hold the views, the workspaces that hold the panels, and their layout.
 
-May import views, widgets and the explorer's state and background; not its window.
+May import views, widgets and the explorer's state and background, but not its window.
 """

@@ -1,60 +1,63 @@
-"""How the window lies: its place on the screen, the shelf and inspector, and every dock."""
+"""The layout of the window: its geometry, the shelf and inspector, and all docks."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QMainWindow
 
 from app.explorer.docks.panel import Panel
-from app.explorer.docks.workspaces import Workspaces, in_base64, of_base64
+from app.explorer.docks.workspaces import Workspaces, from_base64, to_base64
 
 _WINDOW, _FRAME = "window", "frame of "
 
 
 class Layout:
-    """The layout as text, by part. The shelf and inspector have places of their own in each
-    workspace, as the user left them there; at first Explore alone has them."""
+    """Saves and restores the layout as text, by part.
+
+    Each workspace has its own places of the shelf and inspector; by default, only Explore shows
+    them.
+    """
 
     def __init__(self, window: QMainWindow, workspaces: Workspaces, beside: list[Panel]) -> None:
         self.window, self.workspaces, self.beside = window, workspaces, beside
         self.shown = ""
         self._frames: dict[str, str] = {}
 
-    def go(self, workspace: str) -> str:
-        """Show a workspace with its frame; the name of the one that is shown."""
+    def show(self, workspace: str) -> str:
+        """Show a workspace with its side panels. Returns the name of the workspace shown."""
         if self.shown:
-            self._frames[self.shown] = in_base64(self.window.saveState())
-        self.shown = self.workspaces.go(workspace)
+            self._frames[self.shown] = to_base64(self.window.saveState())
+        self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
         return self.shown
 
-    def now(self) -> dict[str, str]:
-        """How everything lies."""
-        self._frames[self.shown] = in_base64(self.window.saveState())
+    def current(self) -> dict[str, str]:
+        """The current layout."""
+        self._frames[self.shown] = to_base64(self.window.saveState())
         frames = {f"{_FRAME}{name}": state for name, state in self._frames.items()}
-        place = {_WINDOW: in_base64(self.window.saveGeometry())}
+        place = {_WINDOW: to_base64(self.window.saveGeometry())}
         return {**place, **frames, **self.workspaces.layouts()}
 
-    def lay(self, layout: dict[str, str]) -> None:
-        """As it once lay; what is not told stays."""
+    def restore(self, layout: dict[str, str]) -> None:
+        """Restore a layout; parts that it does not have stay."""
         if _WINDOW in layout:
-            self.window.restoreGeometry(of_base64(layout[_WINDOW]))
-        told = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
-        self._frames |= told
-        if told:
+            self.window.restoreGeometry(from_base64(layout[_WINDOW]))
+        frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
+        self._frames |= frames
+        if frames:
             self._frame()
-        self._settle()  # docks share out the room that they have by now
+        self._settle()  # docks divide the current size of the window
         self.workspaces.restore(layout)
 
-    def arrange(self) -> None:
-        """The workspace that is shown as at first."""
+    def reset(self) -> None:
+        """Reset the layout of the workspace shown."""
         self._frames.pop(self.shown, None)
         for panel in self.beside:
             panel.setFloating(False)
-        self.workspaces.docks[self.shown].arrange()
+        self.workspaces.docks[self.shown].reset()
         self._frame()
 
     def _settle(self) -> None:
-        """Give every widget its size at once, which Qt does later."""
+        """Apply all sizes at once, which Qt otherwise does later."""
         for widget in (self.window, self.window.centralWidget()):
             layout = widget and widget.layout()
             if layout:
@@ -62,7 +65,7 @@ class Layout:
 
     def _frame(self) -> None:
         if self.shown in self._frames:
-            self.window.restoreState(of_base64(self._frames[self.shown]))
+            self.window.restoreState(from_base64(self._frames[self.shown]))
             return
         for panel in self.beside:
             panel.setVisible(self.shown == "Explore")

@@ -1,4 +1,4 @@
-"""A dock with a title bar of its own: title, subtitle, and what can be done with the panel."""
+"""A dock with its own title bar: title, subtitle and a menu."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, Q
 from app.explorer.docks.veil import Veil
 from app.outputs import whole
 from app.theme import Theme
+from app.widgets.brushes import faint
 from app.widgets.elided_label import Elided
-from app.widgets.paint import faint
 from app.widgets.style import HEAD_HEIGHT
 from app.widgets.view import View
 from simulator.errors import InputError
@@ -24,7 +24,7 @@ PIXEL_RATIO = 2
 
 
 class Panel(QDockWidget):
-    """One widget in a frame, which may come later. `menu` is behind the three dots."""
+    """A dock for one widget, which may be added later. `menu` opens from the three dots."""
 
     def __init__(self, title: str, inside: QWidget | None, theme: Theme) -> None:
         super().__init__(title)
@@ -51,10 +51,10 @@ class Panel(QDockWidget):
         self.subtitle.setProperty("tone", "quiet")
         self.menu = QMenu(self)
         self.float_button = self._button(
-            f"Take {title} out of the window, or put it back",
+            f"Float or dock {title}",
             lambda: self.setFloating(not self.isFloating()),
         )
-        self.more = self._button(f"More for {title}", self._open)
+        self.more = self._button(f"Menu of {title}", self._open)
         line.addWidget(name)
         line.addWidget(self.subtitle, 1)
         line.addWidget(self.float_button)
@@ -74,49 +74,48 @@ class Panel(QDockWidget):
         self.menu.exec(self.more.mapToGlobal(QPoint(0, self.more.height())))
 
     def fill(self, inside: QWidget) -> None:
-        """The widget that stands in the frame, where the Tab key comes to it before the head."""
+        """Add the widget to the panel, before the title bar in the Tab order."""
         self.inside = inside
-        steps, each = list[QWidget](), inside.nextInFocusChain()
-        while each is not None and each is not inside:
-            if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.focusProxy() is None:
-                steps.append(each)
-            each = each.nextInFocusChain()
+        stops, widget = list[QWidget](), inside.nextInFocusChain()
+        while widget is not None and widget is not inside:
+            if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:
+                stops.append(widget)
+            widget = widget.nextInFocusChain()
         self._row.addWidget(inside)
         head = [self.float_button, self.more]
-        for before, after in pairwise([head[-1], *steps, *head]):
+        for before, after in pairwise([head[-1], *stops, *head]):
             self.setTabOrder(before, after)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.float_button.setIcon(_icon(theme, "float"))
         self.more.setIcon(_icon(theme, "more"))
         self.veil.theme = theme
         self.more.setVisible(True)
 
     def dim(self, stale: bool) -> None:
-        """Are the panel's figures of another question than that which is asked?"""
+        """Dim the panel while its figures belong to an earlier scenario."""
         self.veil.put(stale)
         self.subtitle.setEnabled(not stale)
 
     def say(self, words: str) -> None:
-        """The subtitle."""
+        """Set the subtitle."""
         self.subtitle.say(words)
 
 
 def export(view: View, path: Path) -> None:
-    """A view as a picture: PNG at twice its size, or SVG. InputError where it cannot be written."""
+    """Write a view as PNG, at twice its size, or SVG. Raises InputError if writing fails."""
     if path.suffix.lower() not in (".png", ".svg"):
-        raise InputError(f"{path.name}: expected a name that ends in .png or .svg; give one")
+        raise InputError(f"{path.name}: expected a file name that ends in .png or .svg; rename it")
     try:
-        whole(path, lambda part: _drawn(view, part))
+        whole(path, lambda part: _render(view, part))
     except OSError as error:
         raise InputError(
-            f"cannot write {path}: {error.strerror}: expected a folder that can be written; "
-            "choose another place"
+            f"cannot write {path}: {error.strerror}: expected a writable folder; choose another"
         ) from error
 
 
-def _drawn(view: View, path: Path) -> None:
+def _render(view: View, path: Path) -> None:
     size = view.size()
     if path.suffix.lower() == ".png":
         image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
@@ -124,26 +123,26 @@ def _drawn(view: View, path: Path) -> None:
         image.fill(view.theme.bg1)
         view.render(image, QPoint())
         if not image.save(str(path)):
-            raise OSError(5, "the picture could not be written")
+            raise OSError(5, "the image could not be written")
         return
-    held = QBuffer()  # Qt would not say why a file cannot be written
-    held.open(QIODevice.OpenModeFlag.WriteOnly)
+    buffer = QBuffer()  # writing to a file, Qt does not report why it fails
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-    drawing.setOutputDevice(held)
+    drawing.setOutputDevice(buffer)
     drawing.setSize(size)
     drawing.setViewBox(QRect(QPoint(), size))
     drawing.setTitle(view.title)
     painter = QPainter(drawing)
     view.render(painter, QPoint())
     painter.end()
-    path.write_bytes(held.data().data())
+    path.write_bytes(buffer.data().data())
 
 
 def _icon(theme: Theme, name: str) -> QIcon:
-    drawn = QPixmap(QSize(16, 16) * PIXEL_RATIO)
-    drawn.setDevicePixelRatio(PIXEL_RATIO)
-    drawn.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(drawn)
+    pixmap = QPixmap(QSize(16, 16) * PIXEL_RATIO)
+    pixmap.setDevicePixelRatio(PIXEL_RATIO)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     ink = faint(theme.ink2, 1.0)
     if name == "more":
@@ -156,4 +155,4 @@ def _icon(theme: Theme, name: str) -> QIcon:
         painter.drawRoundedRect(QRectF(2.5, 5.5, 8, 8), 1.5, 1.5)
         painter.drawPolyline([QPoint(6, 2), QPoint(14, 2), QPoint(14, 10)])
     painter.end()
-    return QIcon(drawn)
+    return QIcon(pixmap)

@@ -1,4 +1,4 @@
-"""What has not caught up with the question: its figures are seen through a veil."""
+"""A translucent cover that dims the figures of an earlier scenario."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.theme import Theme
-from app.widgets.paint import faint
+from app.widgets.brushes import faint
 
 OPACITY = 0.6
-"""Of figures that are of another question."""
+"""Opacity of the figures of an earlier scenario."""
 
 
 class Veil(QWidget):
-    """Covers a widget whose ground is that of panels, so that it is left at `OPACITY`; the pointer
-    goes through."""
+    """Dims a widget on a panel's background to `OPACITY`; mouse events pass through."""
 
     def __init__(self, over: QWidget, theme: Theme) -> None:
         super().__init__(over)
@@ -25,7 +24,7 @@ class Veil(QWidget):
         self.hide()
 
     def put(self, stale: bool) -> None:
-        """Are the figures below of another question?"""
+        """Show or hide the veil."""
         if stale:
             self._cover()
             self.raise_()

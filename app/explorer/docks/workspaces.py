@@ -1,4 +1,4 @@
-"""Workspaces: each a window of docks in the window, of which one is shown."""
+"""Workspaces: inner windows of dock panels, one of which is shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
 class Docks(QMainWindow):
-    """One workspace's panels."""
+    """The panels of one workspace."""
 
     def __init__(self, workspace: str) -> None:
         super().__init__()
@@ -25,9 +25,9 @@ class Docks(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
 
-    def arrange(self) -> None:
-        """As at first. Explore has two tiers of tabs; another workspace has its first panel wide,
-        and the others beside it, those after the third as tabs."""
+    def reset(self) -> None:
+        """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
+        first panel with the others beside it, from the fourth on as tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         for panel in self.panels:
             panel.setFloating(False)
@@ -46,7 +46,7 @@ class Docks(QMainWindow):
                 self.splitDockWidget(docks[at - 1], dock, down)
             elif at > 1:
                 self.tabifyDockWidget(docks[_STACKED], dock)
-        for dock in docks:  # shown only now: a stack of them would make the window grow
+        for dock in docks:  # not earlier: a stack of docks would enlarge the window
             dock.show()
         for dock in docks[: 2 if explore else _STACKED + 1]:
             dock.raise_()
@@ -61,9 +61,9 @@ class Docks(QMainWindow):
         return done
 
     def _tidy(self) -> None:
-        """Hide the tab bars of groups that are no more, which Qt leaves where they were."""
+        """Hide the tab bars of former groups, which Qt leaves in place."""
         groups = [
-            {each.windowTitle() for each in (panel, *self.tabifiedDockWidgets(panel))}
+            {dock.windowTitle() for dock in (panel, *self.tabifiedDockWidgets(panel))}
             for panel in self.panels
         ]
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
@@ -72,49 +72,49 @@ class Docks(QMainWindow):
 
 
 class Workspaces(QStackedWidget):
-    """All docks, by workspace, in the order of `ORDER`."""
+    """The docks of all workspaces, in the order of `ORDER`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.docks: dict[str, Docks] = {}
 
     def fill(self, placed: Sequence[tuple[str, Panel]]) -> None:
-        """Place these panels, each in the workspace beside it."""
-        known = {name for name, _ in placed}
-        for name in (name for name in ORDER if name in known):
+        """Place panels, given as pairs of workspace and panel."""
+        used = {name for name, _ in placed}
+        for name in (name for name in ORDER if name in used):
             docks = self.docks[name] = Docks(name)
             docks.panels = [panel for place, panel in placed if place == name]
-            docks.arrange()
+            docks.reset()
             self.addWidget(docks)
 
-    def go(self, name: str) -> str:
-        """Show a workspace; the name of the one that is shown, the first where there is no such."""
+    def show_workspace(self, name: str) -> str:
+        """Show a workspace, or the first if the name is unknown. Returns the name shown."""
         name = name if name in self.docks else next(iter(self.docks))
         self.setCurrentWidget(self.docks[name])
         self.updateGeometry()
         return name
 
     def minimumSizeHint(self) -> QSize:
-        """That of the workspace that is shown: the others need no room now."""
+        """The minimum size of the workspace shown; the others need no space."""
         shown = self.currentWidget()
         return shown.minimumSizeHint() if shown else QSize()
 
     def layouts(self) -> dict[str, str]:
-        """How the docks of each workspace lie, as Qt has it, in base 64."""
-        return {name: in_base64(docks.saveState()) for name, docks in self.docks.items()}
+        """The layout of each workspace: Qt's bytes in base 64."""
+        return {name: to_base64(docks.saveState()) for name, docks in self.docks.items()}
 
     def restore(self, layouts: dict[str, str]) -> None:
-        """Lay docks as they once lay; what is no layout leaves them where they are."""
+        """Restore layouts; an invalid one is ignored."""
         for name, docks in self.docks.items():
             if name in layouts:
-                docks.restoreState(of_base64(layouts[name]))
+                docks.restoreState(from_base64(layouts[name]))
 
 
-def in_base64(data: QByteArray) -> str:
-    """Qt's bytes as text."""
+def to_base64(data: QByteArray) -> str:
+    """Encode Qt's bytes as text."""
     return bytes(data.toBase64().data()).decode("ascii")
 
 
-def of_base64(text: str) -> QByteArray:
-    """Qt's bytes of a text; none of a text that is no such."""
+def from_base64(text: str) -> QByteArray:
+    """Decode Qt's bytes; empty for an invalid text."""
     return QByteArray.fromBase64(text.encode("ascii", "replace"))

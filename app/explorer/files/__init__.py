@@ -1,4 +1,4 @@
-"""Files that are opened, saved and exported, and the banner that says what went wrong.
+"""Opening, saving and exporting files, and the banner that shows errors.
 
-May import report, html and the explorer's state and background; not its window.
+May import report, html and the explorer's state and background, but not its window.
 """

@@ -1,4 +1,4 @@
-"""What went wrong, or is offered, said above the views, which stay."""
+"""A message above the views: an error, or an offer with buttons."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 
 class Banner(QFrame):
-    """One message at a time; hidden without one. What is `about` the prediction goes when there is
-    one again."""
+    """Shows one message at a time; hidden without one. `about` is the topic, for `clear`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +39,7 @@ class Banner(QFrame):
         wrong: bool = True,
         offers: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
-        """Show a message, with what can be done about it, by name."""
+        """Show a message, as an error if `wrong`, with a button for each of `offers`."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")
         self.style().unpolish(self)
@@ -52,21 +51,21 @@ class Banner(QFrame):
                 widget.hide()
                 widget.deleteLater()
         for name, done in (offers or {}).items():
-            self.offers.addWidget(_button(name, name, lambda done=done: self._take(done)))
+            self.offers.addWidget(_button(name, name, lambda done=done: self._accept(done)))
         self.label.setText(words)
         self.setAccessibleDescription(words)
         self.show()
 
     def clear(self, about: str) -> None:
-        """Hide what was said about something."""
+        """Hide the message if it is about this topic."""
         if self.about == about:
             self.hide()
 
     def copy(self) -> None:
-        """Put the message on the clipboard."""
+        """Copy the message to the clipboard."""
         QGuiApplication.clipboard().setText(self.label.text())
 
-    def _take(self, done: Callable[[], object]) -> None:
+    def _accept(self, done: Callable[[], object]) -> None:
         self.hide()
         done()
 

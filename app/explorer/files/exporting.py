@@ -1,4 +1,4 @@
-"""The prediction on screen as files: a report, a timeline, data."""
+"""Exports of the current prediction: a report, a timeline, data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from app.report.exports import as_csv, as_json
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of file: what a menu calls it, its suffix, and its text."""
+    """A file format: its name in menus, its suffix, and the function that makes its text."""
 
     name: str
     suffix: str
     text: Callable[[Answer], str]
 
     @property
-    def inside(self) -> str:
-        """Its name inside a sentence: Perfetto keeps its capital."""
+    def lower_name(self) -> str:
+        """The name inside a sentence; Perfetto keeps its capital."""
         return self.name[:1].lower() + self.name[1:]
 
 
 def _report(answer: Answer) -> str:
-    from app.html.page import as_html
+    from app.html.page import as_html  # imported only for an export: it slows the start
 
     return as_html(answer.prediction, answer.subject, as_command(answer.scenario))
 
@@ -54,14 +54,14 @@ FORMS = (
 
 
 def export(form: Form, answer: Answer, path: Path) -> None:
-    """Write one. InputError where it cannot be."""
-    write(f"Export {form.inside}", str(path), form.text(answer))
+    """Write a file. Raises InputError if writing fails."""
+    write(f"Export {form.lower_name}", str(path), form.text(answer))
 
 
 def ask_and_export(
     form: Form, answer: Answer, parent: QWidget, written: Callable[[Path], None]
 ) -> None:
-    """Ask for a place first, and say which it was."""
+    """Ask for a path, write the file, and call `written` with the path."""
     usual = f"{answer.subject.name}-{form.name.split()[0].lower()}{form.suffix}"
     name, _ = QFileDialog.getSaveFileName(parent, f"Export {form.name}", usual, f"*{form.suffix}")
     if name:

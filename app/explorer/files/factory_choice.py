@@ -1,4 +1,4 @@
-"""Which network of a file is opened, where it has several."""
+"""The dialog that chooses one network of a file that defines several."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from simulator.networks.factories import Factory
 
 
 class FactoryChoice(QDialog):
-    """The factories of a file by name, with their signatures. Enter or a double click opens one,
-    Escape none; those that need arguments say which."""
+    """Lists the factories of a file with their signatures. Enter or a double click opens one; those
+    that need arguments are disabled and name the arguments."""
 
     def __init__(
         self,
         parent: QWidget,
         path: Path,
         factories: tuple[Factory, ...],
-        taken: Callable[[str], None],
+        chosen: Callable[[str], None],
     ) -> None:
         super().__init__(parent)
-        self.taken = taken
-        ready = [each for each in factories if not each.required]
+        self.chosen = chosen
+        ready = [factory for factory in factories if not factory.required]
         self.setWindowTitle(f"{path.name} has {len(ready)} networks")
         self.setAccessibleName(self.windowTitle())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -43,35 +43,35 @@ class FactoryChoice(QDialog):
         column.setSpacing(8)
         head = QLabel(self.windowTitle())
         head.setProperty("tone", "figure")
-        said = QLabel("Which one is opened?")
-        said.setProperty("tone", "support")
+        hint = QLabel("Choose the network to open.")
+        hint.setProperty("tone", "support")
         self.list = QListWidget()
         self.list.setAccessibleName("Networks of the file")
-        for each in sorted(factories, key=lambda each: bool(each.required)):
-            needs = f"   needs {', '.join(each.required)}" if each.required else ""
-            item = QListWidgetItem(f"{each.name}{each.signature}{needs}")
-            item.setData(Qt.ItemDataRole.UserRole, each.name)
+        for factory in sorted(factories, key=lambda factory: bool(factory.required)):
+            needs = f"   needs {', '.join(factory.required)}" if factory.required else ""
+            item = QListWidgetItem(f"{factory.name}{factory.signature}{needs}")
+            item.setData(Qt.ItemDataRole.UserRole, factory.name)
             item.setToolTip(item.text())
-            if each.required:
+            if factory.required:
                 item.setFlags(Qt.ItemFlag.NoItemFlags)
             self.list.addItem(item)
         self.list.setCurrentRow(0)
-        self.list.itemDoubleClicked.connect(lambda _: self.take())
+        self.list.itemDoubleClicked.connect(lambda _: self.open_selected())
         self.button = QPushButton("Open")
         self.button.setProperty("look", "primary")
-        self.button.setAccessibleName("Open the chosen network")
+        self.button.setAccessibleName("Open the selected network")
         self.button.setDefault(True)
-        self.button.clicked.connect(self.take)
+        self.button.clicked.connect(self.open_selected)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(self.button)
-        for widget in (head, said, self.list):
+        for widget in (head, hint, self.list):
             column.addWidget(widget)
         column.addLayout(row)
         self.list.setFocus()
 
-    def take(self) -> None:
-        """Open the one that is chosen."""
+    def open_selected(self) -> None:
+        """Open the selected network."""
         item = self.list.currentItem()
         self.close()
-        self.taken(item.data(Qt.ItemDataRole.UserRole))
+        self.chosen(item.data(Qt.ItemDataRole.UserRole))

@@ -1,4 +1,4 @@
-"""A profiler's trace that is opened: read in the background, and held against the scenario."""
+"""Profiler traces: read in the background, and overlaid on the scenario."""
 
 from __future__ import annotations
 
@@ -14,45 +14,49 @@ from simulator.measured.profiler_trace import ProfiledStep, read
 
 _KEY = "opened trace"
 _LEAST_SHARE = 0.5
-"""Of the scenario's ops, in the trace, and of the trace's kernels' time, in these ops: less of one
-of them is another step."""
+"""Least share of the scenario's ops that are in the trace, and of the trace's kernel time in these
+ops. Below either, the trace belongs to another step."""
 
 
 class MeasuredFiles:
-    """Lays a trace over the scenario that is worked on. One that cannot be read, or is of another
-    step, is in the banner, and the trace before stays."""
+    """Overlays a trace on the current scenario.
+
+    If it cannot be read, or belongs to another step, the banner shows why, and the previous trace
+    stays.
+    """
 
     def __init__(self, session: Session, answering: Answering, banner: Banner) -> None:
         self.session, self.answering, self.banner = session, answering, banner
 
     def open(self, path: Path) -> None:
-        """Read a trace, and lay it over the scenario where it is one of its steps."""
+        """Read a trace, and overlay it if it matches the scenario."""
         answer = self.answering.answer
 
         def work(_: object) -> ProfiledStep | Overlay:
             step = read(path)
             return step if answer is None else overlay(answer.prediction, step)
 
-        def done(found: ProfiledStep | Overlay) -> None:
-            if isinstance(found, Overlay) and min(_shares(found)) < _LEAST_SHARE:
-                self._refuse(path, found)
+        def done(measured: ProfiledStep | Overlay) -> None:
+            if isinstance(measured, Overlay) and min(_shares(measured)) < _LEAST_SHARE:
+                self._refuse(path, measured)
             else:
-                self.session.measure(str(path))
+                self.session.set_measured(str(path))
 
         self.answering.worker.ask(_KEY, work, done, lambda error: self.banner.say(str(error)), SLOW)
 
-    def _refuse(self, path: Path, found: Overlay) -> None:
-        p, (ops, time) = found.prediction, map(percent, _shares(found))
+    def _refuse(self, path: Path, measured: Overlay) -> None:
+        p, (ops, time) = measured.prediction, map(percent, _shares(measured))
         self.banner.say(
-            f"{path.name} is of another step: it has {ops} of the ops of this {p.trace.phase} in "
-            f"mode {p.mode}, and {time} of its kernels' time is in these; expected half or more of "
-            "both; choose the network, step and mode that were measured, and open it again",
-            offers={"Lay it over": lambda: self.session.measure(str(path))},
+            f"{path.name} seems to measure another step: it contains {ops} of the ops of this "
+            f"{p.trace.phase} step in mode {p.mode}, and {time} of its kernel time is in these "
+            "ops; expected at least half of each; choose the network, step and mode that were "
+            "measured, and open it again",
+            offers={"Overlay anyway": lambda: self.session.set_measured(str(path))},
         )
 
 
-def _shares(found: Overlay) -> tuple[float, float]:
-    """Of the scenario's ops that launch, those in the trace; of the trace's time, what is in
-    them."""
-    ops = len(found.pairs) + len(found.only_predicted)
-    return len(found.pairs) / max(1, ops), found.matched_share
+def _shares(measured: Overlay) -> tuple[float, float]:
+    """The share of the scenario's launching ops that are in the trace, and the share of the trace's
+    kernel time in these ops."""
+    ops = len(measured.pairs) + len(measured.only_predicted)
+    return len(measured.pairs) / max(1, ops), measured.matched_share

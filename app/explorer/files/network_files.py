@@ -1,4 +1,4 @@
-"""Networks of the user's own files: opened in the background, and traced again when saved."""
+"""Networks from the user's files: opened in the background, and traced again when saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 from app.answers.answer import Answer, compute_answer
 from app.answers.changes import with_network
 from app.explorer.background.answering import Answering
-from app.explorer.background.factories import Offered, Taken
+from app.explorer.background.factories import ChosenFactory, FileFactories
 from app.explorer.background.watching import Watching
 from app.explorer.files.banner import Banner
 from app.explorer.files.factory_choice import FactoryChoice
@@ -26,11 +26,11 @@ _KEY = "opened file"
 
 
 class NetworkFiles(QObject):
-    """The scenario that is worked on stays as it is until the network of a file is predicted; what
-    goes wrong is in the banner."""
+    """Opens network files. The current scenario stays until the new network is predicted; errors go
+    to the banner."""
 
-    said = Signal(str)
-    """What is under way."""
+    status_changed = Signal(str)
+    """Text of the status bar."""
 
     def __init__(
         self, window: QWidget, session: Session, answering: Answering, banner: Banner
@@ -42,19 +42,19 @@ class NetworkFiles(QObject):
         self._reading: QProcess | None = None
         self._watching = Watching()
         self._watching.setParent(self)
-        self._watching.saved.connect(answering.read_again)
-        answering.not_read_again.connect(self._say_not_read)
+        self._watching.saved.connect(answering.reload)
+        answering.reload_failed.connect(self._show_reload_error)
         session.changed.connect(self._watch)
         self._watch(None, session.state)
 
     @property
     def busy(self) -> bool:
-        """Is a file being read, to be opened?"""
+        """Whether a file is being opened."""
         return self._reading is not None
 
     def open(self, path: Path, name: str = "") -> None:
-        """Run a file, and work on the network of a factory; which one is asked where it is not
-        named and there are several."""
+        """Run a file, and open the network of the named factory; without a name, ask which if there
+        are several."""
         self.cancel()
         process = self._reading = QProcess(self)
         process.setProcessChannelMode(QProcess.ProcessChannelMode.ForwardedErrorChannel)
@@ -63,10 +63,10 @@ class NetworkFiles(QObject):
         process.start(
             sys.executable, ["-m", "app.explorer.background.factories", str(path), *named]
         )
-        self.said.emit(f"Opening {path.name} (Esc gives up)")
+        self.status_changed.emit(f"Opening {path.name} (Esc cancels)")
 
     def cancel(self) -> None:
-        """Open nothing."""
+        """Cancel opening."""
         process, self._reading = self._reading, None
         self.worker.cancel(_KEY)
         if process is not None:
@@ -75,52 +75,52 @@ class NetworkFiles(QObject):
             process.deleteLater()
 
     def _read(self, process: QProcess, path: Path) -> None:
-        """The process has ended: what did it say?"""
+        """Read the output of the process once it has ended."""
         if process is not self._reading:
             return
         self._reading = None
         data: Any = process.readAllStandardOutput()
         process.deleteLater()
         try:
-            found = msgspec.json.decode(bytes(data.data()), type=Offered)
+            listed = msgspec.json.decode(bytes(data.data()), type=FileFactories)
         except msgspec.MsgspecError:
-            found = Offered(
-                refused=f"{path.name} ended the process that read it: expected a file "
-                "that defines a network and returns; correct the file"
+            listed = FileFactories(
+                refused=f"{path.name} ended the process that ran it: expected a file "
+                "that defines a network and does not exit; correct the file"
             )
-        if found.refused:
-            self._fail(found.refused)
-        elif found.taken is not None:
-            self._predict(path, found.taken)
+        if listed.refused:
+            self._fail(listed.refused)
+        elif listed.chosen is not None:
+            self._predict(path, listed.chosen)
         else:
-            self.said.emit("")
+            self.status_changed.emit("")
             self.choice = FactoryChoice(
-                self.window_, path, found.factories, lambda name: self.open(path, name)
+                self.window_, path, listed.factories, lambda name: self.open(path, name)
             )
             self.choice.show()
 
-    def _predict(self, path: Path, taken: Taken) -> None:
-        """Work on the network once there is a prediction of it."""
-        now = with_network(self.session.state.scenario, f"{path}:{taken.name}")
-        asked = replace(now, batch=taken.batch, seq=taken.seq)
+    def _predict(self, path: Path, chosen: ChosenFactory) -> None:
+        """Make the network current once it is predicted."""
+        scenario = with_network(self.session.state.scenario, f"{path}:{chosen.name}")
+        scenario = replace(scenario, batch=chosen.batch, seq=chosen.seq)
 
         def done(answer: Answer) -> None:
-            self.said.emit("")
-            self.answering.keep(answer)
-            self.session.ask(asked, f"open {path.name}")
+            self.status_changed.emit("")
+            self.answering.store(answer)
+            self.session.set_scenario(scenario, f"open {path.name}")
 
         self.worker.ask(
-            _KEY, lambda _: compute_answer(asked), done, lambda error: self._fail(str(error))
+            _KEY, lambda _: compute_answer(scenario), done, lambda error: self._fail(str(error))
         )
 
     def _fail(self, reason: str) -> None:
-        self.said.emit("")
+        self.status_changed.emit("")
         self.banner.say(reason)
 
-    def _say_not_read(self, path: Path, error: RidgepointError) -> None:
+    def _show_reload_error(self, path: Path, error: RidgepointError) -> None:
         self.banner.say(
-            f"{path.name} was saved, but not traced again: {error}. The figures are of "
-            "the file before",
+            f"{path.name} was saved, but cannot be traced: {error}. The figures show the "
+            "previous version",
             about="prediction",
         )
 

@@ -1,4 +1,4 @@
-"""What the user does with files: open, save, recover; code runs only where the user said so."""
+"""Opening, saving and restoring files; user code runs only after the user agrees."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
 from app.explorer.state.files import Files
-from app.explorer.state.incoming import KINDS, code_of, incoming
+from app.explorer.state.incoming import KINDS, code_of, identify
 from app.explorer.state.session import Session
 from app.quantities import seconds
 from simulator.errors import RidgepointError
 
-_SESSIONS = f"Sessions (*{session_file.SUFFIX})"
+_SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
 class Opening(QObject):
-    """File menu and drops. What goes wrong, and what needs a word of the user, is in the
+    """Actions of the File menu and of dropped files. Errors and requests for consent go to the
     banner."""
 
     def __init__(
@@ -41,95 +41,95 @@ class Opening(QObject):
         self.trusted = {code_of(side.scenario) for side in session.state.sides}
 
     def choose(self) -> None:
-        """Ask which file to open."""
+        """Show the dialog for opening files."""
         name, _ = QFileDialog.getOpenFileName(self.window_, "Open", "", f"{KINDS};;All files (*)")
         if name:
             self.open([Path(name)])
 
     def open(self, paths: list[Path]) -> None:
-        """Open files, one after the other; the first that is none says so."""
+        """Open files one after another, up to the first that fails."""
         for path in paths:
-            if not self.tried(lambda path=path: self._open(path)):
+            if not self.attempt(lambda path=path: self._open(path)):
                 return
 
     def save(self) -> None:
-        """Write the session to its file, or ask for one."""
+        """Save the session to its file, or ask for one."""
         if self.files.path is None:
             self.save_as()
         else:
             path = self.files.path
-            self.tried(lambda: self.files.save(path))
+            self.attempt(lambda: self.files.save(path))
 
     def save_as(self) -> None:
-        """Ask for a file, and write the session to it."""
+        """Ask for a file and save the session to it."""
         name, _ = QFileDialog.getSaveFileName(self.window_, "Save session", "", _SESSIONS)
         if name:
-            self.tried(lambda: self.files.save(Path(name)))
+            self.attempt(lambda: self.files.save(Path(name)))
 
     def fill_recent(self, menu: QMenu) -> None:
-        """The recent files; one that is gone is greyed and says so."""
+        """Fill the menu of recent files; missing files are disabled."""
         menu.clear()
         for name in self.files.remembered.recent:
             path = Path(name)
-            there = path.is_file()
-            action = menu.addAction(path.name if there else f"{path.name}, missing")
+            exists = path.is_file()
+            action = menu.addAction(path.name if exists else f"{path.name} (missing)")
             action.setToolTip(name)
-            action.setEnabled(there)
+            action.setEnabled(exists)
             action.triggered.connect(lambda _=False, path=path: self.open([path]))
         if menu.isEmpty():
-            menu.addAction("None yet").setEnabled(False)
+            menu.addAction("No recent files").setEnabled(False)
 
     def offer_recovery(self) -> None:
-        """Offer what a process that is no more left unsaved."""
-        left = self.files.left()
-        if left is None:
+        """Offer to restore scenarios that a crashed process did not save."""
+        autosave = self.files.unsaved()
+        if autosave is None:
             return
         self.banner.say(
-            f"Ridgepoint ended {ago(left)} before its scenarios were saved: recover them, or let "
-            "them go",
+            f"Ridgepoint closed unexpectedly {ago(autosave)}. Restore your unsaved scenarios?",
             wrong=False,
             offers={
-                "Recover": lambda: self.tried(lambda: self.files.recover(left)),
-                "Let go": lambda: self.tried(lambda: left.unlink(missing_ok=True)),
+                "Restore": lambda: self.attempt(lambda: self.files.restore(autosave)),
+                "Discard": lambda: self.attempt(lambda: autosave.unlink(missing_ok=True)),
+                "Not now": lambda: None,
             },
         )
 
-    def tried(self, done: Callable[[], object]) -> bool:
-        """Do something; False, and the banner says why, where it cannot be done."""
+    def attempt(self, run: Callable[[], object]) -> bool:
+        """Call `run`. Returns False, and shows the error in the banner, if it fails."""
         try:
-            done()
+            run()
         except RidgepointError as error:
             self.banner.say(str(error))
             return False
         except OSError as error:
-            self.banner.say(f"{error.strerror}: {error.filename}; choose another place")
+            self.banner.say(f"{error.strerror}: {error.filename}; choose another path")
             return False
         return True
 
     def _open(self, path: Path) -> None:
-        found = incoming(path)
-        if found.what == "session":
+        file = identify(path)
+        if file.kind == "session":
             state, _ = session_file.load(path)
             codes = [code for s in state.sides if (code := code_of(s.scenario)) is not None]
-            self._trusting(codes, lambda: self.files.open(path))
+            self._with_trust(codes, lambda: self.files.open(path))
             return
-        if found.what == "profile":
+        if file.kind == "profile":
             self.measured.open(path.resolve())
             return
-        if found.what == "network":
-            place = path.resolve()
-            self._trusting([place], lambda: self.networks.open(place))
+        if file.kind == "network":
+            module = path.resolve()
+            self._with_trust([module], lambda: self.networks.open(module))
             return
-        scenario = found.scenario(self.session.state.scenario)
+        scenario = file.scenario(self.session.state.scenario)
         code = code_of(scenario)
 
-        def ask() -> None:
-            self.session.ask(scenario, f"open {path.name}")
+        def open_scenario() -> None:
+            self.session.set_scenario(scenario, f"open {path.name}")
 
-        self._trusting([code] if code else [], ask)
+        self._with_trust([code] if code else [], open_scenario)
 
-    def _trusting(self, codes: list[Path], done: Callable[[], object]) -> None:
-        """Do it once the user lets the code of these files run."""
+    def _with_trust(self, codes: list[Path], done: Callable[[], object]) -> None:
+        """Call `done` once the user agrees to run the code of these files."""
         new = [code for code in codes if code not in self.trusted]
         if not new:
             done()
@@ -137,17 +137,17 @@ class Opening(QObject):
 
         def trust() -> None:
             self.trusted.update(new)
-            self.tried(done)
+            self.attempt(done)
 
         names = ", ".join(str(code) for code in new)
         self.banner.say(
             "Opening this network runs its Python code. Run it only if you trust the file.\n"
             f"{names}",
             wrong=False,
-            offers={"Run it": trust},
+            offers={"Run": trust},
         )
 
 
 def ago(path: Path) -> str:
-    """How long ago a file was written: "3 min ago"."""
+    """The age of a file in words: "3 min ago"."""
     return f"{seconds(max(1.0, time.time() - path.stat().st_mtime), 1)} ago"

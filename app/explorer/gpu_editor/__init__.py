@@ -1,4 +1,4 @@
-"""A form for a GPU: figures with their units and where each is from, checked while typed.
+"""The GPU editor: a form of figures with units and sources, checked while the user types.
 
-May import widgets; nothing else of the explorer.
+May import widgets, but nothing else from the explorer.
 """

@@ -1,4 +1,4 @@
-"""The window of a GPU's form: use it in this session, or keep it in a file of the user's own."""
+"""The dialog of the GPU editor: use a GPU in this session, or save it to the user's folder."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from simulator.hardware.gpu import GPU, PACKAGED, users
 from simulator.hardware.gpu_keys import Table, save, table
 
 _WIDE, _HIGH = 1240, 760
-Used = Callable[[str | dict[str, Any], str], None]
-"""Takes what a scenario has as its GPU, and the GPU's name."""
+OnUse = Callable[[str | dict[str, Any], str], None]
+"""Called with the GPU for the scenario (an id, or its keys) and its name."""
 
 
 class Editor(QDialog):
-    """`used` takes a GPU for the scenario, `kept` is told of a file that was written."""
+    """Calls `on_use` with a GPU for the scenario, and `on_save` with the path of a written file."""
 
     def __init__(
         self,
         theme: Theme,
         gpu: GPU,
-        used: Used,
-        kept: Callable[[Path], None],
+        on_use: OnUse,
+        on_save: Callable[[Path], None],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.used, self.kept = used, kept
+        self.on_use, self.on_save = on_use, on_save
         self.own = own_file(gpu)
         self.setWindowTitle(f"GPU: {gpu.name}")
         self.setAccessibleName("GPU editor")
@@ -43,14 +43,14 @@ class Editor(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 14, 18, 14)
         column.setSpacing(10)
-        self.form = Form(theme, Sheet(begun(gpu)))
+        self.form = Form(theme, Sheet(initial_table(gpu)))
         self.form.changed.connect(self.show_state)
         column.addWidget(self.form, 1)
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.said = QLabel()
-        self.said.setWordWrap(True)
-        row.addWidget(self.said, 1)
+        self.message = QLabel()
+        self.message.setWordWrap(True)
+        row.addWidget(self.message, 1)
         self.use_button = self._button("Use in this session", self.use)
         self.save_button = self._button("Save and use", self.save)
         self.save_button.setProperty("look", "primary")
@@ -61,7 +61,7 @@ class Editor(QDialog):
         self.show_state()
 
     def show_state(self) -> None:
-        """What is wrong, or how many peaks agree; the buttons follow."""
+        """Show the first error, or how many peaks agree; enable the buttons accordingly."""
         complaints, peaks = self.form.sheet.complaints(), self.form.peaks()
         agree = sum(peak.agrees for peak in peaks)
         if complaints:
@@ -69,41 +69,41 @@ class Editor(QDialog):
             self._say(complaints[0] + more, "danger")
         elif agree < len(peaks):
             self._say(
-                f"{len(peaks) - agree} of {len(peaks)} peaks are not what their parts give: "
-                "it can be used, but a figure is wrong",
+                f"{len(peaks) - agree} of {len(peaks)} peaks do not equal units × clock × FLOPs: "
+                "the GPU can be used, but a figure is wrong",
                 "danger",
             )
         else:
             self._say(
-                f"{agree} peaks are what their parts give, within 2%"
+                f"Peaks that equal units × clock × FLOPs within 2%: {agree}"
                 if agree
-                else "No peak could be held against its parts",
+                else "No peak can be checked: units, clock or FLOPs are missing",
                 "support",
             )
         for button in (self.use_button, self.save_button):
             button.setEnabled(not complaints)
-        place = self.own or (users_said() / "….toml")
-        self.save_button.setToolTip(f"Writes {place}")
-        self.use_button.setToolTip("Its figures are kept in the session, in no file of their own")
+        path = self.own or (users_folder() / "….toml")
+        self.save_button.setToolTip(f"Writes {path}")
+        self.use_button.setToolTip("Keeps the figures in the session, without a file of their own")
 
     def use(self) -> None:
-        """The scenario takes the keys themselves."""
-        self._tried(lambda keys: self.used(keys, str(keys["name"])))
+        """Use the GPU's keys in the scenario."""
+        self._finish(lambda keys: self.on_use(keys, str(keys["name"])))
 
     def save(self) -> None:
-        """Write the file; the scenario takes the GPU by its id."""
+        """Write the file, and use the GPU's id in the scenario."""
 
-        def keep(keys: Table) -> None:
+        def write(keys: Table) -> None:
             path = save(keys, self.own)
             self.own = path
-            self.kept(path)
-            self.used(path.stem, str(keys["name"]))
+            self.on_save(path)
+            self.on_use(path.stem, str(keys["name"]))
 
-        self._tried(keep)
+        self._finish(write)
 
-    def _tried(self, done: Callable[[dict[str, Any]], None]) -> None:
+    def _finish(self, action: Callable[[dict[str, Any]], None]) -> None:
         try:
-            done(self.form.sheet.table())
+            action(self.form.sheet.table())
         except RidgepointError as error:
             self._say(str(error), "danger")
         else:
@@ -116,31 +116,31 @@ class Editor(QDialog):
         return button
 
     def _say(self, words: str, tone: str) -> None:
-        self.said.setText(words)
-        self.said.setProperty("tone", tone)
-        self.said.style().unpolish(self.said)
-        self.said.style().polish(self.said)
+        self.message.setText(words)
+        self.message.setProperty("tone", tone)
+        self.message.style().unpolish(self.message)
+        self.message.style().polish(self.message)
 
 
 def own_file(gpu: GPU) -> Path | None:
-    """The user's own file of a GPU; None for a packaged one and for one of no file."""
-    path = users_said() / f"{gpu.id}.toml"
+    """The user's file of a GPU; None for a packaged GPU or one without a file."""
+    path = users_folder() / f"{gpu.id}.toml"
     packaged = (PACKAGED / f"{gpu.id}.toml").is_file()
     return path if path.is_file() and not packaged else None
 
 
-def users_said() -> Path:
-    """The user's folder, also where its variable names none that is there: saving says so."""
+def users_folder() -> Path:
+    """The user's folder of GPUs; a placeholder if its variable is invalid, which saving reports."""
     try:
         return users()
     except RidgepointError:
         return Path("RIDGEPOINT_GPUS")
 
 
-def begun(gpu: GPU) -> Table:
-    """What the form begins with: a packaged GPU under a name of the user's own."""
-    found = table(gpu)
+def initial_table(gpu: GPU) -> Table:
+    """The initial contents of the form; a packaged GPU gets a new name."""
+    keys = table(gpu)
     if own_file(gpu) is None and gpu.id != "inline":
-        found = {**found, "name": f"My {gpu.name}"}
-        found.pop("aliases", None)
-    return found
+        keys = {**keys, "name": f"My {gpu.name}"}
+        keys.pop("aliases", None)
+    return keys

@@ -1,4 +1,4 @@
-"""One entry of the form: its box, and where its figure is from."""
+"""One entry of the form: its text field, and the provenance of its figure."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from app.theme import Theme
 from app.widgets.choice import Choice
 
 _FIGURE_PX, _KIND_PX, _TEXT_PX = 78, 118, 202
-_LEFT_OUT = {
+_PLACEHOLDERS = {
     "units": "typical",
     "boost_mhz": "typical",
     "l2_mib": "typical",
     "tensor_mhz": "as boost",
 }
 _HELP = {
-    "units": "SMs, compute units or whatever the FLOPs a clock are of. Left out: as many as a "
-    "typical card has",
-    "boost_mhz": "The clock of the vector units' peaks, and of fp64 on tensor cores",
-    "tensor_mhz": "The clock of all other tensor peaks. Left out: the boost clock",
-    "l2_bandwidth_gbytes_per_s": "Left out: by bytes a clock and unit, as on the measured card",
-    "interconnect_gbytes_per_s": "Both directions together",
-    "aliases": "Names that the GPU is found by too, with commas between",
-    "compute_capability": "Such as 9.0. Left out: as of a typical card",
+    "units": 'SMs or compute units: the units of "FLOPs per clock and unit". Default: as many as '
+    "a typical GPU has",
+    "boost_mhz": "Clock of the vector units' peaks, and of fp64 on tensor cores",
+    "tensor_mhz": "Clock of all other tensor peaks. Default: the boost clock",
+    "l2_bandwidth_gbytes_per_s": "Default: the bytes per clock and unit of the measured GPU",
+    "interconnect_gbytes_per_s": "Sum of both directions",
+    "aliases": "Other names of the GPU, separated by commas",
+    "compute_capability": "Such as 9.0. Default: that of a typical GPU",
 }
 
 
 class Field(QWidget):
-    """A text, and for a figure its provenance. `typed` gives the text, `told` the provenance;
-    `entered` says that it has the focus."""
+    """A text field, with the provenance of a figure beside it. `typed` carries a new text,
+    `kind_chosen` a new provenance; `entered` signals the focus."""
 
     typed = Signal(str)
-    told = Signal(str)
+    kind_chosen = Signal(str)
     entered = Signal()
 
     def __init__(self, theme: Theme, name: str) -> None:
@@ -44,18 +44,18 @@ class Field(QWidget):
         self.box = QLineEdit()
         self.box.setAccessibleName(f"{words}, {key.unit}" if key.unit else words)
         self.box.setFixedWidth(_FIGURE_PX if figure else _TEXT_PX)
-        self.box.setPlaceholderText("needed" if key.required else _LEFT_OUT.get(name, "–"))
+        self.box.setPlaceholderText("required" if key.required else _PLACEHOLDERS.get(name, "–"))
         self.help = _HELP.get(name, "")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         row.addWidget(self.box)
-        self.kind = Choice(theme, f"Where {words} is from")
+        self.kind = Choice(theme, f"Source of {words}")
         if figure:
             self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
             self.kind.addItems(list(KINDS))
             self.kind.setFixedWidth(_KIND_PX)
-            self.kind.textActivated.connect(self.told)
+            self.kind.textActivated.connect(self.kind_chosen)
             self.kind.installEventFilter(self)
             policy = self.kind.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
@@ -67,7 +67,7 @@ class Field(QWidget):
         self.box.installEventFilter(self)
 
     def put(self, entry: Entry, wrong: str) -> None:
-        """Show an entry, and what is wrong with it; what is being typed stays as it is."""
+        """Show an entry and its error; text that is being typed stays."""
         if self.box.text().strip() != entry.text:
             self.box.setText(entry.text)
             self.box.setCursorPosition(0)
@@ -82,7 +82,7 @@ class Field(QWidget):
             self.kind.setCurrentText(entry.kind)
         if key_of(self.name).low is not None:
             self.kind.setVisible(bool(entry.text))
-        none = "No source: taken as of a typical card, or on purpose"
+        none = "No source: that of a typical GPU, or an assumption"
         self.kind.setToolTip(none if entry.kind == "assumed" else entry.source or entry.kind)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

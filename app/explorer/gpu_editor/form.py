@@ -1,4 +1,4 @@
-"""The form of a GPU: what it is called, its figures, and its peaks beside what they derive to."""
+"""The form of a GPU: its names, its figures, and its peaks beside units × clock × FLOPs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHECK_PX, _SOURCE_PX = 286, 352
 
 
 class Form(QWidget):
-    """Two columns that scroll, and the source of the figure that has the focus."""
+    """Two scrolling columns, and the source of the figure that has the focus."""
 
     changed = Signal()
 
@@ -44,17 +44,17 @@ class Form(QWidget):
         self.show_all()
 
     def show_all(self) -> None:
-        """Every entry as the sheet has it, with what is wrong."""
+        """Update all fields from the sheet, with their errors."""
         for name, field in self.fields.items():
             field.put(self.sheet.entries[name], self.sheet.wrong(name))
-        for (engine, dtype), said in self.checks.items():
-            self._check(said, engine, dtype)
+        for (engine, dtype), check in self.checks.items():
+            self._check(check, engine, dtype)
         self._show_source()
 
     def peaks(self) -> list[DerivedPeak]:
-        """Every peak that can be held against its parts."""
-        found = (self.sheet.peak(engine, dtype) for engine, dtype in self.checks)
-        return [peak for peak in found if peak is not None]
+        """The peaks that can be checked against units × clock × FLOPs."""
+        peaks = (self.sheet.peak(engine, dtype) for engine, dtype in self.checks)
+        return [peak for peak in peaks if peak is not None]
 
     def _columns(self) -> QWidget:
         area = QScrollArea()
@@ -70,7 +70,7 @@ class Form(QWidget):
             row.addLayout(side)
         row.addStretch(1)
         plain = [name for name in names() if "." not in name]
-        for title, figure in (("What it is", False), ("Figures", True)):
+        for title, figure in (("Names", False), ("Figures", True)):
             left.addWidget(_title(title))
             left.addLayout(self._list([n for n in plain if (key_of(n).low is not None) == figure]))
             left.addSpacing(10)
@@ -83,12 +83,12 @@ class Form(QWidget):
         area.setWidget(inside)
         return area
 
-    def _list(self, found: list[str]) -> QGridLayout:
+    def _list(self, entries: list[str]) -> QGridLayout:
         grid = QGridLayout()
         grid.setVerticalSpacing(4)
         grid.setHorizontalSpacing(8)
         grid.setColumnMinimumWidth(0, 132)
-        for at, name in enumerate(found):
+        for at, name in enumerate(entries):
             key = key_of(name)
             words = QLabel(label(name))
             words.setProperty("tone", "support")
@@ -104,7 +104,7 @@ class Form(QWidget):
         grid = QGridLayout()
         grid.setVerticalSpacing(4)
         grid.setHorizontalSpacing(8)
-        heads = ("", "Peak, dense TFLOP/s", "FLOPs a clock and unit", "Units × clock × FLOPs")
+        heads = ("", "Peak, dense TFLOP/s", "FLOPs per clock and unit", "Units × clock × FLOPs")
         for at, words in enumerate(heads):
             head = QLabel(words)
             head.setProperty("tone", "label")
@@ -113,16 +113,16 @@ class Form(QWidget):
             grid.addWidget(QLabel(dtype), at, 0)
             for place, part in enumerate(("tflops", "flops_per_clock_per_unit"), 1):
                 grid.addWidget(self._field(f"{engine}_{part}.{dtype}"), at, place)
-            said = QLabel()
-            said.setFixedWidth(_CHECK_PX)
-            self.checks[engine, dtype] = said
-            grid.addWidget(said, at, 3)
+            check = QLabel()
+            check.setFixedWidth(_CHECK_PX)
+            self.checks[engine, dtype] = check
+            grid.addWidget(check, at, 3)
         return grid
 
     def _field(self, name: str) -> Field:
         field = self.fields[name] = Field(self.theme, name)
         field.typed.connect(lambda text: self._type(name, text))
-        field.told.connect(lambda kind: self._tell(name, kind))
+        field.kind_chosen.connect(lambda kind: self._set_kind(name, kind))
         field.entered.connect(lambda: self._enter(name))
         return field
 
@@ -137,78 +137,82 @@ class Form(QWidget):
         self.source_of.setProperty("tone", "support")
         self.source = QLineEdit()
         self.source.setAccessibleName("Source of the figure")
-        self.source.textEdited.connect(self._source)
+        self.source.textEdited.connect(self._set_source)
         row.addWidget(self.source_of)
         row.addWidget(self.source, 1)
         return frame
 
-    # what the user does
+    # reactions to the user
 
     def _type(self, name: str, text: str) -> None:
         self.sheet.type(name, text)
-        self._after()
+        self._update()
 
-    def _tell(self, name: str, kind: Kind) -> None:
+    def _set_kind(self, name: str, kind: Kind) -> None:
         entry = self.sheet.entries[name]
-        self.sheet.tell(name, kind, "" if kind == "assumed" else entry.source)
+        self.sheet.set_source(name, kind, "" if kind == "assumed" else entry.source)
         self.at = name
-        self._after()
+        self._update()
 
-    def _source(self, text: str) -> None:
-        self.sheet.tell(self.at, self.sheet.entries[self.at].kind, text)
-        self._after()
+    def _set_source(self, text: str) -> None:
+        self.sheet.set_source(self.at, self.sheet.entries[self.at].kind, text)
+        self._update()
 
     def _enter(self, name: str) -> None:
         self.at = name
         self._show_source()
 
-    def _after(self) -> None:
+    def _update(self) -> None:
         self.show_all()
         self.changed.emit()
 
     def _show_source(self) -> None:
         entry, figure = self.sheet.entries[self.at], key_of(self.at).low is not None
-        told = figure and bool(entry.text) and entry.kind != "assumed"
+        has_source = figure and bool(entry.text) and entry.kind != "assumed"
         self.source_of.setText(
-            f"Where {label(self.at)} is from"
-            if told
-            else f"{label(self.at)}: assumed, without a source"
+            f"Source of {label(self.at)}"
+            if has_source
+            else f"{label(self.at)}: assumed, no source"
             if figure and entry.text
-            else f"{label(self.at)}: left out"
+            else f"{label(self.at)}: empty"
             if figure
             else f"{label(self.at)} needs no source"
         )
-        self.source.setEnabled(told)
+        self.source.setEnabled(has_source)
         self.source.setPlaceholderText(
             ""
-            if not told
-            else "how it was measured"
+            if not has_source
+            else "How it was measured"
             if entry.kind == "measured"
-            else "name or link of the data sheet"
+            else "Name or link of the data sheet"
         )
         if self.source.text().strip() != entry.source:
             self.source.setText(entry.source)
             self.source.setCursorPosition(0)
 
-    def _check(self, said: QLabel, engine: Engine, dtype: str) -> None:
-        """The sum; in the colour of danger, and in words, where it is another peak."""
+    def _check(self, check: QLabel, engine: Engine, dtype: str) -> None:
+        """Show the product of the parts, and an error if it differs from the stated peak."""
         peak = self.sheet.peak(engine, dtype)
         if peak is None:
             parts = [f"{engine}_tflops.{dtype}", f"{engine}_flops_per_clock_per_unit.{dtype}"]
-            some = any(self.sheet.entries[part].text for part in parts)
-            tone, words, tip = "quiet", "not checked: a part is left out" if some else "", ""
+            partial = any(self.sheet.entries[part].text for part in parts)
+            tone, words, tip = "quiet", "not checked: a figure is missing" if partial else "", ""
         elif peak.agrees:
-            tone, words, tip = "support", f"✓ {check_words(peak)}", "Within 2% of the stated peak"
+            tone, words, tip = (
+                "support",
+                f"✓ {check_words(peak)}",
+                "Equals the stated peak within 2%",
+            )
         else:
             way = "above" if peak.off > 0 else "below"
-            tone, words = "danger", f"✗ stated {abs(peak.off):.0%} {way} its parts"
-            tip = f"{check_words(peak)}; expected the stated peak within 2% of it"
-        said.setText(words)
-        said.setToolTip(tip)
-        if said.property("tone") != tone:
-            said.setProperty("tone", tone)
-            said.style().unpolish(said)
-            said.style().polish(said)
+            tone, words = "danger", f"✗ stated peak is {abs(peak.off):.0%} {way} the product"
+            tip = f"{check_words(peak)}; expected a stated peak within 2% of it"
+        check.setText(words)
+        check.setToolTip(tip)
+        if check.property("tone") != tone:
+            check.setProperty("tone", tone)
+            check.style().unpolish(check)
+            check.style().polish(check)
 
 
 def _title(words: str) -> QLabel:

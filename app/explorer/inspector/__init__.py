@@ -1,4 +1,4 @@
-"""The current scenario in controls: its values, its what-ifs, advice and goals.
+"""Controls of the current scenario: its values, what-ifs, advice and goal seek.
 
-May import widgets and the explorer's state and background; not its window.
+May import widgets and the explorer's state and background, but not its window.
 """

@@ -1,4 +1,4 @@
-"""Advice in the inspector: what gains, by how much, end to end, with a button that applies it."""
+"""Advice in the inspector: changes with their end-to-end gain, each with a button to apply it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
 
 from app.answers.cards import plainly
 from app.answers.subject import to_full_text
-from app.explorer.background.advising import Found
+from app.explorer.background.advising import FoundAdvice
 from app.explorer.state.session import Session
 from app.quantities import between, number, percent, seconds, seconds_unit
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.columns import empty
 from app.widgets.elided_label import Elided
-from app.widgets.paint import Paint
+from app.widgets.paint import Paint, fitting
 from simulator.analysis.advice import Advice, sample_s
 from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Prediction, Regime
@@ -32,22 +32,37 @@ from simulator.scenario.registry import named
 _TOP, _TRACK = 6, 48.0
 
 
-def title(advice: Advice) -> str:
-    """What is to be done, in words: "host speed 2×"."""
+_TITLES: dict[str, tuple[str, ...]] = {
+    "fusion=compiled": ("Compile with torch.compile", "torch.compile"),
+    "tensor_peak=2": ("If tensor cores were twice as fast", "tensor cores 2×"),
+}
+"""Titles of common what-ifs, in full and for a narrow panel, by name and value."""
+
+
+def titles(advice: Advice) -> tuple[str, ...]:
+    """The label of a piece of advice ("host speed 2×"), in full and for a narrow panel."""
     applied = advice.scenario.whatifs[-1]
     if applied.name == "gpu":
-        return gpu(str(applied.arguments["to"])).name
-    value = to_full_text(applied).partition("=")[2]
-    known = named(applied.name).parameters
-    unit = known[0].unit if value and known else ""
-    return f"{plainly(applied.name)} {value}{unit if unit == '×' else ''}".strip()
+        return (gpu(str(applied.arguments["to"])).name,) * 2
+    text = to_full_text(applied).lstrip("+")
+    if text in _TITLES:
+        return _TITLES[text]
+    value = text.partition("=")[2]
+    parameters = named(applied.name).parameters
+    unit = parameters[0].unit if value and parameters else ""
+    return (f"{plainly(applied.name)} {value}{unit if unit == '×' else ''}".strip(),) * 2
 
 
-def moved(base: Prediction, advice: Advice) -> str:
-    """Before and after in the unit of the first: "5.7 to 4.0 ms, 3.6 to 4.4"; per item where the
-    samples differ."""
+def title(advice: Advice) -> str:
+    """The label of a piece of advice in full."""
+    return titles(advice)[0]
+
+
+def effect(base: Prediction, advice: Advice) -> str:
+    """The times before and after in the unit of the first, with the interval of the second: "5.7 to
+    4.0 ms (3.6 to 4.4)"; per item if the numbers of samples differ."""
     if abs(advice.period_s / advice.sample_s - base.period_s / sample_s(base)) > 0.5:
-        return f"per item, {seconds(advice.period_s, 2)} in all"
+        return f"per item; step time {seconds(advice.period_s, 2)}"
     scale, unit = seconds_unit(base.period_s, 2)
     before, after = (number(s / scale, 2) for s in (base.period_s, advice.period_s))
     return f"{before} to {after} {unit} ({_interval(advice, scale)})"
@@ -59,18 +74,18 @@ def _interval(advice: Advice, scale: float) -> str:
 
 
 class Gain(QWidget):
-    """One piece of advice: its mark and words, its bar, its gain, before and after."""
+    """One piece of advice: regime mark, label, bar, gain, and times before and after."""
 
     def __init__(self, theme: Theme, base: Prediction, advice: Advice, most: float) -> None:
         super().__init__()
         self.theme, self.base, self.advice, self.most = theme, base, advice, most
         self.setFixedHeight(40)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        said = f"{title(advice)}: −{percent(advice.gain)}, {moved(base, advice)}"
-        self.setAccessibleName(said)
+        summary = f"{title(advice)}: −{percent(advice.gain)}, {effect(base, advice)}"
+        self.setAccessibleName(summary)
         low, high = advice.interval_s
-        step = f"{seconds(advice.period_s)} a step, {between(low, high, advice.period_s)}"
-        self.setToolTip("\n".join(x for x in (said, step, advice.cause, advice.warning) if x))
+        step = f"{seconds(advice.period_s)} per step, {between(low, high, advice.period_s)}"
+        self.setToolTip("\n".join(x for x in (summary, step, advice.cause, advice.warning) if x))
 
     def sizeHint(self) -> QSize:
         return QSize(200, 40)
@@ -81,31 +96,32 @@ class Gain(QWidget):
         paint.mark(relieved(self.base, self.advice), 6, 11, 4.4)
         gain = f"−{percent(self.advice.gain)}"
         left = paint.text(wide, 11, gain, theme.ink, SUPPORT_PX, 600, 1.0).left()
-        paint.text(18, 11, title(self.advice), theme.ink, SUPPORT_PX, 600, room=left - 24)
-        said = moved(self.base, self.advice)
+        label = fitting(left - 24, *titles(self.advice), px=SUPPORT_PX, weight=600)
+        paint.text(18, 11, label, theme.ink, SUPPORT_PX, 600, room=left - 24)
+        times = effect(self.base, self.advice)
         paint.area(QRectF(0, 26, _TRACK, 6), theme.bg3, radius=2)
         part = max(2.0, _TRACK * self.advice.gain / self.most)
         paint.area(QRectF(0, 26, part, 6), theme.b, radius=2)
-        paint.text(wide, 29, said, theme.ink2, LABEL_PX, align=1.0, room=wide - _TRACK - 6)
+        paint.text(wide, 29, times, theme.ink2, LABEL_PX, align=1.0, room=wide - _TRACK - 6)
         painter.end()
 
 
 def relieved(base: Prediction, advice: Advice) -> Regime:
-    """The regime that the advice's cause speaks of first; the step's own where it names none."""
+    """The regime named first in the cause of the advice; by default, the regime of the step."""
     first = advice.cause.split(" ")[0]
-    named: dict[str, Regime] = {regime: regime for regime in REGIMES}
-    return named.get(first, base.regime)
+    regimes: dict[str, Regime] = {regime: regime for regime in REGIMES}
+    return regimes.get(first, base.regime)
 
 
 class AdvicePanel(QWidget):
-    """The first pieces of advice, and how far the search for them is."""
+    """The best pieces of advice, and the progress of the search."""
 
-    more_asked = Signal()
+    more_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
-        self.found: Found | None = None
+        self.found: FoundAdvice | None = None
         self.setAccessibleName("Advice")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 0)
@@ -124,33 +140,33 @@ class AdvicePanel(QWidget):
         self.more = QToolButton()
         self.more.setProperty("look", "quiet")
         self.more.setAccessibleName("Trace and try more")
-        self.more.setToolTip("They change what runs, so that the network is traced again")
-        self.more.clicked.connect(self._ask_more)
+        self.more.setToolTip("These what-ifs change the ops, so the network must be traced again")
+        self.more.clicked.connect(self._request_more)
         self.more.hide()
         column.addWidget(self.more)
 
     def wait(self) -> None:
-        """Another scenario: what was said of the last one is gone."""
+        """Clear the advice of the previous scenario."""
         self.found = None
         empty(self.rows)
         self.more.hide()
-        self.state.say("looking …")
+        self.state.say("searching …")
 
     def count(self, tried: int) -> None:
-        """So many what-ifs are tried."""
+        """Show the number of trials."""
         if self.found is None:
             self.state.say(f"{tried} what-ifs tried …")
 
     def fail(self, reason: str) -> None:
-        """There is none."""
+        """Show why there is no advice."""
         self.state.say(reason)
 
-    def show_found(self, found: Found) -> None:
-        """The advice."""
+    def show_found(self, found: FoundAdvice) -> None:
+        """Show the advice."""
         self.found = found
         empty(self.rows)
-        some = bool(found.advised.advice)
-        self.state.say("end-to-end, re-simulated" if some else "nothing gains half a percent")
+        any_advice = bool(found.advised.advice)
+        self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
         self._offer_more(found.missing)
         chosen = found.advised.advice[:_TOP]
         most = max((a.gain for a in chosen), default=1.0)
@@ -171,7 +187,7 @@ class AdvicePanel(QWidget):
             self.rows.addWidget(row)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         for gain in self.findChildren(Gain):
             gain.theme = theme
@@ -182,10 +198,10 @@ class AdvicePanel(QWidget):
         self.more.setText(f"Trace and try {missing} more")
         self.more.setAccessibleName(self.more.text())
 
-    def _ask_more(self) -> None:
+    def _request_more(self) -> None:
         self.more.hide()
-        self.state.say("tracing, then trying …")
-        self.more_asked.emit()
+        self.state.say("tracing …")
+        self.more_requested.emit()
 
     def _apply(self, advice: Advice) -> None:
-        self.session.ask(advice.scenario, title(advice))
+        self.session.set_scenario(advice.scenario, title(advice))

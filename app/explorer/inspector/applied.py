@@ -1,4 +1,4 @@
-"""The what-ifs applied to the current scenario: each with its controls, and removed one by one."""
+"""The what-ifs of the current scenario, each with its controls and a button to remove it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario
 
 
 class AppliedList(QWidget):
-    """Hidden where nothing is applied. `refused` says why a change is not made."""
+    """Hidden without what-ifs. `refused` carries the reason why a change is invalid."""
 
     refused = Signal(str)
 
@@ -38,54 +38,57 @@ class AppliedList(QWidget):
         self.hide()
 
     def show_scenario(self, scenario: Scenario) -> None:
-        """The what-ifs of a scenario; the controls of the same ones stay, so that a drag goes
-        on."""
-        names = tuple(each.name for each in scenario.whatifs)
+        """Show the what-ifs of a scenario; the controls stay if the names do, so that a drag
+        continues."""
+        names = tuple(whatif.name for whatif in scenario.whatifs)
         if names != self._names:
             self._build(scenario)
             self._names = names
-        for row, each in zip(self.rows, scenario.whatifs, strict=True):
-            row.put(_whole(each.name, each.arguments))
+        for row, whatif in zip(self.rows, scenario.whatifs, strict=True):
+            row.put(_all_arguments(whatif.name, whatif.arguments))
         self.setVisible(bool(names))
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme, self._names = theme, ()
         self.show_scenario(self.session.state.scenario)
 
     def _build(self, scenario: Scenario) -> None:
         empty(self.column)
         self.rows = []
-        for place, each in enumerate(scenario.whatifs):
-            whatif = named(each.name)
+        for place, applied in enumerate(scenario.whatifs):
+            whatif = named(applied.name)
             box = QFrame()
             box.setProperty("look", "card")
             inside = QVBoxLayout(box)
             inside.setContentsMargins(10, 6, 8, 8)
             inside.setSpacing(4)
             head = QHBoxLayout()
-            title = QLabel(plainly(each.name))
+            title = QLabel(plainly(applied.name))
             title.setProperty("tone", "title")
             title.setToolTip(f"{whatif.usage}\n{whatif.help}")
             remove = QToolButton()
             remove.setText("Remove")
             remove.setProperty("look", "button")
-            remove.setAccessibleName(f"Remove {plainly(each.name)}")
+            remove.setAccessibleName(f"Remove {plainly(applied.name)}")
             remove.clicked.connect(lambda _=False, at=place: self._remove(at))
             head.addWidget(title, 1)
             head.addWidget(remove)
             inside.addLayout(head)
             row = Controls(
-                self.theme, each.name, whatif.parameters, _whole(each.name, each.arguments)
+                self.theme,
+                applied.name,
+                whatif.parameters,
+                _all_arguments(applied.name, applied.arguments),
             )
-            row.changed.connect(lambda values, dragged, at=place: self._turn(at, values, dragged))
+            row.changed.connect(lambda values, dragged, at=place: self._change(at, values, dragged))
             row.drag_ended.connect(self.session.drag_ended)
             row.setVisible(bool(whatif.parameters))
             inside.addWidget(row)
             self.column.addWidget(box)
             self.rows.append(row)
 
-    def _turn(self, place: int, values: Mapping[str, Any], dragged: bool) -> None:
+    def _change(self, place: int, values: Mapping[str, Any], dragged: bool) -> None:
         try:
             changed = with_arguments(self.session.state.scenario, place, values)
         except InputError as error:
@@ -93,18 +96,19 @@ class AppliedList(QWidget):
             self.show_scenario(self.session.state.scenario)
             return
         if len(changed.whatifs) <= place:
-            return  # at this value it changes nothing, and would vanish under the pointer
+            return  # a value without effect removes the what-if, and its control during a drag
         if not dragged:
             self.session.drag_ended()
         words = to_full_text(changed.whatifs[place])
-        self.session.ask(changed, words, f"what-if {place}")
+        self.session.set_scenario(changed, words, f"what-if {place}")
         if not dragged:
             self.session.drag_ended()
 
     def _remove(self, place: int) -> None:
-        now = self.session.state.scenario
-        self.session.ask(without(now, place), f"remove {to_full_text(now.whatifs[place])}")
+        scenario = self.session.state.scenario
+        name = to_full_text(scenario.whatifs[place])
+        self.session.set_scenario(without(scenario, place), f"remove {name}")
 
 
-def _whole(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _all_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return named(name).checked(arguments)

@@ -1,5 +1,4 @@
-"""Goal seek in the inspector: the batch that reaches what is wanted, with a button that takes
-it."""
+"""Goal seek in the inspector: the batch that reaches a goal, with a button to apply it."""
 
 from __future__ import annotations
 
@@ -23,15 +22,15 @@ from simulator.analysis.seek import SeekResult
 
 
 class Goals(QWidget):
-    """One row a goal. `asked` gives a goal and the figure that was typed for it."""
+    """One row per goal. `requested` carries a goal and its target."""
 
-    asked = Signal(str, float)
+    requested = Signal(str, float)
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self.found: dict[str, SeekResult] = {}
-        self.said: dict[str, Elided] = {}
+        self.results: dict[str, SeekResult] = {}
+        self.labels: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}
         self.setAccessibleName("Goal seek")
@@ -40,27 +39,27 @@ class Goals(QWidget):
             column.addWidget(self._row(goal, words))
 
     def wait(self) -> None:
-        """Another scenario: what was found for the last one is gone."""
-        self.found.clear()
+        """Clear the results of the previous scenario."""
+        self.results.clear()
         for goal, button in self.buttons.items():
             button.setText("Seek")
             button.setEnabled(True)
             button.setAccessibleName(f"Seek: {GOALS[goal]}")
-            self.said[goal].say("")
+            self.labels[goal].say("")
 
-    def show_sought(self, goal: str, found: SeekResult | None, reason: str) -> None:
-        """What reaches a goal, or why nothing does."""
-        self.said[goal].say(reason)
-        if found is None:
+    def show_result(self, goal: str, result: SeekResult | None, reason: str) -> None:
+        """Show the result of a search, or the reason why it failed."""
+        self.labels[goal].say(reason)
+        if result is None:
             return
-        short = f"{found.axis} {found.value:,.0f}" if goal in UNITS else found.sentence
-        self.said[goal].say(short)
-        self.said[goal].setToolTip(found.sentence)
-        self.found[goal] = found
+        short = f"{result.axis} {result.value:,.0f}" if goal in UNITS else result.sentence
+        self.labels[goal].say(short)
+        self.labels[goal].setToolTip(result.sentence)
+        self.results[goal] = result
         button = self.buttons[goal]
         button.setText("Apply")
-        button.setEnabled(found.scenario.key != self.session.state.scenario.key)
-        button.setAccessibleName(f"Apply: {GOALS[goal]}, {found.sentence}")
+        button.setEnabled(result.scenario.key != self.session.state.scenario.key)
+        button.setAccessibleName(f"Apply: {GOALS[goal]}, {result.sentence}")
 
     def _row(self, goal: str, words: str) -> QFrame:
         row = QFrame()
@@ -71,6 +70,7 @@ class Goals(QWidget):
         column = QVBoxLayout()
         column.setSpacing(1)
         label = QLabel(words)
+        label.setWordWrap(True)  # so that no label widens the inspector
         label.setProperty("tone", "support")
         column.addWidget(label)
         below = QHBoxLayout()
@@ -88,9 +88,9 @@ class Goals(QWidget):
             unit.setProperty("tone", "label")
             below.addWidget(box)
             below.addWidget(unit)
-        said = self.said[goal] = Elided()
-        said.setProperty("tone", "label")
-        below.addWidget(said, 1)
+        result = self.labels[goal] = Elided()
+        result.setProperty("tone", "label")
+        below.addWidget(result, 1)
         column.addLayout(below)
         line.addLayout(column, 1)
         button = self.buttons[goal] = QPushButton("Seek")
@@ -101,16 +101,16 @@ class Goals(QWidget):
         return row
 
     def _forget(self, goal: str) -> None:
-        """Another figure is typed."""
-        self.found.pop(goal, None)
-        self.said[goal].say("")
+        """Clear the result once another target is typed."""
+        self.results.pop(goal, None)
+        self.labels[goal].say("")
         self.buttons[goal].setText("Seek")
         self.buttons[goal].setEnabled(True)
 
     def _clicked(self, goal: str) -> None:
-        found = self.found.get(goal)
-        if found is not None:
-            self.session.ask(found.scenario, f"{GOALS[goal].lower()}: {found.value:g}")
+        result = self.results.get(goal)
+        if result is not None:
+            self.session.set_scenario(result.scenario, f"{GOALS[goal].lower()}: {result.value:g}")
         else:
             self._seek(goal)
 
@@ -119,9 +119,9 @@ class Goals(QWidget):
         if goal in UNITS:
             box = self.boxes[goal]
             if not box.hasAcceptableInput():
-                self.said[goal].say("type a figure above 0")
+                self.labels[goal].say("enter a number above 0")
                 box.setFocus()
                 return
             target = float(box.text())
-        self.said[goal].say("looking …")
-        self.asked.emit(goal, target)
+        self.labels[goal].say("searching …")
+        self.requested.emit(goal, target)

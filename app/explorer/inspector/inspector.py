@@ -1,4 +1,4 @@
-"""The inspector: the current scenario's values, each of which can be changed."""
+"""The inspector: controls for all values of the current scenario."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ _PRECISIONS = {
 }
 _PRECISION_TIPS = {
     "fp32": "fp32", "bf16": "bf16", "fp16": "fp16",
-    "autocast": "autocast: fp32 weights, products in bf16",
-    "autocast-fp16": "autocast-fp16: fp32 weights, products in fp16",
+    "autocast": "autocast: fp32 weights, bf16 matrix products",
+    "autocast-fp16": "autocast-fp16: fp32 weights, fp16 matrix products",
 }  # fmt: skip
 _MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
 _COMPILER_MODES: dict[Mode, str] = {
-    "compiled": "default", "reduce-overhead": "reduce-overhead: in CUDA graphs",
-    "max-autotune": "max-autotune: templates, in graphs",
+    "compiled": "default", "reduce-overhead": "reduce-overhead: with CUDA graphs",
+    "max-autotune": "max-autotune: templates, CUDA graphs",
     "max-autotune-no-cudagraphs": "max-autotune, no CUDA graphs",
 }  # fmt: skip
-"""torch.compile's own modes, each with its words."""
+"""The modes of torch.compile, with their labels."""
 _PHASES = {"inference": "inference", "training": "training"}
 
 
 class Inspector(QScrollArea):
-    """Controls of a scenario. Each change is a step of the session."""
+    """Controls of a scenario. Each change is one undo step of the session."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Inspector(QScrollArea):
         self.edit_gpu.setText("Edit …")
         self.edit_gpu.setProperty("look", "quiet")
         self.edit_gpu.setAccessibleName("Edit the GPU")
-        self.edit_gpu.setToolTip("Change its figures, or make a GPU of your own")
+        self.edit_gpu.setToolTip("Edit the figures of this GPU, or create your own")
         self.gpu = self._choice("GPU", [], self._gpu, beside=self.edit_gpu)
         self.list_gpus()
         self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
@@ -109,67 +109,67 @@ class Inspector(QScrollArea):
         self.show_scenario(session.state.scenario)
 
     def show_scenario(self, scenario: Scenario) -> None:
-        """The values of a scenario, with its what-ifs."""
+        """Show the values and the what-ifs of a scenario."""
         self.applied.show_scenario(scenario)
-        if self._along_of != replace(scenario, batch=None):  # along the batch the mark holds
+        if self._along_of != replace(scenario, batch=None):  # a change of batch keeps the mark
             self.batch.mark_shift(None)
         try:
-            found = resolve(scenario)
-        except RidgepointError:  # the banner says why; the values stay as they were
+            resolved = resolve(scenario)
+        except RidgepointError:  # the banner shows why; the values stay
             return
         saved = scenario.trace_file is not None
-        fixed = "fixed in a saved trace" if saved else ""
+        fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
-        none = fixed or f"{found.ask.network} has no sequence, or says itself how long it is"
+        no_seq = fixed or f"{resolved.ask.network} has no sequence, or one of fixed length"
         self.batch.put(None if saved else batch or 1, fixed)
-        self.seq.put(None if saved else seq, none if seq is None else "")
-        entry = CATALOGUE.get(found.ask.network)
+        self.seq.put(None if saved else seq, no_seq if seq is None else "")
+        entry = CATALOGUE.get(resolved.ask.network)
         refused = (
-            {"training": f"{found.ask.network} is for inference only"}
+            {"training": f"{resolved.ask.network} is for inference only"}
             if (entry is not None and not entry.trains)
             else {}
         )
-        every = dict.fromkeys
-        self.precision.put(found.ask.dtype, every(_PRECISIONS, fixed) if saved else {})
-        compiled = compiles(found.mode)
-        self.mode.put("compiled" if compiled else found.mode)
+        precisions = dict.fromkeys(_PRECISIONS, fixed) if saved else {}
+        self.precision.put(resolved.ask.dtype, precisions)
+        compiled = compiles(resolved.mode)
+        self.mode.put("compiled" if compiled else resolved.mode)
         for shown in (self.compiler, self.labels["Mode of torch.compile"]):
             shown.setVisible(compiled)
         if compiled:
-            self._select(self.compiler, found.mode, found.mode)
+            self._select(self.compiler, resolved.mode, resolved.mode)
         self.phase.put(
-            "training" if found.ask.training else "inference",
-            every(_PHASES, fixed) if saved else refused,
+            "training" if resolved.ask.training else "inference",
+            dict.fromkeys(_PHASES, fixed) if saved else refused,
         )
-        self._select(self.network, found.ask.network, Path(found.ask.network).name)
-        self._show_gpu(scenario, found.gpu)
-        self._select(self.host, found.host.id, found.host.id)
-        self._describe(found)
+        self._select(self.network, resolved.ask.network, Path(resolved.ask.network).name)
+        self._show_gpu(scenario, resolved.gpu)
+        self._select(self.host, resolved.host.id, resolved.host.id)
+        self._describe(resolved)
 
     def follow(self, advising: Advising) -> None:
-        """Show what is found to help."""
-        advising.begun.connect(self.advice.wait)
-        advising.begun.connect(self.goals.wait)
+        """Show advice and the results of goal seek."""
+        advising.started.connect(self.advice.wait)
+        advising.started.connect(self.goals.wait)
         advising.tried.connect(self.advice.count)
-        self.advice.more_asked.connect(advising.ask_more)
+        self.advice.more_requested.connect(advising.search_all)
         advising.found.connect(self.advice.show_found)
         advising.failed.connect(self.advice.fail)
-        advising.sought.connect(self.goals.show_sought)
-        self.goals.asked.connect(advising.seek)
+        advising.goal_found.connect(self.goals.show_result)
+        self.goals.requested.connect(advising.seek)
 
     def wait(self) -> None:
-        """What helps is not known of the scenario as it is now."""
+        """Clear the advice and goals of the previous scenario."""
         self.advice.wait()
         self.goals.wait()
 
     def show_along(self, along: BatchRegimes | None) -> None:
-        """Mark the next shift on the batch's slider."""
+        """Mark the next regime shift on the batch slider."""
         self._along_of = replace(self.session.state.scenario, batch=None)
         shift = along and (along.shift or along.below)
         self.batch.mark_shift(shift.first if shift else None)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         for control in (self.batch, self.seq):
             control.slider.theme = theme
             control.slider.update()
@@ -179,31 +179,32 @@ class Inspector(QScrollArea):
         self.applied.restyle(theme)
         self.advice.restyle(theme)
 
-    def _describe(self, found: ResolvedScenario) -> None:
-        self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
-        self.host.setToolTip(found.host.cpu)
+    def _describe(self, resolved: ResolvedScenario) -> None:
+        gpu = resolved.gpu
+        self.gpu.setToolTip(f"{gpu.name}, {gpu.architecture or 'unknown architecture'}")
+        self.host.setToolTip(resolved.host.cpu)
 
     def _segments(
         self, name: str, words: dict[str, str], tips: dict[str, str], field: str
     ) -> Segments:
-        made = Segments(name, words, tips)
-        made.chosen.connect(
+        control = Segments(name, words, tips)
+        control.chosen.connect(
             lambda value: self._field(field, value == "training" if field == "training" else value)
         )
-        self._labelled(name, made)
-        return made
+        self._labelled(name, control)
+        return control
 
     def list_gpus(self) -> None:
-        """Offer the GPUs that there are now."""
-        known = {card.id: card.name for card in gpus()}
-        self.cards: dict[str, str | Mapping[str, Any]] = {name: name for name in known}
+        """List the available GPUs."""
+        names = {card.id: card.name for card in gpus()}
+        self.cards: dict[str, str | Mapping[str, Any]] = {name: name for name in names}
         with QSignalBlocker(self.gpu):
             self.gpu.clear()
-            for name, words in known.items():
+            for name, words in names.items():
                 self.gpu.addItem(words, name)
 
     def _show_gpu(self, scenario: Scenario, card: GPU) -> None:
-        """A GPU that is in no folder, such as one of a file elsewhere, is offered from now on."""
+        """Select the GPU of a scenario; add it to the list if it is in no folder."""
         if self.cards.get(card.id) != card.id:
             self.cards[card.id] = gpu_of(scenario)
         self._select(self.gpu, card.id, card.name)
@@ -212,15 +213,15 @@ class Inspector(QScrollArea):
     def _choice(
         self, name: str, values: list[str], chosen: Any, beside: QWidget | None = None
     ) -> Choice:
-        made = Choice(self.theme, name)
+        control = Choice(self.theme, name)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        made.setSizeAdjustPolicy(policy)  # long names are cut, and widen no panel
-        made.setMinimumContentsLength(8)
+        control.setSizeAdjustPolicy(policy)  # long names are elided and do not widen the panel
+        control.setMinimumContentsLength(8)
         for value in values:
-            made.addItem(value, value)
-        made.activated.connect(lambda index: chosen(made.itemData(index)))
-        self._labelled(name, made, beside)
-        return made
+            control.addItem(value, value)
+        control.activated.connect(lambda index: chosen(control.itemData(index)))
+        self._labelled(name, control, beside)
+        return control
 
     def _labelled(self, name: str, control: QWidget, beside: QWidget | None = None) -> None:
         column = QVBoxLayout()
@@ -251,11 +252,12 @@ class Inspector(QScrollArea):
     def _field(self, name: str, value: Any, merge: str = "") -> None:
         word = value if name != "training" else "training" if value else "inference"
         changed = with_field(self.session.state.scenario, name, value)
-        self.session.ask(changed, f"{name} {word}", merge)
+        self.session.set_scenario(changed, f"{name} {word}", merge)
 
     def _gpu(self, name: str) -> None:
         changed = with_field(self.session.state.scenario, "gpu", self.cards[name])
-        self.session.ask(changed, f"gpu {self.gpu.currentText()}")
+        self.session.set_scenario(changed, f"gpu {self.gpu.currentText()}")
 
     def _network(self, name: str) -> None:
-        self.session.ask(with_network(self.session.state.scenario, name), f"network {name}")
+        changed = with_network(self.session.state.scenario, name)
+        self.session.set_scenario(changed, f"network {name}")

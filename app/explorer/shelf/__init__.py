@@ -1,4 +1,4 @@
-"""Cards of what a scenario can be given, and the places where they may be dropped.
+"""The shelf of cards (networks, GPUs, hosts, what-ifs) that the user drags onto a scenario.
 
-May import widgets and the explorer's state; not its window.
+May import widgets and the explorer's state, but not its window.
 """

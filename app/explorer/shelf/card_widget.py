@@ -1,4 +1,4 @@
-"""A card of the shelf: it can be dragged, opened as a menu, and applied with Enter."""
+"""A card of the shelf: dragged onto a scenario, applied with Enter, or through its menu."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from app.widgets.paint import Paint
 
 HEIGHT = 44
 NEW = -2
-"""The place of a scenario that is added."""
+"""In place of an index: apply the card to a new scenario."""
 _SHADOW = QPointF(5, 5)
 
 
 class CardWidget(QWidget):
-    """One card. `applied` gives the place of a scenario, −1 for the current one, or `NEW`."""
+    """One card. `applied` carries the card and the index of a scenario, −1 for the current one, or
+    `NEW`."""
 
     applied = Signal(object, int)
 
@@ -45,28 +46,28 @@ class CardWidget(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(f"{card.title}, {card.detail}")
         self.setToolTip(
-            f"{card.title}\n{card.help}\nDrag it onto the scene, or press Enter; "
-            "onto +, or Ctrl+Enter, for a new scenario"
+            f"{card.title}\n{card.help}\nDrag it onto a scenario or press Enter to apply it; "
+            "drag it onto + or press Ctrl+Enter for a new scenario"
         )
 
     def sizeHint(self) -> QSize:
         return QSize(180, HEIGHT)
 
     def put(self, used: bool) -> None:
-        """Is the card in use?"""
+        """Set whether the card is in use."""
         if used != self.used:
             self.used = used
             self.setAccessibleDescription("in use" if used else "")
             self.update()
 
     def pixmap(self) -> QPixmap:
-        """The card as it is dragged, with its shadow."""
+        """The image of the card for a drag, with a shadow."""
         ratio = self.devicePixelRatioF()
         size = self.size() + QSize(6, 6)
-        found = QPixmap(size * ratio)
-        found.setDevicePixelRatio(ratio)
-        found.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(found)
+        image = QPixmap(size * ratio)
+        image.setDevicePixelRatio(ratio)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         shadow = QColor("black")
         shadow.setAlphaF(0.38)
@@ -75,24 +76,24 @@ class CardWidget(QWidget):
         painter.drawRoundedRect(QRectF(self.rect()).translated(_SHADOW), 8, 8)
         self._draw(painter, lifted=True)
         painter.end()
-        return found
+        return image
 
     def mime(self) -> QMimeData:
-        """What a drag of the card carries."""
+        """The data of a drag of the card."""
         data = QMimeData()
         data.setData(MIME, QByteArray(self.card.key.encode()))
         data.setText(self.card.title)
         return data
 
     def menu(self, at: QPoint) -> None:
-        """To which scenario is it applied?"""
+        """Show the menu of scenarios that the card can be applied to."""
         menu, names = QMenu(self), self.sides()
         places = [(f"Apply to {name}", place) for place, name in enumerate(names)]
         if len(names) < len(LETTERS):
             places.append((f"New scenario {LETTERS[len(names)]} with {self.card.title}", NEW))
         for words, place in places:
-            done = menu.addAction(words)
-            done.triggered.connect(lambda _=False, at=place: self.applied.emit(self.card, at))
+            action = menu.addAction(words)
+            action.triggered.connect(lambda _=False, at=place: self.applied.emit(self.card, at))
         menu.exec(at)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -174,7 +175,7 @@ class CardWidget(QWidget):
 
 
 def _icon(painter: QPainter, kind: Kind, colour: str) -> None:
-    """What sort of thing it is: joined nodes, a chip, a box with a lamp, sliders."""
+    """Draw the icon of a kind of card: connected nodes, a chip, a server, sliders."""
     painter.setPen(QPen(QColor(colour), 1.3))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     if kind == "network":

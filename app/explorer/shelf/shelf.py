@@ -1,4 +1,4 @@
-"""The shelf: everything that a scenario can be given, by section, with a search."""
+"""The shelf: the cards that can be applied to a scenario, by section, with a search field."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 
 _FIRST = 3
-"""Cards of a section that are shown before it is opened, and those in use."""
+"""Number of cards that a collapsed section shows, those in use first."""
 
 
 class Shelf(QWidget):
-    """Cards in sections. `applied` gives a card and the place of a scenario (−1: the current)."""
+    """Cards in sections. `applied` carries a card and the index of a scenario (−1: the current)."""
 
     applied = Signal(object, int)
 
     def __init__(self, theme: Theme, sides: Callable[[], list[str]]) -> None:
         super().__init__()
         self.theme = theme
-        self.open: set[Kind] = set()
+        self.expanded: set[Kind] = set()
         self.used = frozenset[str]()
         self.setMinimumWidth(SHELF_WIDTH - 4)
         column = QVBoxLayout(self)
@@ -46,7 +46,7 @@ class Shelf(QWidget):
         self.search.setAccessibleName("Search cards")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._arrange)
-        self.search.returnPressed.connect(self._first)
+        self.search.returnPressed.connect(self._focus_first)
         field = QHBoxLayout()
         field.setContentsMargins(0, 0, 8, 0)
         field.addWidget(self.search)
@@ -60,7 +60,7 @@ class Shelf(QWidget):
         self.fill()
 
     def fill(self) -> None:
-        """Lay out what there is now, such as after a GPU was saved."""
+        """Create all cards, again after a GPU was saved."""
         inside = QWidget()
         inside.setProperty("look", "plain")
         self.column = QVBoxLayout(inside)
@@ -73,7 +73,7 @@ class Shelf(QWidget):
         everything = cards()
         for kind, title in SECTIONS.items():
             self._section(kind, title, [c for c in everything if c.kind == kind])
-        hint = QLabel("Drop a session, a scenario,\na trace or a GPU file")
+        hint = QLabel("Drop a session, scenario,\ntrace or GPU file here")
         hint.setProperty("look", "drop")
         hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.column.addSpacing(6)
@@ -84,29 +84,29 @@ class Shelf(QWidget):
         self._arrange()
 
     def card(self, key: str) -> Card | None:
-        """The card that a drag carries; None where there is no such."""
+        """The card with this key, or None."""
         return next((w.card for w in self.widgets if w.card.key == key), None)
 
     def show_scenario(self, scenario: Scenario) -> None:
-        """Outline what is in use."""
+        """Outline the cards that a scenario uses."""
         try:
-            now = used(scenario)
-        except RidgepointError:  # the banner says why
-            now = frozenset[str]()
-        if now != self.used:
-            self.used = now
+            in_use = used(scenario)
+        except RidgepointError:  # the banner shows why
+            in_use = frozenset[str]()
+        if in_use != self.used:
+            self.used = in_use
             for widget in self.widgets:
-                widget.put(widget.card.key in now)
+                widget.put(widget.card.key in in_use)
             self._arrange()
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         for widget in self.widgets:
             widget.theme = theme
             widget.update()
 
-    def _section(self, kind: Kind, title: str, found: list[Card]) -> None:
+    def _section(self, kind: Kind, title: str, section: list[Card]) -> None:
         head = QFrame()
         head.setProperty("look", "plain")
         row = QHBoxLayout(head)
@@ -118,7 +118,7 @@ class Shelf(QWidget):
         row.addWidget(count)
         self.column.addWidget(head)
         self.counts[kind] = count
-        for card in found:
+        for card in section:
             widget = CardWidget(card, self.theme, self.sides)
             widget.applied.connect(self.applied)
             self.column.addWidget(widget)
@@ -130,33 +130,37 @@ class Shelf(QWidget):
         self.more[kind] = more
 
     def _toggle(self, kind: Kind) -> None:
-        if kind in self.open:
-            self.open.remove(kind)
+        if kind in self.expanded:
+            self.expanded.remove(kind)
         else:
-            self.open.add(kind)
+            self.expanded.add(kind)
         self._arrange()
 
     def _arrange(self) -> None:
-        """Show what is searched, or the first cards of a section and those in use."""
+        """Show the cards that match the search, else the first of each section and those in use."""
         words = self.search.text().lower().split()
         for kind, title in SECTIONS.items():
-            mine = [w for w in self.widgets if w.card.kind == kind]
-            found = [w for w in mine if _matches(w.card, words)]
-            whole = bool(words) or kind in self.open
-            used_ones = [w for w in found if w.used]
-            rest = [w for w in found if not w.used]
-            shown = found if whole else used_ones + rest[: max(0, _FIRST - len(used_ones))]
-            for widget in mine:
+            section = [w for w in self.widgets if w.card.kind == kind]
+            matching = [w for w in section if _matches(w.card, words)]
+            whole = bool(words) or kind in self.expanded
+            in_use = [w for w in matching if w.used]
+            rest = [w for w in matching if not w.used]
+            shown = matching if whole else in_use + rest[: max(0, _FIRST - len(in_use))]
+            for widget in section:
                 widget.setVisible(widget in shown)
-            self.counts[kind].setText(f"{len(found)} of {len(mine)}" if words else str(len(mine)))
-            hidden = len(found) - len(shown)
+            self.counts[kind].setText(
+                f"{len(matching)} of {len(section)}" if words else str(len(section))
+            )
+            hidden = len(matching) - len(shown)
             more = self.more[kind]
-            more.setVisible(not words and (hidden > 0 or kind in self.open) and len(mine) > _FIRST)
-            more.setText("Show fewer" if kind in self.open else f"Show {hidden} more")
+            more.setVisible(
+                not words and (hidden > 0 or kind in self.expanded) and len(section) > _FIRST
+            )
+            more.setText("Show fewer" if kind in self.expanded else f"Show {hidden} more")
             more.setAccessibleName(f"{more.text()} of {title}")
 
-    def _first(self) -> None:
-        """Enter in the search goes to the first card that was found."""
+    def _focus_first(self) -> None:
+        """Focus the first visible card."""
         for widget in self.widgets:
             if not widget.isHidden():
                 widget.setFocus()

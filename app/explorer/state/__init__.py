@@ -1,4 +1,4 @@
-"""What the explorer holds and keeps: the session, its file, and what opens into it.
+"""State of the explorer: the session, its file format, and the files that it opens.
 
-May import answers and what it stands on; no widget.
+May import answers and the packages below it; no widgets.
 """

@@ -1,4 +1,4 @@
-"""The file of a session: opened, saved, saved by itself, recovered, and remembered as recent."""
+"""The file of a session: open, save, autosave, restore, and the list of recent files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from app.explorer.state.places import Remembered
 from app.explorer.state.session import Session, State
 
 _AUTOSAVE_MS = 10_000
-"""At most so much is lost when the process is killed."""
+"""Interval of autosaves: the most work that a crash loses."""
 _OLD_S = 30 * 24 * 3600.0
-"""What was left behind so long ago is not offered any more, and goes."""
+"""Age at which an unsaved session is deleted instead of offered."""
 
 Docks = dict[str, str]
 
 
 class Files(QObject):
-    """Where a session lies on disk. `layout` says how its docks lie now, `lay` puts them so."""
+    """The session on disk. `layout` returns the current layout of the docks, `lay` restores one."""
 
     named = Signal()
-    """The file, or whether it holds what is on screen, has changed."""
+    """The file, or whether it is up to date, has changed."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Files(QObject):
         self.session, self.remembered = session, remembered
         self.layout, self.lay = layout, lay
         self.path: Path | None = None
-        self._kept = session.state.sides
+        self._saved = session.state.sides
         self._written: threading.Thread | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -48,30 +48,30 @@ class Files(QObject):
 
     @property
     def edited(self) -> bool:
-        """Are there other scenarios on screen than on disk?"""
-        return self.session.state.sides != self._kept
+        """Whether the scenarios differ from those on disk."""
+        return self.session.state.sides != self._saved
 
     @property
-    def said(self) -> str:
-        """The file's name and whether it is saved; "" where there is none."""
+    def title(self) -> str:
+        """The name of the file and whether it is saved; "" without a file."""
         return f"{self.path.name}, {'edited' if self.edited else 'saved'}" if self.path else ""
 
     def open(self, path: Path) -> None:
-        """Begin with a session's file. InputError for a file that is none."""
+        """Open a session file. Raises InputError if it is invalid."""
         state, docks = session_file.load(path)
-        self._begin(state, docks, path)
+        self._start_from(state, docks, path)
         self._remember(path)
 
     def save(self, path: Path) -> None:
-        """Write the session, with the places of its docks. InputError where it cannot be."""
+        """Save the session with its layout. Raises InputError if writing fails."""
         path = path if path.suffix == session_file.SUFFIX else Path(f"{path}{session_file.SUFFIX}")
         session_file.save(path, self.session.state, self.layout())
-        self.path, self._kept = path, self.session.state.sides
+        self.path, self._saved = path, self.session.state.sides
         self._remember(path)
         self.named.emit()
 
     def autosave(self) -> None:
-        """Write what is not saved where the next start finds it; the disk is not waited for."""
+        """Save unsaved scenarios in the background, where the next start finds them."""
         self._timer.stop()
         self._wait()
         if not self.edited:
@@ -81,35 +81,35 @@ class Files(QObject):
         self._written = threading.Thread(target=places.put, args=(places.autosave(), text))
         self._written.start()
 
-    def left(self) -> Path | None:
-        """The newest session that a process that is no more left behind; old ones go."""
-        for path in places.left_behind():
+    def unsaved(self) -> Path | None:
+        """The newest autosave of a process that ended, or None; deletes old ones."""
+        for path in places.ended_autosaves():
             if time.time() - path.stat().st_mtime < _OLD_S:
                 return path
             path.unlink(missing_ok=True)
         return None
 
-    def recover(self, path: Path) -> None:
-        """Go on with what was left behind. InputError where it cannot be read."""
+    def restore(self, path: Path) -> None:
+        """Restore an autosave. Raises InputError if it is invalid."""
         try:
-            state, docks, saved_as = session_file.load_left(path)
+            state, docks, saved_as = session_file.load_autosave(path)
         finally:
             path.unlink(missing_ok=True)
-        self._begin(state, docks, saved_as)
-        self._kept = ()  # on no disk, as it is
+        self._start_from(state, docks, saved_as)
+        self._saved = ()  # unsaved
         self.named.emit()
         self.autosave()
 
     def close(self) -> None:
-        """At the end: what is not saved is left behind, to be offered at the next start."""
+        """Autosave unsaved scenarios for the next start, and write the settings."""
         self.autosave()
         self._wait()
         self.remembered.docks = self.layout()
         self.remembered.write()
 
-    def _begin(self, state: State, docks: Docks, path: Path | None) -> None:
-        self.path, self._kept = path, state.sides
-        self.session.opened(state)
+    def _start_from(self, state: State, docks: Docks, path: Path | None) -> None:
+        self.path, self._saved = path, state.sides
+        self.session.reset(state)
         self.lay(docks)
         self.named.emit()
 

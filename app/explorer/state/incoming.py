@@ -1,4 +1,4 @@
-"""Files given to the window: told apart by what they are, opened, or refused with a sentence."""
+"""Identifies the files that the user opens, and applies them to a scenario."""
 
 from __future__ import annotations
 
@@ -13,59 +13,61 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.scenario.scenario import Scenario, load
 
-What = Literal["session", "scenario", "gpu", "trace", "network", "profile"]
-KINDS = "Ridgepoint's files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
+FileKind = Literal["session", "scenario", "gpu", "trace", "network", "profile"]
+KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """A file and what it is."""
+class IncomingFile:
+    """A file with its kind."""
 
     path: Path
-    what: What
+    kind: FileKind
 
     def scenario(self, now: Scenario) -> Scenario:
-        """What the scenario that is worked on becomes with a scenario, a GPU or a saved trace.
-        InputError for a file that is wrong."""
-        if self.what == "scenario":
+        """The scenario of the file, or the scenario `now` with its GPU or saved trace.
+
+        Raises InputError if the file is invalid.
+        """
+        if self.kind == "scenario":
             return load(self.path)
-        if self.what == "gpu":
+        if self.kind == "gpu":
             gpu(self.path)
             return with_field(now, "gpu", str(self.path.resolve()))
         return with_trace(now, str(self.path.resolve()))
 
 
-def incoming(path: Path) -> Incoming:
-    """What a file is, by its name and its first keys. InputError for one that is nothing known."""
+def identify(path: Path) -> IncomingFile:
+    """Identify a file by its name and its first keys. Raises InputError if its kind is unknown."""
     if not path.is_file():
-        raise InputError(f"cannot open {path}: expected a file that is there; choose another")
+        raise InputError(f"cannot open {path}: the file does not exist; choose another")
     name = path.name.lower()
     if name.endswith(session_file.SUFFIX):
-        return Incoming(path, "session")
+        return IncomingFile(path, "session")
     if name.endswith(".py"):
-        return Incoming(path, "network")
+        return IncomingFile(path, "network")
     if name.endswith(".gz") or (name.endswith(".json") and _is_profile(path)):
-        return Incoming(path, "profile")
+        return IncomingFile(path, "profile")
     if name.endswith((".json", ".rpt", ".msgpack")):
-        return Incoming(path, "trace")
+        return IncomingFile(path, "trace")
     if name.endswith(".toml"):
-        return Incoming(path, "scenario" if _is_scenario(path) else "gpu")
+        return IncomingFile(path, "scenario" if _is_scenario(path) else "gpu")
     raise InputError(
-        f"{path.name} is nothing that can be opened here: expected a session (.ridge), a scenario "
-        "or a GPU (.toml), a saved trace (.json, .msgpack), a profiler's trace (.json, .gz) or a "
-        "network (.py); choose another"
+        f"Ridgepoint can't open {path.name}: expected a session (.ridge), a scenario or a GPU "
+        "(.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or a network "
+        "(.py); choose another"
     )
 
 
 def code_of(scenario: Scenario) -> Path | None:
-    """The file whose code runs when a scenario is traced; None where it is Ridgepoint's own."""
+    """The user's file whose code runs when a scenario is traced; None for a built-in network."""
     name, _, _ = scenario.network.partition(".py")
     return Path(f"{name}.py") if ".py" in scenario.network else None
 
 
 def _is_profile(path: Path) -> bool:
-    """Is there a key of a profiler's trace where such a file begins?"""
+    """Whether a JSON file begins with a key of a profiler trace."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -82,4 +84,4 @@ def _is_scenario(path: Path) -> bool:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
     except (ValueError, RecursionError):
-        return False  # whoever reads it as a GPU says what is wrong, and where
+        return False  # reading it as a GPU reports the error and its line

@@ -1,4 +1,4 @@
-"""Where the explorer keeps what it remembers: recent files, its theme, and what a crash left."""
+"""The state folder of the explorer: settings, recent files and autosaves."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _MOST_RECENT = 10
 
 
 def folder() -> Path:
-    """The folder of the user's state; RIDGEPOINT_STATE names another."""
-    told = os.environ.get(FOLDER_VARIABLE)
-    return Path(told) if told else Path(user_state_dir("ridgepoint", appauthor=False))
+    """The state folder; the environment variable RIDGEPOINT_STATE overrides it."""
+    override = os.environ.get(FOLDER_VARIABLE)
+    return Path(override) if override else Path(user_state_dir("ridgepoint", appauthor=False))
 
 
 class Remembered(msgspec.Struct, forbid_unknown_fields=True):
-    """What is remembered from one start to the next."""
+    """Settings that persist between starts."""
 
     recent: list[str] = []
     theme: ThemeChoice = "system"
     docks: dict[str, str] = {}
     keys: dict[str, str] = {}
-    """Keys of the user's own, by the name of what they do."""
+    """Custom shortcuts, by the name of the action."""
 
     @staticmethod
     def read() -> Remembered:
-        """What was remembered; nothing where the file is missing or torn."""
+        """Read the settings; the defaults if the file is missing or invalid."""
         try:
             return msgspec.json.decode(_file().read_bytes(), type=Remembered)
         except (OSError, msgspec.MsgspecError):
             return Remembered()
 
     def used(self, path: Path) -> None:
-        """A file was opened or saved: it is the most recent."""
+        """Put a file first in the list of recent files."""
         name = str(path.resolve())
-        self.recent = [name, *(each for each in self.recent if each != name)][:_MOST_RECENT]
+        self.recent = [name, *(recent for recent in self.recent if recent != name)][:_MOST_RECENT]
 
     def write(self) -> None:
-        """Remember."""
+        """Write the settings."""
         put(_file(), msgspec.json.format(msgspec.json.encode(self), indent=2).decode())
 
 
@@ -53,8 +53,7 @@ def _file() -> Path:
 
 
 def put(path: Path, text: str) -> None:
-    """Write a file of the state's folder; a folder that cannot be written costs the memory of it
-    and nothing else."""
+    """Write a file of the state folder; does nothing if the folder is not writable."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole(path, lambda part: part.write_text(text, "utf-8"))
@@ -63,17 +62,18 @@ def put(path: Path, text: str) -> None:
 
 
 def autosave() -> Path:
-    """Where this process saves by itself."""
+    """The autosave file of this process."""
     return folder() / f"autosave-{os.getpid()}.ridge"
 
 
-def left_behind() -> list[Path]:
-    """What processes that are no more saved by themselves, the newest first."""
-    found = [p for p in folder().glob("autosave-*.ridge") if not _runs(p)]
-    return sorted(found, key=lambda p: p.stat().st_mtime, reverse=True)
+def ended_autosaves() -> list[Path]:
+    """The autosaves of processes that ended, newest first."""
+    ended = [p for p in folder().glob("autosave-*.ridge") if not _runs(p)]
+    return sorted(ended, key=lambda p: p.stat().st_mtime, reverse=True)
 
 
 def _runs(path: Path) -> bool:
+    """Whether the process that writes an autosave still runs."""
     number = path.stem.rpartition("-")[2]
     if not number.isdecimal():
         return False

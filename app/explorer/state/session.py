@@ -1,7 +1,7 @@
-"""What the explorer holds, and its history: no widget, no picture, no prediction.
+"""The state of the explorer and its undo history, without widgets or predictions.
 
-A state is a value, and every change of it is a command that can be undone. Changes of one kind that
-follow each other, such as those of a slider's drag, are one.
+A state is an immutable value, and each change of it is a command that can be undone. Consecutive
+changes of one kind, such as those of a slider's drag, merge into one command.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ ThemeChoice = Literal["dark", "light", "system"]
 
 
 @dataclass(frozen=True)
-class Named:
-    """A scenario and what the user calls it."""
+class NamedScenario:
+    """A scenario with its name."""
 
     name: str
     scenario: Scenario
     measured: str = ""
-    """The file of a profiler's trace of it; "" where there is none."""
+    """Path of a profiler trace of the scenario, or ""."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Up to four scenarios, the first of them the baseline; which one is worked on; which ops of it
-    are picked; and how it is looked at."""
+    """One to four scenarios, the first of which is the baseline, with the index of the current one,
+    the ops selected in it, the theme and the workspace."""
 
-    sides: tuple[Named, ...]
+    sides: tuple[NamedScenario, ...]
     current: int = 0
     picked: frozenset[int] = field(default_factory=frozenset)
     theme: ThemeChoice = "dark"
@@ -42,12 +42,12 @@ class State:
 
     @property
     def scenario(self) -> Scenario:
-        """The one that is worked on."""
+        """The current scenario."""
         return self.sides[self.current].scenario
 
 
 class Session(QObject):
-    """The state, and how it came to be. `changed` gives the state before and after."""
+    """The state and its history. `changed` carries the states before and after a change."""
 
     changed = Signal(object, object)
 
@@ -57,26 +57,28 @@ class Session(QObject):
         self.history = QUndoStack(self)
         self._drags = 0
 
-    def ask(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
-        """Another scenario in place of the one that is worked on, or of the one at `place`."""
+    def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
+        """Replace the current scenario, or the one at `place`."""
         now = self.state
         place = now.current if place < 0 else place
         sides = list(now.sides)
-        same = place != now.current or _traced_alike(now.scenario, scenario)
+        same = place != now.current or _same_ops(now.scenario, scenario)
         sides[place] = replace(sides[place], scenario=scenario)
         picked = now.picked if same else frozenset[int]()
-        self._go(replace(now, sides=tuple(sides), picked=picked), text, merge)
+        self._push(replace(now, sides=tuple(sides), picked=picked), text, merge)
 
     def add(self, name: str = "", scenario: Scenario | None = None, workspace: str = "") -> None:
-        """One more side, a copy of the one that is worked on unless told; it is worked on next, in
-        another workspace where one is named. InputError where there are four."""
+        """Add a scenario, by default a copy of the current one, and make it current.
+
+        Also show `workspace` if one is named. Raises InputError if there are four scenarios.
+        """
         now = self.state
         if len(now.sides) == len(LETTERS):
             raise InputError(
-                f"there are {len(LETTERS)} scenarios: expected fewer to add one; remove one first"
+                f"there are already {len(LETTERS)} scenarios, the maximum; remove one first"
             )
         scenario = scenario or now.scenario
-        new = Named(name or f"Variant {LETTERS[len(now.sides)]}", scenario)
+        new = NamedScenario(name or f"Variant {LETTERS[len(now.sides)]}", scenario)
         state = replace(
             now,
             sides=(*now.sides, new),
@@ -84,84 +86,87 @@ class Session(QObject):
             picked=frozenset(),
             workspace=workspace or now.workspace,
         )
-        self._go(state, f"add scenario {LETTERS[len(now.sides)]}")
+        self._push(state, f"add scenario {LETTERS[len(now.sides)]}")
 
     def remove(self, place: int) -> None:
-        """Without a side. InputError for the last one."""
+        """Remove a scenario. Raises InputError if it is the only one."""
         now = self.state
         if len(now.sides) == 1:
-            raise InputError("the only scenario: expected another to be left; add one first")
+            raise InputError("the only scenario cannot be removed; add another one first")
         sides = now.sides[:place] + now.sides[place + 1 :]
         current = min(now.current - (place < now.current), len(sides) - 1)
         picked = frozenset[int]() if place == now.current else now.picked
         state = replace(now, sides=sides, current=current, picked=picked)
-        self._go(state, f"remove scenario {LETTERS[place]}")
+        self._push(state, f"remove scenario {LETTERS[place]}")
 
     def rename(self, place: int, name: str) -> None:
-        """Call a side something else; nothing happens for an empty name."""
+        """Rename a scenario; an empty name is ignored."""
         name = " ".join(name.split())[:60]
         if name and name != self.state.sides[place].name:
             sides = list(self.state.sides)
             sides[place] = replace(sides[place], name=name)
-            self._go(replace(self.state, sides=tuple(sides)), f"rename scenario {LETTERS[place]}")
+            self._push(replace(self.state, sides=tuple(sides)), f"rename scenario {LETTERS[place]}")
 
-    def work_on(self, place: int) -> None:
-        """Another side is worked on."""
+    def switch_to(self, place: int) -> None:
+        """Make another scenario the current one."""
         if place != self.state.current and 0 <= place < len(self.state.sides):
             state = replace(self.state, current=place, picked=frozenset())
-            self._go(state, f"go to scenario {LETTERS[place]}")
+            self._push(state, f"switch to scenario {LETTERS[place]}")
 
-    def measure(self, path: str) -> None:
-        """Lay a profiler's trace over the side that is worked on; "" takes it away."""
+    def set_measured(self, path: str) -> None:
+        """Overlay a profiler trace on the current scenario; "" removes it."""
         now = self.state
         sides = list(now.sides)
         sides[now.current] = replace(sides[now.current], measured=path)
-        self._go(replace(now, sides=tuple(sides)), "lay a measured step over it")
+        self._push(
+            replace(now, sides=tuple(sides)),
+            "overlay measured step" if path else "remove measured step",
+        )
 
     def pick(self, ops: frozenset[int]) -> None:
-        """Choose ops, in every view."""
-        self._go(replace(self.state, picked=ops), "choose ops", "pick")
+        """Select ops in every view."""
+        self._push(replace(self.state, picked=ops), "select ops", "pick")
 
     def show(self, workspace: str) -> None:
-        """Go to another workspace."""
-        self._go(replace(self.state, workspace=workspace), f"show {workspace}", "show")
+        """Show a workspace."""
+        self._push(replace(self.state, workspace=workspace), f"show {workspace}", "show")
 
-    def paint(self, theme: ThemeChoice) -> None:
-        """Another theme."""
-        self._go(replace(self.state, theme=theme), f"{theme} theme")
+    def set_theme(self, theme: ThemeChoice) -> None:
+        """Apply a theme."""
+        self._push(replace(self.state, theme=theme), f"{theme} theme")
 
-    def opened(self, state: State) -> None:
-        """Begin with a state, such as that of a file; what was done before cannot be undone."""
+    def reset(self, state: State) -> None:
+        """Start from a state, such as that of a file, and clear the undo history."""
         before, self.state = self.state, state
         self.history.clear()
         self.changed.emit(before, state)
 
     def drag_ended(self) -> None:
-        """The next change is a step of its own, also where it is of the same kind."""
+        """Keep the next change from merging with earlier ones."""
         self._drags += 1
 
-    def _go(self, state: State, text: str, merge: str = "") -> None:
+    def _push(self, state: State, text: str, merge: str = "") -> None:
         if state != self.state:
             key = f"{merge} {self._drags} {self.state.current}" if merge else ""
             self.history.push(_Change(self, self.state, state, text, key))
 
-    def _put(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         before, self.state = self.state, state
         self.changed.emit(before, state)
 
 
 class _Change(QUndoCommand):
-    """From one state to another."""
+    """A change from one state to another."""
 
     def __init__(self, session: Session, before: State, after: State, text: str, key: str) -> None:
         super().__init__(text)
         self.session, self.before, self.after, self.key = session, before, after, key
 
     def redo(self) -> None:
-        self.session._put(self.after)
+        self.session._set_state(self.after)
 
     def undo(self) -> None:
-        self.session._put(self.before)
+        self.session._set_state(self.before)
 
     def id(self) -> int:
         return 1 if self.key else -1
@@ -175,8 +180,8 @@ class _Change(QUndoCommand):
         return True
 
 
-def _traced_alike(one: Scenario, other: Scenario) -> bool:
-    """Have two scenarios the same ops in the same places, as far as can be told at once?"""
+def _same_ops(one: Scenario, other: Scenario) -> bool:
+    """Whether both scenarios run the same ops in the same order, judged without tracing."""
     return (
         one.network == other.network
         and one.training == other.training

@@ -1,7 +1,7 @@
-"""A session on disk: JSON that people can read, versioned and validated; a whole file or none.
+"""The session file: readable JSON, versioned, validated, and written atomically.
 
-Scenarios are written as `simulator.scenario.scenario_file` has them. The places of docks are Qt's
-own bytes in base 64: what is no such thing is left where it was.
+Scenarios have the keys of `simulator.scenario.scenario_file`. Layouts of docks are Qt's bytes in
+base 64; an invalid layout is ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.explorer.state.session import LETTERS, Named, State, ThemeChoice
+from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
 from simulator.errors import InputError
 from simulator.formats.limited import contents
@@ -39,11 +39,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workspace: str = "Explore"
     docks: dict[str, str] = {}
     saved_as: str = ""
-    """In what is saved by itself: the user's file of the session; "" where there is none."""
+    """In an autosave: the session's own file, or ""."""
 
 
 def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | None = None) -> str:
-    """The file's text; reading it gives an equal state, and writing that the same text."""
+    """The text of the file. Reading it gives an equal state, and writing that the same text."""
     body = {
         "format": FORMAT,
         "version": VERSION,
@@ -59,63 +59,64 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-def _side(side: Named) -> dict[str, Any]:
+def _side(side: NamedScenario) -> dict[str, Any]:
     measured = {"measured": side.measured} if side.measured else {}
     return {"name": side.name, "scenario": table(side.scenario), **measured}
 
 
 def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
-    """Write a session. InputError where it cannot be written."""
+    """Write a session. Raises InputError if writing fails."""
     body = text(state, docks)
     try:
         whole(path, lambda part: part.write_text(body, "utf-8"))
     except OSError as error:
         raise InputError(
-            f"cannot write the session {path}: {error.strerror}: expected a folder that can be "
-            "written; choose another place"
+            f"cannot write the session {path}: {error.strerror}: expected a writable folder; "
+            "choose another"
         ) from error
 
 
 def load(path: Path) -> tuple[State, dict[str, str]]:
-    """The state of a session's file, and the places of its docks. InputError, with what came, for
-    a file that is none."""
-    return _checked(path, _decoded(path))
+    """Read the state and the layout of a session file. Raises InputError if it is invalid."""
+    return _check(path, _decode(path))
 
 
-def load_left(path: Path) -> tuple[State, dict[str, str], Path | None]:
-    """As `load`, of what was saved by itself, and the user's file of the session."""
-    found = _decoded(path)
-    return *_checked(path, found), Path(found.saved_as) if found.saved_as else None
+def load_autosave(path: Path) -> tuple[State, dict[str, str], Path | None]:
+    """Read an autosave: as `load`, with the session's own file or None."""
+    file = _decode(path)
+    return *_check(path, file), Path(file.saved_as) if file.saved_as else None
 
 
-def _decoded(path: Path) -> _File:
+def _decode(path: Path) -> _File:
     raw = contents(path, "a session", _MAX_BYTES)
     try:
         return msgspec.json.decode(raw, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no session: {error}; expected a file saved by the explorer; choose another"
+            f"{path} is not a Ridgepoint session: {error}; choose a file saved by the explorer"
         ) from None
 
 
-def _checked(path: Path, found: _File) -> tuple[State, dict[str, str]]:
-    if found.version != VERSION:
+def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
+    if file.version != VERSION:
         raise InputError(
-            f"{path} has session version {found.version}: expected {VERSION}; save it again with "
-            "the Ridgepoint that wrote it, or choose another"
+            f"{path} has session version {file.version}: expected {VERSION}; open it with "
+            "the version of Ridgepoint that wrote it, or choose another"
         )
-    if not 1 <= len(found.sides) <= len(LETTERS) or not 0 <= found.current < len(found.sides):
+    if not 1 <= len(file.sides) <= len(LETTERS) or not 0 <= file.current < len(file.sides):
         raise InputError(
-            f"{path} has {len(found.sides)} scenarios, of which number {found.current} is worked "
-            f"on: expected 1 to {len(LETTERS)}; correct the file"
+            f"{path} has {len(file.sides)} scenarios and current = {file.current}: expected 1 to "
+            f"{len(LETTERS)} scenarios and the index of one of them; correct the file"
         )
     try:
-        sides = tuple(Named(side.name, _scenario(side), side.measured) for side in found.sides)
+        sides = tuple(
+            NamedScenario(side.name, _scenario(side), side.measured) for side in file.sides
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    picked = frozenset(op for op in found.picked if op >= 0)
-    state = State(sides, found.current, picked, found.theme, found.workspace)
-    return state, dict(found.docks)
+    picked = frozenset(op for op in file.picked if op >= 0)
+    state = State(sides, file.current, picked, file.theme, file.workspace)
+    return state, dict(file.docks)
 
 
 def _scenario(side: _Side) -> Scenario:

@@ -1,4 +1,4 @@
-"""The explorer's frame: head, verdict, scenarios, menus and keys, and what joins all of it.
+"""The main window: header, verdict bar, scenario cards, menus and shortcuts.
 
-May import views, report, html, and everything of the explorer.
+May import views, report, html, and everything in the explorer.
 """

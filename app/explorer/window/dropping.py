@@ -1,4 +1,4 @@
-"""Where cards and files may be dropped on the window, and what they do there."""
+"""The drop targets of the window, and the effect of each card and file on them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from app.answers.cards import Card, used
 from app.answers.subject import to_full_text
-from app.explorer.shelf.ask_card import AskCard
 from app.explorer.shelf.card_widget import NEW
+from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.state.session import LETTERS
 from app.theme import Theme
 from app.widgets.drops import Beside, Offer, Target
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Dropping:
-    """The workspace takes a card for the current scenario, a scenario's card for its own, and "+"
-    for a new scenario; files may be dropped on the first two, and on the shelf."""
+    """Cards dropped on the workspace change the current scenario, on a scenario card that scenario,
+    and on "+" a new one. Files open when dropped on the workspace, a scenario card or the shelf."""
 
     def __init__(self, window: Window, theme: Theme) -> None:
         self.window = window
         files = window.opening.open
         self.targets = [
             Target(window.workspaces, theme, partial(self.offered, place=-1), files),
-            Target(window.shelf, theme, lambda key: Offer("It lies here", None), files),
+            Target(window.shelf, theme, lambda key: Offer("Drop it on a scenario", None), files),
         ]
         for place, card in enumerate(window.strip.cards):
             self.targets.append(Target(card, theme, partial(self.offered, place=place), files))
@@ -37,25 +37,27 @@ class Dropping:
         self.targets.append(Target(more, theme, self.offered_new, outline=Beside(more, theme)))
 
     def offered(self, key: str, place: int) -> Offer:
-        """What a card would do to the scenario at a place (−1: the current one)."""
+        """The effect of a card on the scenario at an index (−1: the current one)."""
         card = self.window.shelf.card(key)
         if card is None:
-            return Offer("This card is not from this shelf", None)
+            return Offer("This card is from another window", None)
         session = self.window.session
         state = session.state
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:
             if card.kind != "whatif" and card.key in used(before):
-                return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
-            if asked := card.asks(before):
-                words = f"{card.title} asks for {' and '.join(asked)}"
+                return Offer(f"Scenario {LETTERS[at]} already uses {card.title}", None)
+            if needed := card.asks(before):
+                words = f"{card.title} needs {' and '.join(needed)}"
                 return Offer(
                     words,
                     lambda: self._ask(
                         card,
                         before,
-                        lambda after: session.ask(after, to_full_text(after.whatifs[-1]), place=at),
+                        lambda after: session.set_scenario(
+                            after, to_full_text(after.whatifs[-1]), place=at
+                        ),
                     ),
                 )
             after = card.apply(before)
@@ -65,16 +67,17 @@ class Dropping:
         if after.key == before.key:
             return Offer(f"{card.title} changes nothing in scenario {LETTERS[at]}", None)
         return Offer(
-            f"{words} in scenario {LETTERS[at]}", lambda: session.ask(after, words, place=at)
+            f"{words} in scenario {LETTERS[at]}",
+            lambda: session.set_scenario(after, words, place=at),
         )
 
     def offered_new(self, key: str) -> Offer:
-        """What a card would do to a copy of the current scenario, which is added."""
+        """The effect of a card on a copy of the current scenario, which is added."""
         card, state = self.window.shelf.card(key), self.window.session.state
         if card is None:
-            return Offer("This card is not from this shelf", None)
+            return Offer("This card is from another window", None)
         if len(state.sides) == len(LETTERS):
-            return Offer(f"There are {len(LETTERS)} scenarios already: remove one first", None)
+            return Offer(f"There are already {len(LETTERS)} scenarios: remove one first", None)
         now, new, before = LETTERS[state.current], LETTERS[len(state.sides)], state.scenario
 
         def add(after: Scenario) -> None:
@@ -82,10 +85,12 @@ class Dropping:
 
         try:
             if card.kind != "whatif" and card.key in used(before):
-                return Offer(f"{card.title} is in scenario {now} already, as in its copy", None)
+                return Offer(
+                    f"Scenario {now} already uses {card.title}, and so does its copy", None
+                )
             words = f"New scenario {new} with {card.title}"
-            if asked := card.asks(before):
-                words = f"{words}, asks for {' and '.join(asked)}"
+            if needed := card.asks(before):
+                words = f"{words}: needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, add))
             after = card.apply(before)
         except RidgepointError as error:
@@ -95,8 +100,7 @@ class Dropping:
         return Offer(words, lambda: add(after))
 
     def apply(self, card: Card, place: int) -> None:
-        """What a drop would do, by key or menu, on "+" for `NEW`; the banner says why it is
-        refused."""
+        """Apply a card from a key or menu; on "+" for `NEW`. The banner shows why it is refused."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
             self.window.banner.say(offer.words, about="card")
@@ -104,16 +108,15 @@ class Dropping:
             offer.done()
 
     def _ask(self, card: Card, before: Scenario, done: Callable[[Scenario], None]) -> None:
-        """Have the parameters of a card filled in, then do something with what it makes of a
-        scenario."""
+        """Ask for the parameters of a card, then call `done` with the changed scenario."""
 
-        def take(after: Scenario) -> None:
+        def apply(after: Scenario) -> None:
             if after.key != before.key:
                 done(after)
 
-        AskCard(self.window.theme, card.name, before, take, self.window).show()
+        ParameterDialog(self.window.theme, card.name, before, apply, self.window).show()
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         for target in self.targets:
             target.outline.theme = theme

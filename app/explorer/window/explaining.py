@@ -1,5 +1,4 @@
-"""A figure explained where it stands: its formula with today's numbers, and the way to its
-lesson."""
+"""Explanations of figures: a popup with the formula, its current values, and a link to a lesson."""
 
 from __future__ import annotations
 
@@ -21,9 +20,11 @@ _WIDE = 460
 
 
 class Explanation(QFrame):
-    """A sheet that goes when the user looks elsewhere."""
+    """A popup that explains a figure."""
 
-    def __init__(self, formula: Formula, taught: QPushButton | None, parent: QWidget) -> None:
+    def __init__(
+        self, formula: Formula, lesson_button: QPushButton | None, parent: QWidget
+    ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setProperty("look", "offer")
         self.setAccessibleName(formula.name)
@@ -36,7 +37,7 @@ class Explanation(QFrame):
         for words, tone in (
             (formula.name, "title"),
             (f"= {formula.rule}", "support"),
-            (f"= {_kept_together(formula.sum)}", "figure"),
+            (f"= {_with_hard_spaces(formula.sum)}", "figure"),
             (formula.means, "support"),
         ):
             if words:
@@ -44,15 +45,15 @@ class Explanation(QFrame):
                 label.setWordWrap(True)
                 label.setProperty("tone", tone)
                 column.addWidget(label)
-        if taught is not None:
-            taught.clicked.connect(self.close)
+        if lesson_button is not None:
+            lesson_button.clicked.connect(self.close)
             column.addSpacing(4)
-            column.addWidget(taught, 0, Qt.AlignmentFlag.AlignLeft)
+            column.addWidget(lesson_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.setFixedHeight(column.totalHeightForWidth(_WIDE))
         self.window_ = parent
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """The window's keys do what they do, and the sheet goes."""
+        """Trigger the shortcuts of the window, and close."""
         pressed = QKeySequence(event.keyCombination())
         for action in self.window_.actions():
             if action.isEnabled() and pressed in action.shortcuts():
@@ -63,14 +64,14 @@ class Explanation(QFrame):
 
 
 class Explaining:
-    """Explains what is under the pointer, else what has the focus, else the verdict."""
+    """Explains the figure under the pointer, else the one that has the focus, else the verdict."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
         window.verdict.explained.connect(self.open)
 
     def open(self, at: QPoint | None = None) -> None:
-        """The sheet of the figure at a place of the screen."""
+        """Explain the figure at a screen position."""
         place = QCursor.pos() if at is None else at
         under = QApplication.widgetAt(place)
         for start in (under, QApplication.focusWidget(), self.window.verdict):
@@ -80,24 +81,24 @@ class Explaining:
                 return
 
     def show(self, formula: Formula, at: QPoint) -> Explanation:
-        """A formula, beside a place, within the window."""
-        taught = None
+        """Show a formula beside a screen position, inside the window."""
+        lesson_button = None
         if formula.lesson:
-            taught = QPushButton(f"Lesson: {title_of(formula.lesson)}")
-            taught.setAccessibleName(taught.text())
-            taught.clicked.connect(lambda: self.teach(formula.lesson))
-        sheet = Explanation(formula, taught, self.window)
+            lesson_button = QPushButton(f"Lesson: {title_of(formula.lesson)}")
+            lesson_button.setAccessibleName(lesson_button.text())
+            lesson_button.clicked.connect(lambda: self.teach(formula.lesson))
+        popup = Explanation(formula, lesson_button, self.window)
         inside = self.window.frameGeometry()
-        x = min(at.x(), inside.right() - sheet.width() - 8)
-        y = min(at.y() + 14, inside.bottom() - sheet.height() - 8)
-        sheet.move(max(inside.left() + 8, x), max(inside.top() + 8, y))
-        sheet.show()
-        return sheet
+        x = min(at.x(), inside.right() - popup.width() - 8)
+        y = min(at.y() + 14, inside.bottom() - popup.height() - 8)
+        popup.move(max(inside.left() + 8, x), max(inside.top() + 8, y))
+        popup.show()
+        return popup
 
     def teach(self, lesson: str) -> None:
-        """Go to a lesson."""
+        """Show a lesson."""
         window = self.window
-        from app.views.lessons.view import Lessons  # not before it is seen: it takes a while
+        from app.views.lessons.view import Lessons  # imported late: it is slow
 
         window.session.show(Lessons.workspace)
         for offered in window.panels.panels:
@@ -107,8 +108,8 @@ class Explaining:
                 view.turn_to_lesson(lesson)
 
 
-def _kept_together(words: str) -> str:
-    """No line ends between a number and its unit."""
+def _with_hard_spaces(words: str) -> str:
+    """Prevent line breaks between a number and its unit."""
     return re.sub(r"\b([\d.,]+) (?=[A-Za-zµ])", "\\1\u00a0", words)
 
 

@@ -1,4 +1,4 @@
-"""The form of the GPU in the window: opened for the scenario that is worked on."""
+"""Opens the GPU editor for the current scenario."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.answers.changes import gpu_of, with_field
-from simulator.scenario.resolve import gpu_of as found
+from simulator.scenario.resolve import gpu_of as resolved_gpu
 
 if TYPE_CHECKING:
     from app.explorer.gpu_editor.editor import Editor
@@ -14,41 +14,40 @@ if TYPE_CHECKING:
 
 
 class GpuEditing:
-    """One form at a time, beside which the window goes on."""
+    """Opens one modeless editor at a time."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self.editor: Editor | None = None
 
     def open(self) -> None:
-        """A form of the current scenario's GPU, or the one that is open."""
-        self.window.opening.tried(self._open)
+        """Open the editor of the current scenario's GPU, or raise the open one."""
+        self.window.opening.attempt(self._open)
 
     def _open(self) -> None:
         if self.editor is None:
-            from app.explorer.gpu_editor.editor import Editor
+            from app.explorer.gpu_editor.editor import Editor  # imported late for a fast start
 
             window = self.window
-            card = found(gpu_of(window.session.state.scenario))
-            self.editor = Editor(window.theme, card, self.use, self.keep, window)
+            gpu = resolved_gpu(gpu_of(window.session.state.scenario))
+            self.editor = Editor(window.theme, gpu, self.use, self.saved, window)
             self.editor.destroyed.connect(self._closed)
         self.editor.show()
         self.editor.raise_()
         self.editor.activateWindow()
 
     def use(self, gpu: str | dict[str, Any], name: str) -> None:
-        """The scenario that is worked on takes a GPU."""
+        """Use a GPU in the current scenario."""
         session = self.window.session
-        session.ask(with_field(session.state.scenario, "gpu", gpu), f"gpu {name}")
+        session.set_scenario(with_field(session.state.scenario, "gpu", gpu), f"gpu {name}")
 
-    def keep(self, _: Path) -> None:
-        """A file was written: it lies on the shelf, and what was answered with it is asked
-        again."""
+    def saved(self, _: Path) -> None:
+        """Update the shelf and all predictions after a GPU file was written."""
         window = self.window
         window.shelf.fill()
         window.inspector.list_gpus()
         window.inspector.show_scenario(window.session.state.scenario)
-        window.answering.forget()
+        window.answering.clear()
 
     def _closed(self) -> None:
         self.editor = None

@@ -1,4 +1,4 @@
-"""The head's row: the name, the menus, the workspaces, and what is asked."""
+"""The header of the window: name, menus, workspaces, and the subject of the prediction."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.answers.answer import Answer
 from app.explorer.window.history_button import HistoryButton
 from app.widgets.elided_label import Elided
 
 
 class WorkspaceButtons(QWidget):
-    """One of the workspaces, side by side."""
+    """Buttons that switch between the workspaces."""
 
     chosen = Signal(str)
 
@@ -47,13 +48,13 @@ class WorkspaceButtons(QWidget):
             self.buttons[name] = button
 
     def put(self, name: str) -> None:
-        """Show which one is shown."""
+        """Check the button of a workspace."""
         self.buttons[name].setChecked(True)
 
 
 class Head(QWidget):
-    """The window's first row. `asked` says what is predicted; the arrows are of the actions `back`
-    and `forth`."""
+    """The first row of the window. `subject` names what is predicted; the arrow buttons trigger the
+    actions `back` and `forth`."""
 
     def __init__(
         self, menus: QMenuBar, workspaces: WorkspaceButtons, back: QAction, forth: QAction
@@ -65,14 +66,14 @@ class Head(QWidget):
         row.setSpacing(8)
         name = QLabel("Ridgepoint")
         name.setProperty("tone", "figure")
-        self.asked = Elided(Qt.AlignmentFlag.AlignRight)
-        self.asked.setProperty("tone", "quiet")
+        self.subject = Elided(Qt.AlignmentFlag.AlignRight)
+        self.subject.setProperty("tone", "quiet")
         menus.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         row.addWidget(name)
         row.addWidget(menus)
         row.addSpacing(8)
         row.addWidget(workspaces)
-        row.addWidget(self.asked, 1)
+        row.addWidget(self.subject, 1)
         arrows = QHBoxLayout()
         arrows.setSpacing(0)
         self.undo, self.redo = HistoryButton(back, False), HistoryButton(forth, True)
@@ -84,3 +85,13 @@ class Head(QWidget):
         self.commands.setProperty("look", "button")
         self.commands.setAccessibleName("Commands")
         row.addWidget(self.commands)
+
+
+def subject_line(answer: Answer) -> str:
+    """The subject of an answer: "bert-base, inference, batch 64 × 128, bf16 on H200"."""
+    p, subject = answer.prediction, answer.subject
+    seq = f" × {subject.seq:,}" if subject.seq else ""
+    return (
+        f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
+        f"{p.gpu.name}"
+    )

@@ -1,4 +1,4 @@
-"""Undo and redo as arrows in the head; their names say what they would undo."""
+"""The undo and redo buttons of the header, named after the change that they undo or redo."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SIDE = 26
 
 
 class HistoryButton(QToolButton):
-    """Triggers an action, and can be pressed while that can be done. The arrow turns back (undo)
-    or `forward`, in the colour of the window's text."""
+    """A button with a curved arrow, for an action: undo, or redo if `forward`. It is enabled with
+    its action, and painted in the text colour of the window."""
 
     def __init__(self, action: QAction, forward: bool) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class HistoryButton(QToolButton):
 
     def _follow(self) -> None:
         if not isValid(self.action_):
-            return  # an action tells of its own end too
+            return  # actions also emit `changed` when they are destroyed
         words, key = self.action_.text(), self.action_.shortcut().toString()
         self.setEnabled(self.action_.isEnabled())
         self.setAccessibleName(words)

@@ -1,4 +1,4 @@
-"""The keys, in a window of their own, where they can be changed."""
+"""The dialog that lists and changes keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.explorer.window.own_keys import OwnKeys
+from app.explorer.window.shortcuts import Shortcuts
 
 _ROWS, _EDIT_PX = 17, 112
 
 
 class KeyField(QKeySequenceEdit):
-    """Takes the key that is pressed in it, but for those that lead out of it: Tab and Esc."""
+    """Records the key pressed in it, except Tab and Esc, which leave it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
         if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
             self.focusNextPrevChild(key == Qt.Key.Key_Tab)
         elif key == Qt.Key.Key_Escape:
-            event.ignore()  # the dialog's
+            event.ignore()  # left to the dialog
         else:
             super().keyPressEvent(event)
 
 
 class KeysDialog(QDialog):
-    """Actions with their keys: press another in a field and it is the action's at once; one that is
-    taken is refused. Beside them the keys of the views, which stay. Esc closes it."""
+    """Lists the actions with editable shortcuts, and the fixed keys of the views beside them.
+
+    A key pressed in a field is assigned at once, or refused if another action has it.
+    """
 
     def __init__(
-        self, own: OwnKeys, others: list[tuple[str, str]], parent: QWidget | None = None
+        self, shortcuts: Shortcuts, fixed: list[tuple[str, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.own = own
+        self.shortcuts = shortcuts
         self.fields: dict[str, KeyField] = {}
         self.setWindowTitle("Keys")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -53,20 +55,20 @@ class KeysDialog(QDialog):
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(4)
-        for at, name in enumerate(own.actions):
+        for at, name in enumerate(shortcuts.actions):
             self._place(grid, at % _ROWS, at // _ROWS, self._field(name), name)
-        begin = -(-len(own.actions) // _ROWS)
-        for at, (key, name) in enumerate(others):
+        begin = -(-len(shortcuts.actions) // _ROWS)
+        for at, (key, name) in enumerate(fixed):
             pressed = QLabel(key)
             pressed.setProperty("tone", "code")
             self._place(grid, at % _ROWS, begin + at // _ROWS, pressed, name)
         column.addLayout(grid)
         row = QHBoxLayout()
-        self.said = QLabel("Press another key in a field; Backspace and Delete clear it.")
-        self.said.setProperty("tone", "quiet")
-        self.reset = QPushButton("Keys as at first")
+        self.message = QLabel("Press a new key in a field; Backspace or Delete clears it.")
+        self.message.setProperty("tone", "quiet")
+        self.reset = QPushButton("Restore default keys")
         close = QPushButton("Close")
-        row.addWidget(self.said, 1)
+        row.addWidget(self.message, 1)
         for button, done in ((self.reset, self._reset), (close, self.close)):
             button.setAccessibleName(button.text())
             button.setAutoDefault(False)
@@ -84,7 +86,7 @@ class KeysDialog(QDialog):
         grid.setColumnMinimumWidth(3 * column + 2, 18)
 
     def _field(self, name: str) -> KeyField:
-        field = self.fields[name] = KeyField(self.own.now[name])
+        field = self.fields[name] = KeyField(self.shortcuts.current[name])
         field.setMaximumSequenceLength(1)
         field.setFixedWidth(_EDIT_PX)
         field.setAccessibleName(f"Key of {name}")
@@ -97,22 +99,22 @@ class KeysDialog(QDialog):
         return field
 
     def _changed(self, name: str, key: QKeySequence) -> None:
-        if key == self.own.now[name]:
+        if key == self.shortcuts.current[name]:
             return
         if key.toString() in ("Backspace", "Del"):
             key = QKeySequence()
             self._show(name, key)
-        wrong = self.own.give(name, key)
+        wrong = self.shortcuts.assign(name, key)
         if wrong:
-            self._show(name, self.own.now[name])
-        self.said.setText(wrong or f"“{name}” has another key from now on")
+            self._show(name, self.shortcuts.current[name])
+        self.message.setText(wrong or f"The key of “{name}” has changed")
 
     def _show(self, name: str, key: QKeySequence) -> None:
         with QSignalBlocker(self.fields[name]):
             self.fields[name].setKeySequence(key)
 
     def _reset(self) -> None:
-        self.own.as_at_first()
-        for name, key in self.own.now.items():
+        self.shortcuts.reset()
+        for name, key in self.shortcuts.current.items():
             self._show(name, key)
-        self.said.setText("Every action has the key that it comes with")
+        self.message.setText("The default keys are restored")

@@ -1,4 +1,4 @@
-"""The question at the end: what becomes of scenarios that are on no disk?"""
+"""The dialog that asks whether to save before the window closes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Leaving(QDialog):
-    """Enter saves and closes, Escape stays. What is closed without being saved is still offered
-    at the next start."""
+    """Enter saves and closes, Escape cancels. Unsaved scenarios can still be restored at the next
+    start."""
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
@@ -29,33 +29,37 @@ class Leaving(QDialog):
         column.setSpacing(8)
         head = QLabel(f"Save the changes to {name}?")
         head.setProperty("tone", "figure")
-        said = QLabel("What is not saved is kept aside, and offered at the next start.")
-        said.setProperty("tone", "support")
-        for label in (head, said):
+        hint = QLabel("Otherwise, Ridgepoint offers to restore them at the next start.")
+        hint.setProperty("tone", "support")
+        for label in (head, hint):
             label.setWordWrap(True)
             column.addWidget(label)
         column.addSpacing(8)
         row = QHBoxLayout()
         row.addStretch(1)
-        self.stay = QPushButton("Stay")
-        self.go = QPushButton("Close without saving")
+        self.cancel = QPushButton("Cancel")
+        self.discard = QPushButton("Close without saving")
         self.save = QPushButton("Save and close" if path else "Save as … and close")
         self.save.setProperty("look", "primary")
         self.save.setDefault(True)
-        for button, done in ((self.stay, self.close), (self.go, self._go), (self.save, self._save)):
+        for button, done in (
+            (self.cancel, self.close),
+            (self.discard, self._leave),
+            (self.save, self._save),
+        ):
             button.setAccessibleName(button.text())
             button.clicked.connect(done)
             row.addWidget(button)
         column.addLayout(row)
         self.save.setFocus()
 
-    def _go(self) -> None:
+    def _leave(self) -> None:
         self.close()
         self.window_.close()
 
     def _save(self) -> None:
         self.window_.opening.save()
-        if not self.window_.files.edited:  # a file was named, and could be written
-            self._go()
+        if not self.window_.files.edited:  # a file was chosen and written
+            self._leave()
         else:
             self.close()

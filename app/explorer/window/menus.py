@@ -1,4 +1,4 @@
-"""The menus: every action of the window, by name and key."""
+"""The menus, with every action of the window and its shortcut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Keys = QKeySequence.StandardKey | str
 
 
 class Menus(QMenuBar):
-    """What can be done, by menu. Each action is the window's too, so that its key works."""
+    """The menu bar. Each action is also added to the window, so that its shortcut works."""
 
     def __init__(self, window: Window) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Menus(QMenuBar):
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
         menu.addSeparator()
         for form in FORMS:
-            self._add(menu, f"Export {form.inside} …", lambda form=form: window.export(form))
+            self._add(menu, f"Export {form.lower_name} …", lambda form=form: window.export(form))
         menu.addSeparator()
         self._add(menu, "Quit", window.leave, keys.Quit)
 
@@ -71,23 +71,23 @@ class Menus(QMenuBar):
         for panel in (*window.panels.panels.values(), *window.beside):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
-        self._add(menu, "Panels as at first", window.layout_.arrange)
-        self._add(menu, "Picture as a table", window.panels.show_twin, "Ctrl+T")
-        self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
-        self._add(menu, "Theme of the system", lambda: window.session.paint("system"))
+        self._add(menu, "Reset layout", window.layout_.reset)
+        self._add(menu, "Show chart as table", window.panels.show_table, "Ctrl+T")
+        self._add(menu, "Switch between light and dark", window.toggle_theme, "Ctrl+Shift+L")
+        self._add(menu, "Use system theme", lambda: window.session.set_theme("system"))
 
     def _scenario(self, menu: QMenu) -> None:
         window, strip = self.window_, self.window_.strip
-        state = window.session
-        self._add(menu, "Copy as a new scenario", lambda: strip.copy(state.state.current), "Ctrl+D")
+        session = window.session
+        self._add(menu, "Duplicate scenario", lambda: strip.copy(session.state.current), "Ctrl+D")
         self._add(menu, "Rename", strip.rename, "F2")
-        self._add(menu, "Remove", lambda: strip.remove(state.state.current))
+        self._add(menu, "Remove", lambda: strip.remove(session.state.current))
         menu.addSeparator()
         for place in range(len(LETTERS)):
             self._add(
                 menu,
-                f"Work on {LETTERS[place]}",
-                lambda at=place: state.work_on(at),
+                f"Switch to {LETTERS[place]}",
+                lambda at=place: session.switch_to(at),
                 f"Alt+{place + 1}",
             )
         menu.addSeparator()
@@ -95,9 +95,9 @@ class Menus(QMenuBar):
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
 
     def _help(self, menu: QMenu) -> None:
-        self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Commands …", self.window_.commands.open, "Ctrl+Shift+P")
         self._add(menu, "Explain this figure", self.window_.explaining.open, "F1")
-        self._add(menu, "Keys", self.window_.show_keys, "?")
+        self._add(menu, "Keyboard shortcuts …", self.window_.show_keys, "?")
 
     def _add(
         self, menu: QMenu, words: str, done: Callable[[], Any], keys: Keys | None = None

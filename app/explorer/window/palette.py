@@ -1,5 +1,4 @@
-"""The command palette: every action and every card by name, found by a few of its letters; and the
-keys."""
+"""The command palette: all actions and cards, found by a few letters of their names."""
 
 from __future__ import annotations
 
@@ -22,25 +21,25 @@ from PySide6.QtWidgets import (
 
 _MOST = 60
 DONE = "Do"
-"""The place of what is simply done: an action."""
+"""The place of actions, which the palette does not show."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"),
-    ("Views", "F", "centre what is selected in the timeline, or fit it"),
+    ("Views", "F", "centre the selection in the timeline, or fit all"),
     ("Views", ". and ,", "next and previous kernel, or combination"),
     ("Views", "arrows", "move the cursor"),
     ("Views", "Menu", "what-ifs of the module or row under the cursor"),
-    ("Views", "Shift+arrows", "move an axis of the combinations"),
+    ("Views", "Shift+arrows", "reorder the axes of the combinations"),
     ("Shelf", "Enter", "apply a card to the current scenario"),
     ("Shelf", "Menu", "apply a card to another scenario"),
     ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
-    ("Everywhere", "Esc", "give up what is under way"), ("Everywhere", "Tab", "next control"),
+    ("Everywhere", "Esc", "cancel what is running"), ("Everywhere", "Tab", "next control"),
 )  # fmt: skip
-"""Keys that are no action's."""
+"""Keys of the views, which belong to no action."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """Something that can be done: where it belongs, its name, its key, and how."""
+    """An entry of the palette: its place, name and shortcut, and the function that runs it."""
 
     place: str
     name: str
@@ -52,33 +51,33 @@ class Command:
         return f"{self.place}: {self.name}"
 
 
-def of_actions(actions: Iterable[QAction]) -> list[Command]:
-    """The actions that can be done now, each once."""
-    found: dict[str, Command] = {}
+def action_commands(actions: Iterable[QAction]) -> list[Command]:
+    """The enabled actions, each once."""
+    commands: dict[str, Command] = {}
     for action in actions:
         name = action.text().replace("&", "")
         if name and action.isEnabled() and not action.menu():
             key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            found.setdefault(name, Command(DONE, name, key, action.trigger))
-    return list(found.values())
+            commands.setdefault(name, Command(DONE, name, key, action.trigger))
+    return list(commands.values())
 
 
 def score(words: str, typed: str) -> float | None:
-    """How well a few letters, in their order, tell these words: lower is better. None where they
-    do not. Letters that follow each other, or begin a word, are worth more."""
-    words, at, found = words.lower(), -1, 0.0
+    """How well typed letters match these words, in order; lower is better, None without a match.
+    Consecutive letters, and letters that begin a word, count more."""
+    words, at, penalty = words.lower(), -1, 0.0
     for letter in typed.lower().replace(" ", ""):
         near = words.find(letter, at + 1)
         if near < 0:
             return None
         begins = near == 0 or not words[near - 1].isalnum()
-        found += 0.0 if near == at + 1 and at >= 0 else 0.5 if begins else 2.0 + 0.02 * near
+        penalty += 0.0 if near == at + 1 and at >= 0 else 0.5 if begins else 2.0 + 0.02 * near
         at = near
-    return found + 0.01 * len(words)
+    return penalty + 0.01 * len(words)
 
 
 class CommandRows(QStyledItemDelegate):
-    """A command's name, where it belongs if that is not plain, and its key at the right."""
+    """Paints the place and name of a command, and its shortcut at the right."""
 
     def paint(
         self,
@@ -110,7 +109,7 @@ class CommandRows(QStyledItemDelegate):
 
 
 class CommandPalette(QDialog):
-    """A line to type in, and what it finds; Enter does the first, arrows choose another."""
+    """A search field above the matching commands. Enter runs the selected one."""
 
     def __init__(self, commands: list[Command], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -132,15 +131,15 @@ class CommandPalette(QDialog):
         self.list.setAccessibleName("Commands found")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setItemDelegate(CommandRows(self.list))
-        self.list.itemClicked.connect(lambda _: self.do())
+        self.list.itemClicked.connect(lambda _: self.run())
         column.addWidget(self.line)
         column.addWidget(self.list)
         self._shown: list[Command] = []
         self._find("")
         self.line.setFocus()
 
-    def do(self) -> None:
-        """Close, and do what is chosen."""
+    def run(self) -> None:
+        """Close, and run the selected command."""
         at = self.list.currentRow()
         self.close()
         if 0 <= at < len(self._shown):
@@ -159,7 +158,7 @@ class CommandPalette(QDialog):
                 self.list.setCurrentRow(to)
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                self.do()
+                self.run()
                 return True
         return super().eventFilter(watched, event)
 
@@ -170,13 +169,13 @@ class CommandPalette(QDialog):
         self._shown = [self.commands[at] for at in order][:_MOST]
         self.list.clear()
         for command in self._shown:
-            said = f"{command.words}    {command.key}" if command.key else command.words
-            item = QListWidgetItem(said)  # what is read out; CommandRows paint it
+            text = f"{command.words}    {command.key}" if command.key else command.words
+            item = QListWidgetItem(text)  # for screen readers; CommandRows paints the row
             item.setData(Qt.ItemDataRole.UserRole, command)
             self.list.addItem(item)
         self.list.setCurrentRow(0)
 
 
-def keys_said() -> list[tuple[str, str]]:
-    """Every key that is no action's, and what it does."""
+def view_keys() -> list[tuple[str, str]]:
+    """The keys that belong to no action, with their effects."""
     return [(key, f"{name} ({place.lower()})") for place, key, name in KEYS]

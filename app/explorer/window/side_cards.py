@@ -1,4 +1,4 @@
-"""The scenarios A to D as a strip of cards: what each takes, and what changed against A."""
+"""The cards of the scenarios A to D: the time of each, and its change against A."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from app.widgets.paint import Paint, width
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.prediction import REGIMES
 
-_MODES = {"cuda_graph": "CUDA graph"}  # the others are called what torch calls them
+_MODES = {"cuda_graph": "CUDA graph"}  # the other modes keep the names of torch.compile
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a card shows; `answer` is None where there is none (`reason` says why, if it failed),
-    `baseline` that of A. It is `stale` where the network's file was saved after it."""
+    """The contents of a card: `answer` is None before a prediction or if it failed for `reason`;
+    `baseline` is the answer of A. A `stale` answer is older than the network's file."""
 
     letter: str
     name: str
@@ -36,7 +36,7 @@ class Shown:
 
 
 class SideCard(QWidget):
-    """One scenario. Click or Enter works on it, double click or F2 renames, Delete removes."""
+    """A scenario. Click or Enter switches to it, double click or F2 renames, Delete removes it."""
 
     chosen, removed, copied = Signal(), Signal(), Signal()
     renamed = Signal(str)
@@ -61,40 +61,40 @@ class SideCard(QWidget):
         """Show a scenario."""
         self.shown = shown
         self.setAccessibleName(f"Scenario {shown.letter}, {shown.name}")
-        self.setAccessibleDescription(self.said())
-        self.setToolTip(f"{shown.name}\n{self.said()}")
+        self.setAccessibleDescription(self.sentence())
+        self.setToolTip(f"{shown.name}\n{self.sentence()}")
         self.update()
 
-    def said(self) -> str:
-        """The card as a sentence."""
+    def sentence(self) -> str:
+        """The contents of the card as a sentence."""
         shown = self.shown
         if shown is None or shown.answer is None:
             return (shown and shown.reason) or "not predicted yet"
         p = shown.answer.prediction
         scale, unit = seconds_unit(p.period_s, 2)
         words = f"{number(p.period_s / scale, 2)} {unit}, {between(*p.interval_s, p.period_s)}"
-        words += f", {p.regime}-bound, {_asked(shown.answer)}"
+        words += f", {p.regime}-bound, {_setup(shown.answer)}"
         return words + ("" if shown.letter == "A" else f", {self.changed()} against A")
 
     def changed(self) -> str:
-        """The change against A, by item where the batches differ; "" where one is unknown."""
+        """The change against A, per item if the batches differ; "" if either is unknown."""
         shown = self.shown
         if shown is None or shown.answer is None or shown.baseline is None:
             return ""
         if shown.letter == "A":
             return "baseline"
-        one, other = shown.baseline.prediction, shown.answer.prediction
-        if per_sample((one, other)):
-            return f"{change(sample_s(one), sample_s(other))} per item"
-        return change(one.period_s, other.period_s)
+        base, variant = shown.baseline.prediction, shown.answer.prediction
+        if per_sample((base, variant)):
+            return f"{change(sample_s(base), sample_s(variant))} per item"
+        return change(base.period_s, variant.period_s)
 
     def set_low(self, low: bool) -> None:
-        """Two lines instead of three."""
+        """Use two lines instead of three."""
         self.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
         self.update()
 
     def rename(self) -> None:
-        """Open the name to be typed over."""
+        """Open the field for a new name."""
         if self.shown is None:
             return
         self.box.setText(self.shown.name)
@@ -122,7 +122,7 @@ class SideCard(QWidget):
         self.menu(event.globalPos())
 
     def menu(self, at: QPoint) -> None:
-        """What can be done with the scenario."""
+        """Show the menu of the scenario."""
         menu = QMenu(self)
         for words, done in self._actions():
             menu.addAction(words).triggered.connect(lambda _=False, done=done: done())
@@ -131,13 +131,15 @@ class SideCard(QWidget):
     def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         return (
             ("Rename\tF2", self.rename),
-            ("Copy as a new scenario\tCtrl+D", self.copied.emit),
+            ("Duplicate scenario\tCtrl+D", self.copied.emit),
             ("Remove\tDel", self.removed.emit),
         )
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            event.setAccepted(event.key() == Qt.Key.Key_F2)  # this card's, not the current one's
+            event.setAccepted(
+                event.key() == Qt.Key.Key_F2
+            )  # rename this card, not the current scenario
             return True
         return super().event(event)
 
@@ -180,10 +182,10 @@ class SideCard(QWidget):
         paint.box(QRectF(12, 11, 20, 20), own, radius=4)
         paint.text(22, 21, shown.letter, theme.bg1, SUPPORT_PX, 600, 0.5)
         right = self.width() - 12.0
-        asked = _asked(shown.answer) if shown.answer else ""
+        setup = _setup(shown.answer) if shown.answer else ""
         room = right - 40 - width(shown.name, BODY_PX, 600) - 10
-        if asked and room > 60:
-            paint.text(right, 21, asked, theme.ink3, SUPPORT_PX, align=1.0, room=room)
+        if setup and room > 60:
+            paint.text(right, 21, setup, theme.ink3, SUPPORT_PX, align=1.0, room=room)
         paint.text(40, 21, shown.name, theme.ink, BODY_PX, 600, room=right - 40)
         if shown.answer is None:
             words = shown.reason or "predicting …"
@@ -196,7 +198,7 @@ class SideCard(QWidget):
         painter.end()
 
     def _low(self, paint: Paint, own: str, shown: Shown) -> None:
-        """Two lines: the name, and the time with its change; the regime is its mark."""
+        """Paint two lines: the name with the regime's mark, and the time with its change."""
         theme, right = self.theme, self.width() - 10.0
         paint.box(QRectF(8, 8, 16, 16), own, radius=4)
         paint.text(16, 16, shown.letter, theme.bg1, LABEL_PX, 600, 0.5)
@@ -217,17 +219,17 @@ class SideCard(QWidget):
             box = paint.text(10, 35, time, theme.ink, SUPPORT_PX, 600)
             ink = self._ink(words, own)
             left = paint.text(right, 35, words, ink, SUPPORT_PX, 600, 1.0).left()
-            said = between(*p.interval_s, p.period_s)
-            if width(said, LABEL_PX) + 16 < left - box.right():
-                paint.text(box.right() + 8, 35, said, theme.ink2, LABEL_PX)
+            interval = between(*p.interval_s, p.period_s)
+            if width(interval, LABEL_PX) + 16 < left - box.right():
+                paint.text(box.right() + 8, 35, interval, theme.ink2, LABEL_PX)
         if self.hasFocus():
             paint.ring(QRectF(self.rect()).adjusted(3, 3, -3, -3))
 
     def _ink(self, words: str, own: str) -> str:
-        """The colour of a change: the side's own, danger where it is slower."""
+        """The colour of a change: that of the side, or of danger if it is slower."""
         theme = self.theme
-        plain = words in ("baseline", "", "0%", "0% per item")
-        return theme.ink2 if plain else theme.danger if _worse(words) else own
+        unchanged = words in ("baseline", "", "0%", "0% per item")
+        return theme.ink2 if unchanged else theme.danger if _is_slower(words) else own
 
     def _figures(self, paint: Paint, right: float, answer: Answer, own: str) -> None:
         p, theme = answer.prediction, self.theme
@@ -238,9 +240,9 @@ class SideCard(QWidget):
         ink = self._ink(words, own)
         px = FIGURE_PX if width(words, FIGURE_PX, 600) < right - box.right() - 10 else SUPPORT_PX
         room = right - box.right() - 10
-        said = between(*p.interval_s, p.period_s)
-        if width(said, SUPPORT_PX) + 20 < room - width(words, px, 600):
-            paint.text(box.right() + 10, 49, said, theme.ink2, SUPPORT_PX)
+        interval = between(*p.interval_s, p.period_s)
+        if width(interval, SUPPORT_PX) + 20 < room - width(words, px, 600):
+            paint.text(box.right() + 10, 49, interval, theme.ink2, SUPPORT_PX)
         paint.text(right, 48, words, ink, px, 600, 1.0, room=room)
         name = f"{p.regime}-bound"
         wide = min(width(name, SUPPORT_PX, 500) + 18, right - 60)
@@ -255,10 +257,10 @@ class SideCard(QWidget):
             at += part
 
 
-def _asked(answer: Answer) -> str:
+def _setup(answer: Answer) -> str:
     mode = _MODES.get(answer.prediction.mode, answer.prediction.mode)
     return f"{mode}, batch {answer.subject.batch:,}"
 
 
-def _worse(words: str) -> bool:
+def _is_slower(words: str) -> bool:
     return words.startswith("+") or "×" in words

@@ -1,4 +1,4 @@
-"""The strip under the docks: a card for each scenario, and one more."""
+"""The strip below the views: a card for each scenario, and a button that adds one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.errors import InputError
 
 
 class SideStrip(QWidget):
-    """Scenarios A to D. What cannot be done says why with `refused`."""
+    """The cards of scenarios A to D. `refused` carries the reason why a change is not possible."""
 
     refused = Signal(str)
 
@@ -29,7 +29,7 @@ class SideStrip(QWidget):
         row.setSpacing(8)
         self.cards = [SideCard(theme, place) for place in range(len(LETTERS))]
         for place, card in enumerate(self.cards):
-            card.chosen.connect(lambda at=place: session.work_on(at))
+            card.chosen.connect(lambda at=place: session.switch_to(at))
             card.renamed.connect(lambda name, at=place: session.rename(at, name))
             card.copied.connect(lambda at=place: self.copy(at))
             card.removed.connect(lambda at=place: self.remove(at))
@@ -37,14 +37,14 @@ class SideStrip(QWidget):
         self.more = QToolButton()
         self.more.setText("+")
         self.more.setProperty("look", "more")
-        self.more.setAccessibleName("Add a copy of this scenario")
+        self.more.setAccessibleName("Duplicate the current scenario")
         self.more.setFixedSize(40, SIDE_HEIGHT)
         self.more.clicked.connect(lambda: self.copy(session.state.current))
         row.addWidget(self.more)
         self.show_sides()
 
     def show_sides(self) -> None:
-        """As the session has them, with the answers that are known."""
+        """Update the cards from the session and its answers."""
         state, answers = self.session.state, self.answering.answers
         base = answers.get(state.sides[0].scenario.key)
         for place, card in enumerate(self.cards):
@@ -52,37 +52,40 @@ class SideStrip(QWidget):
             if place < len(state.sides):
                 side = state.sides[place]
                 key = side.scenario.key
-                now, why = place == state.current, self.answering.refused.get(key, "")
+                current = place == state.current
+                reason = self.answering.refused.get(key, "")
                 stale = key in self.answering.outdated
-                card.put(Shown(LETTERS[place], side.name, now, answers.get(key), base, why, stale))
+                card.put(
+                    Shown(LETTERS[place], side.name, current, answers.get(key), base, reason, stale)
+                )
         self.more.setVisible(len(state.sides) < len(LETTERS))
 
     def set_low(self, low: bool) -> None:
-        """Cards of two lines instead of three."""
+        """Use cards of two lines instead of three."""
         for card in self.cards:
             card.set_low(low)
         self.more.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
 
     def copy(self, place: int) -> None:
-        """One more scenario, a copy of one."""
-        self._tried(lambda: self.session.add(scenario=self.session.state.sides[place].scenario))
+        """Add a copy of a scenario."""
+        self._try(lambda: self.session.add(scenario=self.session.state.sides[place].scenario))
 
     def remove(self, place: int) -> None:
-        """One scenario less."""
-        self._tried(lambda: self.session.remove(place))
+        """Remove a scenario."""
+        self._try(lambda: self.session.remove(place))
 
     def rename(self) -> None:
-        """Give the current scenario another name."""
+        """Rename the current scenario."""
         self.cards[self.session.state.current].rename()
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         for card in self.cards:
             card.theme = theme
             card.update()
 
-    def _tried(self, done: Callable[[], None]) -> None:
+    def _try(self, run: Callable[[], None]) -> None:
         try:
-            done()
+            run()
         except InputError as error:
             self.refused.emit(str(error))

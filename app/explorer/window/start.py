@@ -1,4 +1,4 @@
-"""The explorer from its start to its end."""
+"""Start the explorer and run it until it is closed."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from PySide6.QtCore import QCoreApplication, QSize
 
 from app.explorer.background.worker import Worker
 from app.explorer.state.places import Remembered
-from app.explorer.state.session import Named, Session, State, ThemeChoice
+from app.explorer.state.session import NamedScenario, Session, State, ThemeChoice
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
 
 
-def opened(
+def open_window(
     scenario: Scenario, theme: ThemeChoice = "dark", remembered: Remembered | None = None
 ) -> Window:
-    """A window on a scenario, with a worker of its own; not shown yet."""
-    state = State((Named("Scenario A", scenario),), theme=theme)
+    """Create a window for a scenario, with its own worker. The window is not shown yet."""
+    state = State((NamedScenario("Scenario A", scenario),), theme=theme)
     return Window(Session(state), Worker(), remembered)
 
 
 def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
-    """Show the window until it is closed; the exit status."""
+    """Show the window until it is closed. Returns the exit status."""
     running = application(on_screen=True)
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
-    window = opened(scenario, theme or remembered.theme, remembered)
+    window = open_window(scenario, theme or remembered.theme, remembered)
     window.resize(QSize(1600, 1000).boundedTo(running.primaryScreen().availableSize()))
-    window.layout_.lay(remembered.docks)
+    window.layout_.restore(remembered.docks)
     window.opening.offer_recovery()
     window.show()
     try:
         status = int(running.exec())
     finally:
         ended = window.worker.close()
-    if not ended:  # Python would end that thread within C++ code, which aborts the process
+    if not ended:  # Python would stop the thread inside C++ code, which aborts the process
         os._exit(status)
     return status

@@ -1,4 +1,4 @@
-"""The line at the bottom: what was done, how much was counted, and where the figures are from."""
+"""The status bar: the current activity, the number of kernels, and the sources of the figures."""
 
 from __future__ import annotations
 
@@ -10,55 +10,55 @@ from app.explorer.background.worker import Worker, later
 from app.quantities import seconds
 
 _TICK_MS = 500
-"""How often it says how long something has been under way."""
+"""Update interval of the elapsed time."""
 
 
 class Status(QStatusBar):
-    """Three labels, the first of which says what is under way."""
+    """Three labels: activity, counts and sources."""
 
     def __init__(self, answering: Answering, worker: Worker) -> None:
         super().__init__()
         self.answering, self.worker = answering, worker
         self.setSizeGripEnabled(False)
-        self.said, self.counted, self.sources = QLabel(), QLabel(), QLabel()
-        for label in (self.said, self.counted, self.sources):
+        self.activity, self.counted, self.sources = QLabel(), QLabel(), QLabel()
+        for label in (self.activity, self.counted, self.sources):
             label.setProperty("tone", "support")
             label.setContentsMargins(6, 0, 6, 0)
-        self.addWidget(self.said)
+        self.addWidget(self.activity)
         self.addWidget(self.counted)
         self.addPermanentWidget(self.sources)
-        self._tick = later(_TICK_MS, self._say_under_way, self)
-        worker.moved.connect(self._say_under_way)
+        self._tick = later(_TICK_MS, self._show_progress, self)
+        worker.progressed.connect(self._show_progress)
 
     def say(self, words: str) -> None:
-        """What was done."""
-        self.said.setText(words)
+        """Show the current activity."""
+        self.activity.setText(words)
 
     def dim(self, stale: bool) -> None:
-        """Are the counts of another question than that which is asked?"""
+        """Dim the counts while they belong to an earlier scenario."""
         for label in (self.counted, self.sources):
             label.setEnabled(not stale)
 
     def count(self, answer: Answer) -> None:
-        """What an answer counted."""
+        """Show the counts and sources of an answer."""
         p = answer.prediction
         took_ms = self.answering.clock.nsecsElapsed() / 1e6
-        self.said.setText(f"Re-simulated in {seconds(answer.took_s, 2)}")
-        self.said.setToolTip(f"{took_ms:.0f} ms from the change to the views")
+        self.activity.setText(f"Simulated in {seconds(answer.took_s, 2)}")
+        self.activity.setToolTip(f"{took_ms:.0f} ms from the change to the views")
         missing = sum(p.unmodelled.values())
         self.counted.setText(
             f"{len(p.trace.ops):,} ops, {p.kernel_count:,} kernels, "
-            + (f"{missing:,} ops not modelled" if missing else "nothing left unmodelled")
+            + (f"{missing:,} ops not modelled" if missing else "all ops modelled")
         )
         self.sources.setText(
-            f"Profile {p.profile}, host {p.host.id}, traced by "
+            f"Profile {p.profile}, host {p.host.id}, traced with "
             f"torch {p.trace.torch_version.partition('+')[0]}"
         )
 
-    def _say_under_way(self) -> None:
+    def _show_progress(self) -> None:
         sentence, answer = self.worker.tracing.sentence, self.answering.answer
         if sentence:
-            self.said.setText(f"{sentence[0].upper()}{sentence[1:]} (Esc gives up)")
+            self.activity.setText(f"{sentence[0].upper()}{sentence[1:]} (Esc cancels)")
             self._tick.start()
-        elif answer is not None and not self.said.text().startswith("Re"):
+        elif answer is not None and not self.activity.text().startswith("Simulated"):
             self.count(answer)

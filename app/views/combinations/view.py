@@ -127,7 +127,7 @@ class Combinations(StripView):
             self.status.setText(f"Predicting {plain(count)} …")
             self.canvas.stale = True
             self.canvas.update()
-            self.wondered.emit()
+            self.question_changed.emit()
         else:
             self._arrange()
 

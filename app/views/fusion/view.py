@@ -172,7 +172,7 @@ class FusionView(View):
     def _chose(self) -> None:
         self.trial = None
         self._describe()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _fused_selection(self) -> Set | None:
         """The fused kernel that contains all selected blocks, or None."""

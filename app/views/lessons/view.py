@@ -157,7 +157,7 @@ class Lessons(View):
         """Go to another lesson."""
         self.place = place % max(1, len(self.all))
         self._show()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def turn_to_lesson(self, name: str) -> None:
         """Go to the lesson of this name, if it exists."""
@@ -180,7 +180,7 @@ class Lessons(View):
         least = 1 if attempt.locked else 0
         attempt.step = _ORDER[min(max(_ORDER.index(attempt.step) + steps, least), 3)]
         self._show()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _show(self) -> None:
         lesson = self.lesson
@@ -197,7 +197,7 @@ class Lessons(View):
             attempt.step, attempt.choice = "predict", ""
             attempt.moved.clear()
             self._show()
-            self.wondered.emit()
+            self.question_changed.emit()
 
     def _open(self) -> None:
         lesson = self.lesson
@@ -223,7 +223,7 @@ class Lessons(View):
         menu.addSeparator()
         again = menu.addAction("Reload lessons")
         again.setToolTip(f"Your own lessons are TOML files in {own()}")
-        again.triggered.connect(lambda: (self.read_again(), self.wondered.emit()))
+        again.triggered.connect(lambda: (self.read_again(), self.question_changed.emit()))
 
     def _turns(self, place: int) -> Callable[[], None]:
         return lambda: self.turn_to(place)

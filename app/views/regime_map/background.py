@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from app.scenes.map_field import MapField
 from app.theme import Theme
-from app.widgets.paint import pattern_brushes
+from app.widgets.brushes import pattern_brushes
 
 _PATTERN = 0.42  # how much of a regime's pattern shows on its colour
 

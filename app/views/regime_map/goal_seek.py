@@ -69,11 +69,11 @@ def round_latency(side: Side) -> str:
 
 
 class GoalSeek(QWidget):
-    """Three goals, one row each. The button or Enter sets `requested` and emits `wondered`; `asked`
-    emits the scenario of a result."""
+    """Three goals, one row each. The button or Enter sets `requested` and emits
+    `question_changed`; `asked` emits the scenario of a result."""
 
     asked = Signal(object)
-    wondered = Signal()
+    question_changed = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class GoalSeek(QWidget):
         self.requested = True
         for value in self.values:
             value.setText("…")
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _go(self, row: int) -> None:
         search = self.results.searches[row] if self.results else None

@@ -59,7 +59,7 @@ class RegimeMap(View):
         self.through.pressed_on.connect(self._go)
         self.seek = GoalSeek(theme)
         self.seek.asked.connect(self.asked)
-        self.seek.wondered.connect(self.wondered)
+        self.seek.question_changed.connect(self.question_changed)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -129,7 +129,7 @@ class RegimeMap(View):
         else:
             return
         self._slice()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -234,7 +234,7 @@ class RegimeMap(View):
         self.chart = None
         self._slice()
         self.map.update()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _slice(self) -> None:
         """Update the sweeps through the cursor, and its description."""

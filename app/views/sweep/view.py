@@ -141,7 +141,7 @@ class Sweep(StripView):
         self.axis = axis
         self.canvas.sweep, self.canvas.over = None, None
         self.canvas.update()
-        self.wondered.emit()
+        self.question_changed.emit()
 
     def _pressed(self, row: int | None) -> None:
         first = self.canvas.first

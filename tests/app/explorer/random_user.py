@@ -250,13 +250,13 @@ class User:
         session, chance = self.window.session, self.chance
         place = chance.randrange(len(session.state.sides))
         steps: dict[str, Callable[[], object]] = {
-            "work on": lambda: session.work_on(place),
+            "work on": lambda: session.switch_to(place),
             "rename": lambda: session.rename(place, chance.choice(TYPED)),
             "copy": lambda: self.window.strip.copy(place),
             "remove": lambda: self.window.strip.remove(place),
             "undo": session.history.undo,
             "redo": session.history.redo,
-            "theme": lambda: session.paint(chance.choice(("dark", "light", "system"))),
+            "theme": lambda: session.set_theme(chance.choice(("dark", "light", "system"))),
             "size": lambda: self.window.resize(
                 chance.randint(900, 1920), chance.randint(600, 1080)
             ),
@@ -266,7 +266,7 @@ class User:
         return f"{name} {LETTERS[place]}"
 
     def _palette(self) -> str:
-        command = self.chance.choice(self.window.commands())
+        command = self.chance.choice(self.window.commands.available())
         if command.name in NEVER:
             return "left alone"
         command.done()

@@ -14,12 +14,12 @@ from random_user import User
 from app.examples import FIRST
 from app.explorer.background.tracing import Tracing
 from app.explorer.background.worker import Worker
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
 
-START = State((Named("Today", FIRST),))
+START = State((NamedScenario("Today", FIRST),))
 OF_NO_SCREEN = ("This plugin does not support", "propagateSizeHints")
 
 

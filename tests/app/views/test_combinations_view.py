@@ -82,17 +82,17 @@ def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
 
 
 def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> None:
-    wondered: list[bool] = []
-    view.wondered.connect(lambda: wondered.append(True))
+    question_changed: list[bool] = []
+    view.question_changed.connect(lambda: question_changed.append(True))
     view.axes.figures["Compute share"].trigger()
-    assert names(view)[-1] == "Compute share" and not wondered  # it is known already
+    assert names(view)[-1] == "Compute share" and not question_changed  # it is known already
     assert view.canvas.table is not None
     share = view.canvas.table.columns[-1]
     assert share.share and share.values.min() >= 0 and share.values.max() <= 1
     view.canvas.brush(column(view, "GPU"), -0.4, 0.4)
     view.axes.axes["gpu"].trigger()
     view.axes.axes["bandwidth"].trigger()
-    assert len(wondered) == 2
+    assert len(question_changed) == 2
     assert view.status.text() == f"Predicting {9 * 2 * 4 * 4} …" and view.canvas.stale
     question = view.question((side,), 0)
     assert question is not None

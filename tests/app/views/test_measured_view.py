@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app.explorer.docks.twin import TableDialog, write_csv
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
-from app.explorer.docks.twin import TableDialog, write_csv
 from app.theme import Theme
 from app.views.measured import MeasuredView, names
 from simulator.errors import InputError

@@ -25,7 +25,7 @@ WIDE = (1000, 600)
 
 
 def settled(view: Any, side: Side) -> list[str]:
-    """Ask and answer until nothing is wondered; what came."""
+    """Ask and answer until nothing is question_changed; what came."""
     came: list[str] = []
     for _ in range(9):
         question = view.question((side,), 0)
@@ -45,7 +45,7 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
     assert view.subtitle() == "Batch by host speed, 63 points predicted"
     assert view.status.text() == "refining …"
     emitted: list[int] = []
-    view.wondered.connect(lambda: emitted.append(1))
+    view.question_changed.connect(lambda: emitted.append(1))
     assert settled(view, side) == ["Chart", "Exact"] and len(emitted) == 2
     assert (
         view.chart.done
@@ -114,7 +114,7 @@ def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
     assert usual(["bandwidth", "host_speed"]) == ("host_speed", "bandwidth")  # a saved trace
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Any] = []
-    view.wondered.connect(lambda: emitted.append(view.names))
+    view.question_changed.connect(lambda: emitted.append(view.names))
     view.up.setCurrentIndex(names.index("batch"))
     assert emitted == [("host_speed", "batch")] and view.chart is None and view.rows() == []
     view.across.setCurrentIndex(names.index("bandwidth"))

@@ -103,7 +103,7 @@ def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side)
     view = shown(Sweep, (side,))
     late = view.canvas.sweep
     emitted: list[str] = []
-    view.wondered.connect(lambda: emitted.append(view.axis))
+    view.question_changed.connect(lambda: emitted.append(view.axis))
     view.switch.button(0).click()
     view.switch.button(1).setEnabled(True)
     view.switch.button(1).click()

@@ -1,4 +1,4 @@
-"""The explorer says what is missing where Qt would end the process."""
+"""The explorer reports what is missing before Qt aborts the process."""
 
 import ctypes
 import sys
@@ -21,8 +21,8 @@ def test_no_display() -> None:
     with pytest.raises(InputError) as refused:
         display.need_display()
     assert str(refused.value) == (
-        "there is no display: expected DISPLAY or WAYLAND_DISPLAY to name a screen; start it on a "
-        "desktop, or ask without a window: `ridgepoint predict` takes the same options"
+        "no display: expected DISPLAY or WAYLAND_DISPLAY to be set; start the explorer on a "
+        "desktop, or use `ridgepoint predict`, which takes the same options and needs no window"
     )
 
 
@@ -37,7 +37,9 @@ def test_what_is_chosen_otherwise_is_qts_to_judge(
 def test_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(display, "_LIBRARIES", {"libnowhere.so.0": "libnowhere0"})
-    with pytest.raises(InputError, match=r"Qt needs libnowhere\.so\.0 .*; install libnowhere0, or"):
+    with pytest.raises(
+        InputError, match=r"libnowhere\.so\.0 is missing: .*; install libnowhere0 \("
+    ):
         display.need_display()
 
 
@@ -51,10 +53,10 @@ def test_all_missing_libraries_are_named_with_the_way_to_get_them(
     with pytest.raises(InputError) as refused:
         display.need_display()
     assert str(refused.value) == (
-        "Qt needs libno-cursor.so.0, libno-icccm.so.4 to open a window, which are not installed: "
-        "expected them beside the X server (on Debian and Ubuntu: `sudo apt install libno-cursor0 "
-        "libno-icccm4`); install libno-cursor0 libno-icccm4, or ask without a window: `ridgepoint "
-        "predict` takes the same options"
+        "libno-cursor.so.0, libno-icccm.so.4 are missing: Qt needs them to open a window; install "
+        "libno-cursor0 libno-icccm4 (on Debian and Ubuntu: `sudo apt install libno-cursor0 "
+        "libno-icccm4`), or use `ridgepoint predict`, which takes the same options and needs no "
+        "window"
     )
 
 
@@ -71,5 +73,5 @@ def test_a_display_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
     except OSError:
         pytest.skip("the X libraries are not installed")
     monkeypatch.setenv("DISPLAY", ":987")
-    with pytest.raises(InputError, match="the display :987 does not answer: expected an X server"):
+    with pytest.raises(InputError, match="the display :987 does not respond: expected an X server"):
         display.need_display()

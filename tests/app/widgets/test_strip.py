@@ -12,7 +12,7 @@ from app.answers.answer import compute_answer
 from app.examples import FIRST
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.side_strip import SideStrip
 from app.quantities import number
 from app.theme import DARK
@@ -26,7 +26,7 @@ GRAPH = replace(FIRST, mode="cuda_graph")
 class _Known(Answering):
     """Answers that are given, not asked for."""
 
-    def ask(self) -> None: ...
+    def request(self) -> None: ...
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,7 +40,7 @@ def _packaged():
 def strip():
     application()
     worker = Worker()
-    session = Session(State((Named("Today", FIRST), Named("Graph", GRAPH))))
+    session = Session(State((NamedScenario("Today", FIRST), NamedScenario("Graph", GRAPH))))
     answering = _Known(session, worker)
     made = SideStrip(session, answering, DARK)
     session.changed.connect(lambda *_: made.show_sides())
@@ -64,7 +64,7 @@ def press(strip: SideStrip, place: int, key: Qt.Key) -> None:
 
 
 def test_a_card_says_time_interval_change_and_regime(strip: SideStrip):
-    assert strip.cards[0].said() == "not predicted yet" and strip.cards[1].changed() == ""
+    assert strip.cards[0].sentence() == "not predicted yet" and strip.cards[1].changed() == ""
     know(strip, FIRST, GRAPH)
     a, b = (compute_answer(each).prediction for each in (FIRST, GRAPH))
     assert strip.cards[0].changed() == "baseline"
@@ -77,7 +77,7 @@ def test_a_card_says_time_interval_change_and_regime(strip: SideStrip):
 
 def test_batches_that_differ_are_compared_by_item(strip: SideStrip):
     big = replace(FIRST, batch=256)
-    strip.session.ask(big, "big", place=1)
+    strip.session.set_scenario(big, "big", place=1)
     know(strip, FIRST, big)
     a, b = (compute_answer(each).prediction.period_s for each in (FIRST, big))
     share = round(100 * ((b / 256) / (a / 64) - 1))
@@ -100,7 +100,7 @@ def test_keys_work_on_rename_copy_and_remove(strip: SideStrip):
     assert len(session.state.sides) == 2
     while session.history.canUndo():
         session.history.undo()
-    assert session.state == State((Named("Today", FIRST), Named("Graph", GRAPH)))
+    assert session.state == State((NamedScenario("Today", FIRST), NamedScenario("Graph", GRAPH)))
 
 
 def test_the_last_one_stays_and_says_why(strip: SideStrip):
@@ -109,7 +109,7 @@ def test_the_last_one_stays_and_says_why(strip: SideStrip):
     strip.remove(1)
     strip.remove(0)
     assert len(strip.session.state.sides) == 1
-    assert said == ["the only scenario: expected another to be left; add one first"]
+    assert said == ["the only scenario cannot be removed; add another one first"]
 
 
 def test_four_cards_and_no_plus(strip: SideStrip):

@@ -57,7 +57,7 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     found: list[object] = []
     need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
-    worker.tracing.need = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
+    worker.tracing.request = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
     waiting: list[Callable[[str], None]] = []
     there: list[bool] = []
 
@@ -85,14 +85,14 @@ def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
     said: list[str] = []
     need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
     worker._loaded.add((key_of(need)[:2], None))
-    worker.tracing.need = lambda need, urgent, told: told("")  # pyright: ignore
+    worker.tracing.request = lambda need, urgent, told: told("")  # pyright: ignore
 
     def ask(cancelled: object) -> str:
         raise need
 
     worker.ask("side 0", ask, lambda found: None, lambda error: said.append(str(error)))
     wait(worker)
-    assert len(said) == 1 and "could not be kept on disk: expected room in the cache" in said[0]
+    assert len(said) == 1 and "could not be written to disk: expected space in the cache" in said[0]
 
 
 def test_the_files_are_small_and_all_there():
@@ -112,7 +112,7 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     running, raised, told = application(), list[object](), list[str]()
     monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
     tracing = Tracing()
-    tracing.need(
+    tracing.request(
         UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu), True, told.append
     )
     delete(tracing)  # as Qt does when its owner goes, child process and all

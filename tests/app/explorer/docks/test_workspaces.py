@@ -40,27 +40,27 @@ def test_each_view_is_in_its_workspace(workspaces: Workspaces):
 
 
 def test_one_is_shown_and_an_unknown_one_is_the_first(workspaces: Workspaces):
-    assert workspaces.go("Map") == "Map"
+    assert workspaces.show_workspace("Map") == "Map"
     assert workspaces.currentWidget() is workspaces.docks["Map"]
     assert not workspaces.docks["Explore"].isVisible()
-    assert workspaces.go("Nowhere") == "Explore"
+    assert workspaces.show_workspace("Nowhere") == "Explore"
 
 
 def test_a_workspace_that_is_not_shown_needs_no_room(workspaces: Workspaces):
     inside = workspaces.docks["Map"].panels[0].inside
     assert inside is not None
     inside.setMinimumSize(3000, 200)
-    workspaces.go("Explore")
+    workspaces.show_workspace("Explore")
     QCoreApplication.processEvents()
     assert workspaces.minimumSizeHint().width() < 2000
-    workspaces.go("Map")
+    workspaces.show_workspace("Map")
     QCoreApplication.processEvents()
     assert workspaces.minimumSizeHint().width() >= 3000
 
 
 def test_the_layout_of_one_workspace_comes_back_and_the_other_stays(workspaces: Workspaces):
     panels = workspaces.docks["Map"].panels
-    workspaces.go("Map")
+    workspaces.show_workspace("Map")
     first = workspaces.layouts()
     panels[0].close()
     panels[2].setFloating(True)
@@ -70,5 +70,5 @@ def test_the_layout_of_one_workspace_comes_back_and_the_other_stays(workspaces: 
     assert not panels[0].isHidden() and not panels[2].isFloating()
     workspaces.restore({"Map": second["Map"], "Explore": "no layout at all"})
     assert panels[0].isHidden() and panels[2].isFloating()
-    workspaces.docks["Map"].arrange()
+    workspaces.docks["Map"].reset()
     assert not any(panel.isHidden() or panel.isFloating() for panel in panels)

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
-from app.explorer.gpu_editor.editor import Editor, begun
+from app.explorer.gpu_editor.editor import Editor, initial_table
 from app.explorer.gpu_editor.sheet import Entry, Sheet, check_words, label, names
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
 from app.theme import DARK
 from app.widgets.drawing import application
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sheet(name: str = "h200") -> Sheet:
-    return Sheet(begun(gpu(name)))
+    return Sheet(initial_table(gpu(name)))
 
 
 def test_what_is_not_touched_comes_back_with_its_sources() -> None:
@@ -57,7 +57,7 @@ def test_a_figure_that_is_changed_is_assumed_until_somebody_says() -> None:
     assert "bandwidth_gbytes_per_s" in mine.table()["unsourced"]
     mine.type("bandwidth_gbytes_per_s", "4,800")  # as it was: so is its source
     assert mine.entries["bandwidth_gbytes_per_s"].source == source
-    mine.tell("bandwidth_gbytes_per_s", "measured", "a copy of 8 GiB")
+    mine.set_source("bandwidth_gbytes_per_s", "measured", "a copy of 8 GiB")
     mine.type("bandwidth_gbytes_per_s", "4,310")
     assert mine.table()["sources"]["measured: a copy of 8 GiB"] == ["bandwidth_gbytes_per_s"]
     again = Sheet(mine.table()).entries["bandwidth_gbytes_per_s"]
@@ -65,12 +65,12 @@ def test_a_figure_that_is_changed_is_assumed_until_somebody_says() -> None:
 
 
 @pytest.mark.parametrize(("name", "text", "words"), [
-    ("units", "many", "Units (SM, CU) is 'many': expected a whole number of 1 to 100,000"),
-    ("units", "1.5", "Units (SM, CU) is '1.5': expected a whole number of 1 to 100,000"),
-    ("memory_gib", "", "Memory is missing: expected a number of 0.1 to 1,000,000 GiB"),
-    ("boost_mhz", "2", "Boost clock is '2': expected a number of 10 to 100,000 MHz"),
-    ("l2_mib", "1e400", "L2 is '1e400': expected a number of 0.001 to 10,000,000 MiB"),
-    ("tensor_tflops.bf16", "-1", "Tensor peak at bf16 is '-1': expected a number of 0.001 to "
+    ("units", "many", "Units (SM, CU) is 'many': expected a whole number from 1 to 100,000"),
+    ("units", "1.5", "Units (SM, CU) is '1.5': expected a whole number from 1 to 100,000"),
+    ("memory_gib", "", "Memory is missing: expected a number from 0.1 to 1,000,000 GiB"),
+    ("boost_mhz", "2", "Boost clock is '2': expected a number from 10 to 100,000 MHz"),
+    ("l2_mib", "1e400", "L2 is '1e400': expected a number from 0.001 to 10,000,000 MiB"),
+    ("tensor_tflops.bf16", "-1", "Tensor peak at bf16 is '-1': expected a number from 0.001 to "
      "10,000,000 TFLOP/s"),
     ("name", " ", "Name is missing: expected a name"),
 ])  # fmt: skip
@@ -85,8 +85,8 @@ def test_what_is_wrong_is_said(name: str, text: str, words: str) -> None:
 
 def test_a_data_sheet_must_be_named() -> None:
     mine = sheet()
-    mine.tell("tdp_w", "data sheet", " ")
-    assert mine.wrong("tdp_w") == "TDP: expected the name or the link of its data sheet"
+    mine.set_source("tdp_w", "data sheet", " ")
+    assert mine.wrong("tdp_w") == "TDP: expected the name or link of its data sheet"
 
 
 def test_a_peak_is_held_against_its_parts() -> None:
@@ -125,11 +125,11 @@ def typed(editor: Editor, name: str, text: str) -> None:
 
 
 def test_the_check_is_live_and_the_form_says_it(editor: tuple[Editor, list[Any]]) -> None:
-    form, said = editor[0].form, editor[0].said
-    assert said.text() == "9 peaks are what their parts give, within 2%"
+    form, said = editor[0].form, editor[0].message
+    assert said.text() == "Peaks that equal units × clock × FLOPs within 2%: 9"
     typed(editor[0], "tensor_tflops.fp8", "3958")
-    assert form.checks["tensor", "fp8"].text() == "✗ stated 100% above its parts"
-    assert said.text().startswith("1 of 9 peaks are not what their parts give")
+    assert form.checks["tensor", "fp8"].text() == "✗ stated peak is 100% above the product"
+    assert said.text().startswith("1 of 9 peaks do not equal units × clock × FLOPs")
     assert editor[0].save_button.isEnabled()
     typed(editor[0], "units", "x")
     assert said.text().startswith("Units (SM, CU) is 'x'") and not editor[0].use_button.isEnabled()
@@ -142,9 +142,9 @@ def test_the_source_line_is_about_the_figure_that_has_the_focus(
     form = editor[0].form
     typed(editor[0], "bandwidth_gbytes_per_s", "4500")
     form.fields["bandwidth_gbytes_per_s"].entered.emit()
-    assert form.source_of.text() == "Bandwidth: assumed, without a source"
+    assert form.source_of.text() == "Bandwidth: assumed, no source"
     assert not form.source.isEnabled()
-    form.fields["bandwidth_gbytes_per_s"].told.emit("measured")
+    form.fields["bandwidth_gbytes_per_s"].kind_chosen.emit("measured")
     QTest.keyClicks(form.source, "my copy")
     assert form.sheet.entries["bandwidth_gbytes_per_s"] == Entry("4500", "measured", "my copy")
 
@@ -161,7 +161,7 @@ def test_a_saved_gpu_is_a_file_of_the_users_own(
 ) -> None:
     typed(editor[0], "name", "H200")
     editor[0].save()
-    assert editor[0].said.text().startswith("the name 'h200' is taken by h200_sxm.toml")
+    assert editor[0].message.text().startswith("the name 'h200' is taken by h200_sxm.toml")
     typed(editor[0], "name", "Faster H200")
     typed(editor[0], "bandwidth_gbytes_per_s", "6000")
     editor[0].save()
@@ -177,7 +177,7 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
     application()
-    made = Window(Session(State((Named("Today", FIRST),))), Worker())
+    made = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
     made.show()
     made.beside[1].hide()
     wait(made.worker)

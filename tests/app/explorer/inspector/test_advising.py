@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from app.examples import FIRST
-from app.explorer.background.advising import Advising, Found
+from app.explorer.background.advising import Advising, FoundAdvice
 from app.explorer.background.worker import Worker
-from app.explorer.inspector.advice_panel import AdvicePanel, moved, title
+from app.explorer.inspector.advice_panel import AdvicePanel, effect, title
 from app.explorer.inspector.goals import Goals
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
 from app.widgets.drawing import application
 from simulator.analysis.seek import batch_out_of_overhead
@@ -41,15 +41,15 @@ def wait(advising: Advising) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(advising: Advising) -> Found:
-    got: list[Found] = []
+def found(advising: Advising) -> FoundAdvice:
+    got: list[FoundAdvice] = []
     advising.found.connect(got.append)
-    advising.about(FIRST)
+    advising.set_scenario(FIRST)
     wait(advising)
     return got[-1]
 
 
-def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: Found):
+def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: FoundAdvice):
     assert found.scenario == FIRST and found.missing > 0
     best = found.advised.advice[0]
     base, after = predict(FIRST), predict(best.scenario)
@@ -59,8 +59,8 @@ def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: Found
     assert len(waiting) == found.missing
 
 
-def test_a_button_applies_its_advice_as_a_step(found: Found):
-    session = Session(State((Named("Today", FIRST),)))
+def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
+    session = Session(State((NamedScenario("Today", FIRST),)))
     panel = AdvicePanel(session, DARK)
     panel.show_found(found)
     assert panel.rows.count() == min(6, len(found.advised.advice))
@@ -73,33 +73,33 @@ def test_a_button_applies_its_advice_as_a_step(found: Found):
     assert panel.rows.count() == 0 and panel.more.isHidden()
 
 
-def test_words_of_advice(found: Found):
+def test_words_of_advice(found: FoundAdvice):
     said = {title(a): a for a in found.advised.advice}
-    assert "tensor peak 2×" in said
+    assert "If tensor cores were twice as fast" in said
     base = found.advised.baseline
-    assert moved(base, said["tensor peak 2×"]).startswith("5.7 to ")
+    assert effect(base, said["If tensor cores were twice as fast"]).startswith("5.7 to ")
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
-    assert moved(base, other).startswith("per item, ")
+    assert effect(base, other).startswith("per item; ")
 
 
 def test_goals_are_found_and_applied(advising: Advising):
-    session = Session(State((Named("Today", FIRST),)))
+    session = Session(State((NamedScenario("Today", FIRST),)))
     goals = Goals(session)
-    advising.sought.connect(goals.show_sought)
-    goals.asked.connect(advising.seek)
-    advising.about(FIRST)
+    advising.goal_found.connect(goals.show_result)
+    goals.requested.connect(advising.seek)
+    advising.set_scenario(FIRST)
     goals.buttons["regime"].click()
     goals.buttons["latency"].click()
-    assert goals.said["latency"].accessibleName() == "type a figure above 0"
+    assert goals.labels["latency"].accessibleName() == "enter a number above 0"
     wait(advising)
-    assert goals.found["regime"].value == batch_out_of_overhead(FIRST).value
-    assert goals.buttons["regime"].text() == "Apply" and "latency" not in goals.found
+    assert goals.results["regime"].value == batch_out_of_overhead(FIRST).value
+    assert goals.buttons["regime"].text() == "Apply" and "latency" not in goals.results
     goals.boxes["latency"].setText("10")
     goals.boxes["latency"].returnPressed.emit()
     wait(advising)
-    there = goals.found["latency"]
+    there = goals.results["latency"]
     assert predict(there.scenario).latency_s <= 0.010 and there.beyond == there.value + 1
     goals.buttons["latency"].click()
     assert session.state.scenario == there.scenario
     goals.wait()
-    assert goals.buttons["latency"].text() == "Seek" and not goals.found
+    assert goals.buttons["latency"].text() == "Seek" and not goals.results

@@ -7,7 +7,7 @@ import pytest
 from app.answers.changes import with_arguments
 from app.examples import FIRST
 from app.explorer.inspector.applied import AppliedList
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
 from app.widgets.drawing import application
 from app.widgets.parameter_controls import Controls, RangeSlider
@@ -21,7 +21,7 @@ TWICE = apply(apply(FIRST, "bandwidth", {"times": 2.0}), "no_python")
 @pytest.fixture
 def listed() -> AppliedList:
     application()
-    session = Session(State((Named("Today", TWICE),)))
+    session = Session(State((NamedScenario("Today", TWICE),)))
     made = AppliedList(session, DARK)
     session.changed.connect(lambda before, after: made.show_scenario(after.scenario))
     made.show_scenario(TWICE)

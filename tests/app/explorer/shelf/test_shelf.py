@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.answers.cards import SECTIONS, Card, cards
 from app.examples import FIRST
-from app.explorer.shelf.ask_card import AskCard
+from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.shelf.shelf import Shelf
 from app.theme import DARK
 from app.widgets.drawing import application
@@ -90,7 +90,7 @@ def test_a_card_that_cannot_be_applied_says_why():
 def test_a_card_without_a_value_of_its_own_asks_and_says_what_is_wrong(shelf: Shelf):
     assert card("size").asks(FIRST) == ("parameter", "value") and not card("bandwidth").asks(FIRST)
     got: list[Scenario] = []
-    dialog = AskCard(DARK, "size", FIRST, got.append)
+    dialog = ParameterDialog(DARK, "size", FIRST, got.append)
     dialog.show()
     dialog.button.click()
     assert not got and "needs parameter: expected +size=PARAMETER" in dialog.refusal.text()

@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 from app.answers.changes import with_field
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.state.session_file import load, save, text
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
-START = State((Named("Today", Scenario("bert-base", batch=64, seq=128, dtype="bf16")),))
+START = State((NamedScenario("Today", Scenario("bert-base", batch=64, seq=128, dtype="bf16")),))
 
 
 def test_undoing_all_gives_the_start_state():
     session = Session(START)
-    session.ask(replace(session.state.scenario, batch=8), "batch 8")
+    session.set_scenario(replace(session.state.scenario, batch=8), "batch 8")
     session.add()
     session.rename(1, "Graph")
-    session.ask(apply(session.state.scenario, "cuda_graph"), "CUDA graph")
+    session.set_scenario(apply(session.state.scenario, "cuda_graph"), "CUDA graph")
     session.pick(frozenset([3]))
-    session.work_on(0)
+    session.switch_to(0)
     session.remove(1)
-    session.paint("light")
+    session.set_theme("light")
     session.show("Map")
     assert session.history.count() == 9
     while session.history.canUndo():
@@ -35,9 +35,11 @@ def test_undoing_all_gives_the_start_state():
 def test_a_drag_is_one_step_and_the_next_one_another():
     session = Session(START)
     for batch in (65, 70, 90):
-        session.ask(replace(session.state.scenario, batch=batch), f"batch {batch}", "batch")
+        session.set_scenario(
+            replace(session.state.scenario, batch=batch), f"batch {batch}", "batch"
+        )
     session.drag_ended()
-    session.ask(replace(session.state.scenario, batch=91), "batch 91", "batch")
+    session.set_scenario(replace(session.state.scenario, batch=91), "batch 91", "batch")
     assert session.history.count() == 2
     session.history.undo()
     assert session.state.scenario.batch == 90
@@ -49,7 +51,7 @@ def test_four_sides_and_no_fifth_one_and_not_none():
     session = Session(START)
     for _ in range(3):
         session.add()
-    with pytest.raises(InputError, match="there are 4 scenarios: expected fewer"):
+    with pytest.raises(InputError, match="there are already 4 scenarios, the maximum"):
         session.add()
     for _ in range(3):
         session.remove(0)
@@ -60,7 +62,7 @@ def test_four_sides_and_no_fifth_one_and_not_none():
 def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
     changed = apply(apply(START.scenario, "bandwidth", {"times": 2.0}), "cuda_graph")
     state = State(
-        (*START.sides, Named("<b> & é", changed, "t.json.gz")),
+        (*START.sides, NamedScenario("<b> & é", changed, "t.json.gz")),
         1,
         frozenset([5, 2]),
         "system",
@@ -73,7 +75,7 @@ def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("written", "said"), [
-    ("{", "is no session"),
+    ("{", "is not a Ridgepoint session"),
     ('{"format": "ridgepoint-session", "version": 2, "sides": []}', "version 2: expected 1"),
     ('{"format": "ridgepoint-session", "version": 1, "sides": []}', "expected 1 to 4"),
     (text(START).replace("bert-base", "bert-bse"), "unknown network 'bert-bse'"),

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from app.explorer.window.palette import Command, CommandPalette, keys_said, of_actions, score
+from app.explorer.window.palette import Command, CommandPalette, action_commands, score, view_keys
 from app.widgets.drawing import application
 
 
@@ -44,6 +44,6 @@ def test_actions_that_cannot_be_done_are_left_out():
     one, other = QAction("Undo"), QAction("Redo")
     one.setShortcut("Ctrl+Z")
     other.setEnabled(False)
-    found = of_actions([one, other, one])
+    found = action_commands([one, other, one])
     assert [(c.name, c.key) for c in found] == [("Undo", "Ctrl+Z")]
-    assert ("F2", "rename (scenarios)") in keys_said()
+    assert ("F2", "rename (scenarios)") in view_keys()

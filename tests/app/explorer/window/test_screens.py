@@ -15,11 +15,11 @@ _PROGRAM = """
 import json, sys
 from PySide6.QtCore import QCoreApplication
 from app.widgets.drawing import application
-from app.explorer.window.start import opened
+from app.explorer.window.start import open_window
 from simulator.scenario.scenario import Scenario
 
 running = application(on_screen=True)
-window = opened(Scenario("mlp-tiny"))
+window = open_window(Scenario("mlp-tiny"))
 floating = window.beside[1]
 if len(sys.argv) == 1:
     window.show()
@@ -28,9 +28,9 @@ if len(sys.argv) == 1:
     floating.setFloating(True)
     floating.move(2100, 300)
     QCoreApplication.processEvents()
-    print(json.dumps(window.layout_.now()))
+    print(json.dumps(window.layout_.current()))
 else:
-    window.layout_.lay(json.loads(sys.argv[1]))
+    window.layout_.restore(json.loads(sys.argv[1]))
     window.show()
     QCoreApplication.processEvents()
     boxes = [w.geometry().getRect() for w in (window, floating)]

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
 from app.explorer.docks.workspaces import ORDER
-from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
@@ -19,7 +19,7 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path))
     running = application()
-    window = Window(Session(State((Named("Today", FIRST),))), Worker())
+    window = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
     window.resize(1280, 800)
     window.show()
     needed: dict[str, tuple[int, int]] = {}

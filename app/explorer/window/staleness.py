@@ -1,4 +1,4 @@
-"""What is shown while the question of now has no answer yet: that of before, dimmed."""
+"""Dims the previous answer while the current scenario has none."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     from app.explorer.window.window import Window
 
 
-class CatchingUp:
-    """Dims the verdict and whatever else has figures; advice on what was asked before goes."""
+class Staleness:
+    """Dims the verdict and all views, and clears the advice of the previous scenario."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self._dimming = later(GRACE_MS, self.dim, window)
 
     def wait(self) -> None:
-        """There is another question."""
+        """The scenario has changed: dim everything unless an answer comes soon."""
         self.window.verdict.set_stale(True)
         self.window.advising.stop()
         self.window.inspector.wait()
         self._dimming.start()
 
     def dim(self) -> None:
-        """The figures are of another question, for now or for good."""
+        """Dim all figures now."""
         self._dimming.stop()
         self.window.panels.dim()
         self._labels(True)
 
     def drawn(self) -> None:
-        """An answer is drawn; is it that of now? Views say so themselves."""
-        caught_up = self.window.answering.caught_up
-        if caught_up:
+        """Stop dimming once the answer of the current scenario is drawn. Views do so themselves."""
+        up_to_date = self.window.answering.up_to_date
+        if up_to_date:
             self._dimming.stop()
-        self.window.verdict.set_stale(not caught_up)
-        self._labels(not caught_up)
+        self.window.verdict.set_stale(not up_to_date)
+        self._labels(not up_to_date)
 
     def _labels(self, stale: bool) -> None:
         self.window.status.dim(stale)
-        self.window.head.asked.setEnabled(not stale)
+        self.window.head.subject.setEnabled(not stale)

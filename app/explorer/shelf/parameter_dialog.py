@@ -1,4 +1,4 @@
-"""What a card still needs before it can be applied: its parameters, to be filled in."""
+"""The dialog for the parameters that a what-if needs before it can be applied."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 
-class AskCard(QDialog):
-    """The controls of a what-if that has no value of its own to begin with. Enter or Apply takes
-    it; a refusal is said, and what was typed stays."""
+class ParameterDialog(QDialog):
+    """The controls of a what-if whose parameters have no defaults. Enter or Apply applies it; after
+    an error, the values stay."""
 
     def __init__(
         self,
         theme: Theme,
         name: str,
         before: Scenario,
-        taken: Callable[[Scenario], None],
+        applied: Callable[[Scenario], None],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.name, self.before, self.taken = name, before, taken
+        self.name, self.before, self.applied = name, before, applied
         whatif = named(name)
         title = plainly(name).capitalize()
         self.setWindowTitle(title)
@@ -55,17 +55,17 @@ class AskCard(QDialog):
         self.button.setProperty("look", "primary")
         self.button.setAccessibleName(f"Apply {plainly(name)}")
         self.button.setDefault(True)
-        self.button.clicked.connect(self.take)
+        self.button.clicked.connect(self.submit)
         column.addWidget(self.button)
 
-    def take(self) -> None:
-        """Apply what is filled in, or say why it cannot be."""
-        given = {name: value for name, value in self.controls.values.items() if value != ""}
+    def submit(self) -> None:
+        """Apply the what-if, or show the error."""
+        arguments = {name: value for name, value in self.controls.values.items() if value != ""}
         try:
-            after = apply(self.before, self.name, given)
+            after = apply(self.before, self.name, arguments)
         except RidgepointError as error:
             self.refusal.setText(str(error))
             self.refusal.show()
             return
         self.close()
-        self.taken(after)
+        self.applied(after)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolButton
 
 from app.explorer.state.places import FOLDER_VARIABLE, Remembered
 from app.explorer.window.keys import KeysDialog
-from app.explorer.window.own_keys import OwnKeys, tell_key
+from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.widgets.drawing import application
 
 
@@ -32,55 +32,55 @@ def keys(actions: list[QAction]) -> list[str]:
 
 
 def test_a_key_is_given_and_remembered(actions: list[QAction]) -> None:
-    own = OwnKeys([*actions, QAction("of no name")], Remembered())
+    own = Shortcuts([*actions, QAction("of no name")], Remembered())
     assert list(own.actions) == ["Save", "Undo", "Quit"]
-    assert own.give("Quit", QKeySequence("Ctrl+W")) == ""
-    assert own.give("Undo", QKeySequence()) == ""  # none
+    assert own.assign("Quit", QKeySequence("Ctrl+W")) == ""
+    assert own.assign("Undo", QKeySequence()) == ""  # none
     assert keys(actions) == ["Ctrl+S", "", "Ctrl+W"]
     assert Remembered.read().keys == {"Quit": "Ctrl+W", "Undo": ""}
     for action, key in zip(actions, ("Ctrl+S", "Ctrl+Z", ""), strict=True):
         action.setShortcut(key)
-    again = OwnKeys(actions, Remembered.read())  # at the next start
+    again = Shortcuts(actions, Remembered.read())  # at the next start
     assert keys(actions) == ["Ctrl+S", "", "Ctrl+W"]
-    assert again.give("Undo", QKeySequence("Ctrl+Z")) == ""
+    assert again.assign("Undo", QKeySequence("Ctrl+Z")) == ""
     assert Remembered.read().keys == {"Quit": "Ctrl+W"}  # what it comes with is not written down
-    again.as_at_first()
+    again.reset()
     assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""] and Remembered.read().keys == {}
 
 
 def test_a_key_that_is_taken_is_refused(actions: list[QAction]) -> None:
-    own = OwnKeys(actions, Remembered())
-    assert own.give("Undo", QKeySequence("Ctrl+S")) == (
-        "Ctrl+S is the key of “Save”: choose another, or change that one first"
+    own = Shortcuts(actions, Remembered())
+    assert own.assign("Undo", QKeySequence("Ctrl+S")) == (
+        "Ctrl+S already belongs to “Save”: choose another, or change that one first"
     )
     assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""]
     unknown = Remembered(keys={"Gone": "Ctrl+G", "Save": "F9"})
-    OwnKeys(actions, unknown)
+    Shortcuts(actions, unknown)
     assert keys(actions)[0] == "F9"
 
 
 @pytest.mark.parametrize("key", ["W", "Shift+Right", "Return", "Space"])
 def test_keys_of_the_views_are_refused(actions: list[QAction], key: str) -> None:
-    own = OwnKeys(actions, Remembered())
-    assert own.give("Undo", QKeySequence(key)) == (
+    own = Shortcuts(actions, Remembered())
+    assert own.assign("Undo", QKeySequence(key)) == (
         f"{key} alone is for the views: add Ctrl or Alt, or choose a function key"
     )
     assert keys(actions)[1] == "Ctrl+Z"
-    assert own.give("Undo", QKeySequence("F7")) == ""
+    assert own.assign("Undo", QKeySequence("F7")) == ""
 
 
 def test_a_tooltip_says_the_key_of_the_day(actions: list[QAction]) -> None:
-    button, own = QToolButton(), OwnKeys(actions, Remembered())
-    tell_key(button, "Keep it", actions[0])
+    button, own = QToolButton(), Shortcuts(actions, Remembered())
+    show_shortcut(button, "Keep it", actions[0])
     assert button.toolTip() == "Keep it (Ctrl+S)"
-    own.give("Save", QKeySequence("F9"))
+    own.assign("Save", QKeySequence("F9"))
     assert button.toolTip() == "Keep it (F9)"
-    own.give("Save", QKeySequence())
+    own.assign("Save", QKeySequence())
     assert button.toolTip() == "Keep it"
 
 
 def test_tab_and_escape_lead_out_of_a_field(actions: list[QAction]) -> None:
-    dialog = KeysDialog(OwnKeys(actions, Remembered()), [])
+    dialog = KeysDialog(Shortcuts(actions, Remembered()), [])
     dialog.show()
     dialog.fields["Save"].setFocus()
     QTest.keyClick(dialog.fields["Save"], Qt.Key.Key_Tab)
@@ -92,14 +92,14 @@ def test_tab_and_escape_lead_out_of_a_field(actions: list[QAction]) -> None:
 
 
 def test_the_dialog_changes_keys_as_they_are_pressed(actions: list[QAction]) -> None:
-    dialog = KeysDialog(OwnKeys(actions, Remembered()), [("F", "fit")])
+    dialog = KeysDialog(Shortcuts(actions, Remembered()), [("F", "fit")])
     dialog.show()
     field = dialog.fields["Quit"]
     assert field.accessibleName() == "Key of Quit"
     QTest.keyClick(field, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    assert keys(actions)[2] == "Ctrl+K" and "“Quit” has another key" in dialog.said.text()
+    assert keys(actions)[2] == "Ctrl+K" and "The key of “Quit” has changed" in dialog.message.text()
     QTest.keyClick(dialog.fields["Undo"], Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
-    assert keys(actions)[1] == "Ctrl+Z" and "is the key of “Save”" in dialog.said.text()
+    assert keys(actions)[1] == "Ctrl+Z" and "already belongs to “Save”" in dialog.message.text()
     assert dialog.fields["Undo"].keySequence().toString() == "Ctrl+Z"
     QTest.keyClick(dialog.fields["Save"], Qt.Key.Key_Delete)
     assert keys(actions)[0] == ""
@@ -107,3 +107,12 @@ def test_the_dialog_changes_keys_as_they_are_pressed(actions: list[QAction]) -> 
     assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""]
     assert dialog.fields["Save"].keySequence().toString() == "Ctrl+S"
     dialog.close()
+
+
+def test_a_shortcut_stored_under_a_former_name_still_applies():
+    action = QAction("Reset layout")
+    action.setObjectName("Reset layout")
+    remembered = Remembered(keys={"Panels as at first": "Ctrl+R"})
+    Shortcuts([action], remembered)
+    assert action.shortcut().toString() == "Ctrl+R"
+    assert remembered.keys == {"Reset layout": "Ctrl+R"}

@@ -1,0 +1,136 @@
+"""Network files: their code runs only after the user agrees, and again when they are saved."""
+
+from pathlib import Path
+
+from app.examples import FIRST
+from app.explorer.files.opening import Opening
+from app.explorer.state.incoming import code_of
+from app.explorer.state.session import NamedScenario, State
+from app.explorer.state.session_file import save
+from simulator.scenario.scenario import Scenario
+from tests.app.explorer.files.settling import run_it, settle, until
+
+NETWORK = """
+import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def __init__(self, width: int = 32):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+    def forward(self, x):
+        return self.layer(x)
+    def example_inputs(self, batch=4, seq=16):
+        return torch.empty(batch, seq, self.layer.in_features)
+"""
+
+
+def test_code_runs_only_after_a_word_of_the_user(opening: Opening, tmp_path: Path):
+    path = tmp_path / "net.py"
+    path.write_text("raise SystemExit", "utf-8")
+    opening.open([path])
+    assert opening.session.state.scenario == FIRST
+    assert opening.banner.label.text() == (
+        "Opening this network runs its Python code. Run it only if you trust the file.\n"
+        f"{path.resolve()}"
+    )
+    assert not opening.networks.busy
+    run_it(opening)
+    assert opening.banner.label.text() == ("net.py raised SystemExit on line 1: ; correct the file")
+    assert opening.session.state.scenario == FIRST and not opening.session.history.count()
+
+
+def test_the_one_network_of_a_file_is_opened_at_its_own_sizes(opening: Opening, tmp_path: Path):
+    path = tmp_path / "single.py"
+    path.write_text(NETWORK, "utf-8")
+    opening.open([path])
+    run_it(opening)
+    now = opening.session.state.scenario
+    assert (now.network, now.batch, now.seq) == (f"{path.resolve()}:Encoder", 4, 16)
+    assert now.gpu == FIRST.gpu and opening.session.history.count() == 1
+    answer = opening.networks.answering.answer
+    assert answer is not None and answer.prediction.trace.samples == 4
+    opening.session.history.undo()
+    assert opening.session.state.scenario == FIRST
+
+
+def test_several_networks_are_offered_with_their_signatures(opening: Opening, tmp_path: Path):
+    path = tmp_path / "several.py"
+    more = "class Block(Encoder):\n    def __init__(self, width, deep=2): ...\n"
+    make = "def make(layers: int = 3) -> nn.Module:\n    return Encoder(8 * layers)\n"
+    path.write_text(f"{NETWORK}\n{more}\n{make}\ndef main() -> None:\n    exit()\n", "utf-8")
+    opening.open([path])
+    run_it(opening)
+    choice = opening.networks.choice
+    assert choice is not None and choice.windowTitle() == "several.py has 2 networks"
+    offered = [choice.list.item(at) for at in range(choice.list.count())]
+    assert [item.text() for item in offered] == [
+        "Encoder(width: int = 32)",
+        "make(layers: int = 3)",
+        "Block(width, deep=2)   needs width",
+    ]
+    assert not offered[2].flags() and opening.session.state.scenario == FIRST
+    choice.list.setCurrentRow(1)
+    choice.open_selected()
+    settle(opening)
+    assert opening.session.state.scenario.network == f"{path.resolve()}:make"
+
+
+def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Path):
+    path = tmp_path / "bad.py"
+    for code, said in (
+        (NETWORK.replace("self.layer(x)", "self.leyer(x)"), "has no attribute 'leyer'"),
+        ("def make(:", "bad.py raised SyntaxError on line 1"),
+        ("x = 1", "bad.py has no network: expected a function or a class that makes"),
+        (
+            "def make(width): ...",
+            "bad.py has no factory that can be called without arguments: "
+            "make(width); expected at least one; give the arguments of one default values",
+        ),
+        ("import os\nos._exit(3)", "bad.py ended the process that ran it"),
+    ):
+        path.write_text(code, "utf-8")
+        opening.trusted.clear()
+        opening.open([path])
+        run_it(opening)
+        assert said in opening.banner.label.text()
+        assert opening.session.state.scenario == FIRST and not opening.session.history.count()
+
+
+def test_a_saved_file_is_traced_again_and_a_broken_one_keeps_its_figures(
+    opening: Opening, tmp_path: Path
+):
+    path = tmp_path / "edited.py"
+    path.write_text(NETWORK, "utf-8")
+    opening.open([path])
+    run_it(opening)
+    answering = opening.networks.answering
+    first = answering.answer
+    assert first is not None and answering.up_to_date
+    path.write_text(NETWORK.replace("self.layer(x)", "self.layer(self.layer(x))"), "utf-8")
+    until(lambda: answering.answer is not first)
+    second = answering.answer
+    assert second is not None and answering.up_to_date
+    assert second.prediction.kernel_count == first.prediction.kernel_count + 1
+    (tmp_path / "new").write_text(NETWORK.replace("self.layer(x)", "self.leyer(x)"), "utf-8")
+    (tmp_path / "new").replace(path)  # as many editors save
+    until(lambda: not opening.banner.isHidden())
+    said = opening.banner.label.text()
+    assert said.startswith("edited.py was saved, but cannot be traced: ") and "leyer" in said
+    assert said.endswith(". The figures show the previous version")
+    assert answering.answer is second and not answering.up_to_date
+    path.write_text(NETWORK, "utf-8")
+    until(lambda: answering.up_to_date)
+    assert answering.answer is not None
+    assert answering.answer.prediction.kernel_count == first.prediction.kernel_count
+
+
+def test_a_session_that_names_code_asks_too(opening: Opening, tmp_path: Path):
+    path = tmp_path / "net.py"
+    path.write_text("raise SystemExit", "utf-8")
+    scenario = Scenario(f"{path}:make")
+    assert code_of(scenario) == path and code_of(FIRST) is None
+    save(tmp_path / "s.ridge", State((NamedScenario("Theirs", scenario),)))
+    opening.open([tmp_path / "s.ridge"])
+    assert opening.session.state.scenario == FIRST
+    assert opening.files.path is None

@@ -1,0 +1,40 @@
+"""A window that the tests of a module share."""
+
+import pytest
+
+from app.examples import FIRST
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import NamedScenario, Session, State
+from app.explorer.window.window import Window
+from app.widgets.drawing import application
+from simulator.scenario import trace_source
+from tests.app.explorer.waiting import wait
+
+
+@pytest.fixture(scope="module")
+def _shared_window(tmp_path_factory: pytest.TempPathFactory):
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
+    patch.setenv("RIDGEPOINT_STATE", str(tmp_path_factory.mktemp("state")))
+    running = application()
+    shared = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
+    shared.resize(1280, 800)
+    shared.show()
+    shared.beside[1].hide()  # a hidden inspector searches for no advice
+    wait(shared.worker)
+    yield shared
+    shared.close()
+    shared.worker.close()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
+    patch.undo()
+    del running
+
+
+@pytest.fixture
+def window(_shared_window: Window):
+    """A window on `FIRST`, reset after each test."""
+    window = _shared_window
+    yield window
+    window.session.reset(State((NamedScenario("Today", FIRST),)))
+    wait(window.worker)

@@ -1,0 +1,70 @@
+"""Cards dropped on the window: what they change, and why they are refused."""
+
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QApplication,
+)
+
+from app.examples import FIRST
+from app.explorer.window.window import Window
+from simulator.whatif import apply
+from tests.app.explorer.waiting import wait
+
+
+def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
+    window.strip.copy(0)
+    offer = window.dropping.offered("whatif:cuda_graph", 0)
+    assert offer.words == "+cuda_graph in scenario A" and offer.done is not None
+    offer.done()
+    a, b = (side.scenario for side in window.session.state.sides)
+    assert a == apply(FIRST, "cuda_graph") and b == FIRST
+    assert window.session.state.current == 1
+    refused = window.dropping.offered("gpu:h200_sxm", 1)
+    assert refused.done is None and refused.words == "Scenario B already uses H200 SXM 141GB"
+    wait(window.worker)
+
+
+def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Window):
+    plus, session = window.strip.more, window.session
+    assert plus.acceptDrops()
+    widget = next(w for w in window.shelf.widgets if w.card.key == "whatif:cuda_graph")
+    drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    middle = plus.rect().center()
+    QApplication.sendEvent(plus, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
+    outline = window.dropping.targets[-1].outline
+    assert outline.isVisible() and not outline.refused
+    assert outline.words == "New scenario B with CUDA graph"
+    assert outline.geometry().contains(plus.geometry()) and outline.width() > 400
+    QApplication.sendEvent(plus, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *drag))
+    assert not outline.isVisible() and session.history.count() == 1
+    assert [side.name for side in session.state.sides] == ["Today", "CUDA graph"]
+    assert session.state.current == 1 and session.state.scenario == apply(FIRST, "cuda_graph")
+    assert session.state.sides[0].scenario == FIRST
+    for key, words in (
+        ("gpu:h200_sxm", "Scenario B already uses H200 SXM 141GB, and so does its copy"),
+        ("whatif:recompute", "expected"),
+    ):
+        refused = window.dropping.offered_new(key)
+        assert refused.done is None and words in refused.words
+    session.history.undo()
+    assert len(session.state.sides) == 1
+    widget.keyPressEvent(
+        QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    )
+    assert session.state.scenario == apply(FIRST, "cuda_graph") and session.state.current == 1
+    for _ in range(2):
+        window.strip.copy(0)
+    assert window.dropping.offered_new("gpu:l40s").words == (
+        "There are already 4 scenarios: remove one first"
+    )
+    wait(window.worker)
+
+
+def test_a_card_that_is_refused_is_said_and_nothing_moves(window: Window):
+    card = window.shelf.card("whatif:recompute")
+    assert card is not None
+    window.dropping.apply(card, -1)
+    assert window.banner.isVisible() and "expected" in window.banner.label.text()
+    assert window.session.state.scenario == FIRST and not window.session.history.count()
+    window.banner.hide()

@@ -1,0 +1,83 @@
+"""The verdict bar has room for its texts at every width."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import QRectF
+
+from app import examples
+from app.answers.answer import Answer, answered
+from app.examples import FIRST
+from app.explorer.window.verdict import VerdictBar
+from app.explorer.window.verdict_columns import COLUMNS, column_edges
+from app.theme import THEMES
+from app.widgets.drawing import application
+from app.widgets.paint import Paint, width
+from simulator.scenario.resolved import resolve
+from simulator.scenario.scenario import Scenario
+
+SCENARIOS = {
+    "plain": FIRST,
+    "limited by power": replace(FIRST, batch=1024),
+    "too large": replace(FIRST, training=True, batch=4096),
+    "overhead-bound": replace(FIRST, batch=1),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _application():
+    running = application()
+    yield
+    del running
+
+
+def predicted(scenario: Scenario) -> Answer:
+    resolved = resolve(scenario)
+    examples.load(resolved.ask, resolved.gpu)
+    return answered(scenario)
+
+
+@pytest.mark.parametrize("wide", [900.0, 1084.0, 1264.0, 1424.0, 1904.0])
+def test_columns_share_the_width(wide: float):
+    edges = column_edges(wide)
+    assert edges[0] == 0.0 and edges[-1] == pytest.approx(wide)
+    assert len(edges) == len(COLUMNS) + 1 and all(a < b for a, b in pairwise(edges))
+
+
+def test_a_column_is_found_by_its_pixels():
+    bar = VerdictBar(THEMES["dark"])
+    bar.resize(1424, 92)
+    for at, (left, right) in enumerate(pairwise(column_edges(1424.0))):
+        assert bar.column(left + 1) == at == bar.column(right - 1)
+    assert bar.column(-5.0) == 0 and bar.column(2000.0) == len(COLUMNS) - 1
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_no_text_is_cut(scenario: Scenario, theme: str, monkeypatch: pytest.MonkeyPatch):
+    answer, cut = predicted(scenario), list[tuple[int, str]]()
+    write, bar = Paint.text, VerdictBar(THEMES[theme])
+
+    def text(
+        paint: Paint,
+        x: float,
+        y: float,
+        words: str,
+        colour: str,
+        px: int = 11,
+        weight: int = 400,
+        align: float = 0.0,
+        **more: float,
+    ) -> QRectF:
+        if width(words, px, weight) > more.get("room", 1e9) + 0.5:
+            cut.append((bar.width(), words))
+        return write(paint, x, y, words, colour, px, weight, align, **more)  # pyright: ignore
+
+    monkeypatch.setattr(Paint, "text", text)
+    bar.show_answer(answer)
+    bar.show_along(None)
+    for wide in (1084, 1264, 1424, 1904):
+        bar.resize(wide, 92)
+        bar.grab()
+    assert cut == []

@@ -1,0 +1,146 @@
+"""Actions of the window: lessons, exports, explanations, copied commands and closing."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QPushButton,
+)
+
+from app.answers.as_command import as_command
+from app.commands.options import Dtype, Mode, Optimizer, question
+from app.examples import FIRST
+from app.explorer.files.exporting import FORMS
+from app.explorer.state.session_file import load
+from app.explorer.window.leaving import Leaving
+from app.explorer.window.window import Window
+from app.views.lessons.view import Lessons
+from simulator.scenario.scenario import Scenario
+from simulator.whatif import apply
+from tests.app.explorer.waiting import wait
+from tests.app.explorer.window.front import in_view
+
+
+def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
+    offered = next(o for o in window.panels.panels if o.workspace == "Lessons")
+    window.session.show("Lessons")
+    window.session.history.clear()
+    asked = replace(FIRST, mode="cuda_graph")
+    window.panels.view(offered).asked.emit(asked)
+    state = window.session.state
+    assert [side.scenario for side in state.sides] == [FIRST, asked]
+    assert state.current == 1 and state.workspace == "Explore"
+    assert window.session.history.count() == 1
+    wait(window.worker)
+    for _ in range(5):
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    wait(window.worker)
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
+    window.session.history.undo()
+    assert window.session.state.workspace == "Lessons" and len(window.session.state.sides) == 1
+    window.session.show("Explore")
+    wait(window.worker)
+
+
+def test_an_export_says_where_the_file_is(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "p.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    window.export(next(form for form in FORMS if form.name == "Prediction"))
+    assert path.is_file() and window.banner.isVisible()
+    assert window.banner.label.text() == f"Wrote {path}"
+    offered = next(iter(window.panels.panels))
+    window.panels._export(offered, "csv")
+    assert window.banner.label.text() == f"Wrote {path.with_suffix('.csv')}"
+    window.session.rename(0, "Another name")
+    assert not window.banner.isVisible()
+
+
+def test_a_key_of_the_window_works_while_a_formula_stands_there(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bool] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: asked.append(True) or ("", ""))
+    sheet = window.explaining.show(window.verdict.formulas()[0], window.pos())
+    QTest.keyClick(sheet, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    assert asked == [True] and not sheet.isVisible()
+
+
+@pytest.mark.parametrize("scenario", [
+    FIRST,
+    Scenario("gpt2", gpu="l40s", training=True, optimizer="sgd", mode="cuda_graph"),
+    apply(apply(Scenario("vit-b16", sizes={"depth": 6}), "bandwidth", {"times": 2.0}), "no_python"),
+])  # fmt: skip
+def test_a_copied_command_asks_the_same(scenario: Scenario):
+    words = as_command(scenario).split()
+    assert words[:2] == ["ridgepoint", "predict"]
+    given: dict[str, object] = {"network": words[2], "whatifs": [], "size": []}
+    rest = iter(words[3:])
+    for word in rest:
+        if word.startswith("+"):
+            given["whatifs"].append(word)  # pyright: ignore
+        elif word in ("--train", "--no-train"):
+            given["train"] = word == "--train"
+        elif word == "--size":
+            given["size"].append(next(rest))  # pyright: ignore
+        else:
+            name, value = word.removeprefix("--"), next(rest)
+            given[name] = int(value) if value.isdecimal() else value
+    for name, kind in (("dtype", Dtype), ("mode", Mode), ("optimizer", Optimizer)):
+        if name in given:
+            given[name] = kind(given[name])
+    assert question(**given).scenario.key == scenario.key  # pyright: ignore
+
+
+def test_a_lesson_opens_its_scenario_in_explore(window: Window):
+    window.session.show("Lessons")
+    view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
+    asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
+    view.asked.emit(asked)
+    state = window.session.state
+    assert (state.workspace, state.scenario) == ("Explore", asked)
+
+
+def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
+    formula = window.verdict.formulas()[3]
+    sheet = window.explaining.show(formula, window.mapToGlobal(window.rect().bottomRight()))
+    assert window.frameGeometry().contains(sheet.frameGeometry())
+    sheet.findChildren(QPushButton)[0].click()
+    assert window.session.state.workspace == "Lessons"
+    view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
+    assert view.lesson is not None and view.lesson.name == formula.lesson
+
+
+def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    closed: list[bool] = []
+    monkeypatch.setattr(window, "close", lambda: closed.append(True))
+    window.files.save(tmp_path / "one")
+    window.leave()
+    assert closed == [True]  # nothing is lost
+    window.session.set_scenario(replace(FIRST, batch=8), "batch 8")
+    window.leave()
+    (asked,) = window.findChildren(Leaving)
+    assert [b.text() for b in asked.findChildren(QPushButton)] == [
+        "Cancel",
+        "Close without saving",
+        "Save and close",
+    ]
+    assert "one.ridge" in asked.findChildren(QLabel)[0].text()
+    asked.cancel.click()
+    assert closed == [True] and window.files.edited
+    window.leave()
+    window.findChildren(Leaving)[-1].save.click()
+    assert closed == [True, True] and not window.files.edited
+    assert load(tmp_path / "one.ridge")[0].scenario.batch == 8
+    for left in window.findChildren(Leaving):
+        left.deleteLater()

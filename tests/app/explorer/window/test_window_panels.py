@@ -1,0 +1,91 @@
+"""The panels of the window: focus order, drawing, export and layout."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import (
+    QWidget,
+)
+
+from app.examples import FIRST
+from app.explorer.docks.panel import export
+from app.explorer.state.session_file import load
+from app.explorer.window.window import Window
+from app.views.timeline.view import Timeline
+from tests.app.explorer.waiting import wait
+from tests.app.explorer.window.front import in_front
+
+
+def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
+    assert len(list(in_front(window))) == 13  # made one after the other, as they were seen
+    places, each = list[QWidget](), window.nextInFocusChain()
+    while each is not None and each is not window:
+        places.append(each)
+        each = each.nextInFocusChain()
+    last = 0
+    for panel in (panel for docks in window.workspaces.docks.values() for panel in docks.panels):
+        first = next(at for at, one in enumerate(places) if _takes_tab(one, panel.inside))
+        head = places.index(panel.float_button), places.index(panel.more)
+        assert last < first < head[0] < head[1]
+        last = head[1]
+    assert last < places.index(window.shelf.search)
+
+
+def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
+    tab = Qt.FocusPolicy.TabFocus
+    assert view is not None
+    return view.isAncestorOf(one) and bool(one.focusPolicy() & tab) and one.focusProxy() is None
+
+
+def test_a_view_behind_is_told_what_is_picked_once_it_shows_that_answer(window: Window):
+    roofline, _, timeline = list(window.panels.panels.values())[:3]
+    timeline.raise_()
+    wait(window.worker)
+    view = timeline.inside
+    assert isinstance(view, Timeline)
+    roofline.raise_()
+    QCoreApplication.processEvents()
+    window.session.set_scenario(replace(FIRST, batch=8), "batch 8")
+    wait(window.worker)
+    window.session.pick(frozenset({2}))
+    assert not view.canvas.picked  # its slices are of batch 64
+    timeline.raise_()
+    QCoreApplication.processEvents()
+    assert view.canvas.picked == {2} and view.canvas.lanes is not None
+    assert view.canvas.lanes.prediction.trace.samples == 8
+
+
+def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):
+    for view in in_front(window):
+        for suffix in ("png", "svg"):
+            path = tmp_path / f"{view.title}.{suffix}"
+            export(view, path)
+            assert path.stat().st_size > 2000
+    assert not list(tmp_path.glob(".*"))
+
+
+def docks(window: Window) -> dict[str, str]:
+    """The layout without the window's own place, which a screen of 800 pixels cannot give back."""
+    return {name: state for name, state in window.layout_.current().items() if name != "window"}
+
+
+def test_docks_come_back_with_the_session_as_they_were(window: Window, tmp_path: Path):
+    roofline, sweep, timeline = list(window.panels.panels.values())[:3]
+    sweep.close()
+    timeline.raise_()
+    window.beside[0].hide()
+    QCoreApplication.processEvents()
+    window.files.save(tmp_path / "laid")
+    before = docks(window)
+    window.layout_.reset()
+    roofline.close()
+    assert docks(window) != before
+    _, laid = load(tmp_path / "laid.ridge")
+    assert set(laid) == {"window", *before}
+    window.layout_.restore({name: laid[name] for name in before})
+    assert docks(window) == before
+    assert sweep.isHidden() and not roofline.isHidden() and window.beside[0].isHidden()
+    window.layout_.reset()
+    assert not sweep.isHidden() and not window.beside[0].isHidden()
+    window.beside[1].hide()
