@@ -1,5 +1,6 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
-writes a report; `python run.py test` checks; `python run.py screenshots` makes pictures of it.
+writes a report; `python run.py test` checks; `python run.py docs` builds the documentation in
+`site/`; `python run.py screenshots` makes pictures of the explorer.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.
@@ -85,18 +86,31 @@ def test() -> int:
     return 0
 
 
+def docs() -> int:
+    """Build the pages of `docs/` and of the docstrings; a broken link or name fails."""
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if run(*pip, "-c", "constraints.txt", "-e", ".[docs]"):
+        sys.exit("error: the installation failed; pip's own message is above")
+    status = run(PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet")
+    if not status:
+        print(f"The documentation is in {HERE / 'site' / 'index.html'}")
+    return status
+
+
 def main() -> int:
     arguments = sys.argv[1:]
     if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
         sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
-    if arguments and arguments[0] not in ("test", "screenshots", "--"):
+    if arguments and arguments[0] not in ("test", "docs", "screenshots", "--"):
         sys.exit(
-            "error: expected nothing, `test`, `screenshots`, or `--` and the arguments of "
+            "error: expected nothing, `test`, `docs`, `screenshots`, or `--` and the arguments of "
             "`ridgepoint`"
         )
     install()
     if arguments[:1] == ["test"]:
         return test()
+    if arguments[:1] == ["docs"]:
+        return docs()
     if arguments[:1] == ["screenshots"]:
         return run(PYTHON, "-m", "app.screenshots", *arguments[1:])
     return run(BIN / "ridgepoint", *arguments[1:]) if arguments[1:] else show()

@@ -1,0 +1,43 @@
+"""The pages of the documentation name what exists, and the examples run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
+def test_an_api_page_names_what_can_be_imported(page: Path) -> None:
+    names = re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    assert names
+    for name in names:
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last) if last[0].isupper() else import_module(name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_links_to_files_that_exist(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_menu_holds_every_page() -> None:
+    menu = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+
+
+@pytest.mark.parametrize("name", ["capacity_planner", "architect", "teacher"])
+def test_an_example_runs(name: str) -> None:
+    command = [sys.executable, ROOT / "examples" / f"{name}.py"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert len(run.stdout.splitlines()) >= 5
