@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from simulator.records import Phase, Trace
 from simulator.schedule.memory import Memory, memory
 from simulator.schedule.timeline import Schedule
 from simulator.timing.power import Power
+
+if TYPE_CHECKING:
+    from simulator.fusion.fused import Fused, Replays
 
 Regime = Literal["compute", "memory", "overhead"]
 REGIMES: tuple[Regime, ...] = ("compute", "memory", "overhead")
@@ -96,6 +99,7 @@ class Prediction:
     tiers       share of GPU-busy time by where the kernels' times come from
     notes       what a reader of the answer must know
     power       what the card draws, and the clock that its limit leaves; None where not known
+    fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
     """
 
     trace: Trace
@@ -117,6 +121,12 @@ class Prediction:
     columns: Columns
     schedule: Schedule
     power: Power | None = None
+    fusion: Fused | None = None
+
+    @property
+    def replays(self) -> Replays | None:
+        """How CUDA graphs replay a compiled step; None where none do."""
+        return self.fusion.replays if self.fusion else None
 
     @property
     def watts(self) -> float | None:
@@ -152,10 +162,7 @@ class Prediction:
 
     @cached_property
     def memory(self) -> Memory:
-        kept = self.trace.kept
-        if "memory" not in kept:
-            kept["memory"] = memory(self.trace)
-        return kept["memory"]
+        return memory(self.trace, self.replays.pooled if self.replays else frozenset())
 
     @property
     def peak_memory_bytes(self) -> int:

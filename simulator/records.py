@@ -318,11 +318,6 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
             rows.append(index[key])
         return found, rows
 
-    @cached_property
-    def kept(self) -> dict[Any, Any]:
-        """Whatever was made from this trace and may be asked for again, by what it depends on."""
-        return {}
-
     def names(self) -> Sequence[str]:
         """The overloads in order, such as `aten.addmm.default`."""
         return [op.name for op in self.ops]

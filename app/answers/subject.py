@@ -155,7 +155,7 @@ def predict_exactly(
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predicted(made.trace, resolve(scenario))
+    return predicted(made, resolve(scenario))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

@@ -139,7 +139,7 @@ class Joining:
             ]
         fusion: Fused | None = None
         if compiles(found.mode) or found.fusion:
-            fusion = solved(found).trace.kept.get("fusion")
+            fusion = solved(found).fusion
         groups = fusion.groups if fusion else []
         made = [
             tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
+from simulator.caches.derived import Derived
 from simulator.records import Break, Phase, Trace
 
 _NAMED = 6
@@ -18,11 +19,12 @@ Graph = tuple[Phase, int]
 """A phase, and the number of its stretch: those with odd numbers are no graph but eager."""
 
 
+_GRAPHS = Derived["Graphs"]()
+
+
 def graphs(trace: Trace) -> Graphs:
-    """The graphs of a trace; kept with it."""
-    if "graphs" not in trace.kept:
-        trace.kept["graphs"] = Graphs(trace)
-    return trace.kept["graphs"]
+    """The graphs of a trace."""
+    return _GRAPHS.get(trace, lambda: Graphs(trace))
 
 
 class Graphs:

@@ -34,9 +34,7 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
             "backward pass leaves them is not known"
         ]
     if not schedules:
-        found = with_fields(ruled, notes=(*ruled.notes, *notes))
-        found.trace.kept["fusion"] = found
-        return found
+        return with_fields(ruled, notes=(*ruled.notes, *notes))
     some = next(iter(schedules.values()))
     which = "some graphs" if notes else "each graph"
     by = (
@@ -137,9 +135,7 @@ class _Assembling:
             breaks=breaks,
             assumptions=assumed,
         )
-        found = Fused(made, self.groups, ruled.origin, notes)
-        made.kept["fusion"] = found
-        return found
+        return Fused(made, self.groups, ruled.origin, notes)
 
     def _graphs(self, stretch: int) -> tuple[Graph, Graph]:
         """Of a stretch of the forward pass: it, and its backward pass, which goes the other way."""

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.caches.identity import ByIdentity
 from simulator.costs import Work, works
 from simulator.hardware.gpu import GPU
@@ -54,16 +55,16 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
 _MANY = 32  # tensors, as an optimizer's ops have: what is made of those is worth keeping
 _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
 _LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
+_OF_TRACE = Derived[list[tuple[Work, ...] | None]]()
 
 
 def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
-    """The work of each distinct signature, which no GPU changes: kept with the trace."""
-    if "works" not in trace.kept:
-        trace.kept["works"] = [
-            _WORKS.get(op, None, partial(_costed, op)) if len(op.inputs) > _MANY else _costed(op)
-            for op in trace.signatures[0]
-        ]
-    return trace.kept["works"]
+    """The work of each distinct signature, which no GPU changes."""
+    return _OF_TRACE.get(trace, lambda: list(map(_shared_works, trace.signatures[0])))
+
+
+def _shared_works(op: Signature) -> tuple[Work, ...] | None:
+    return _WORKS.get(op, None, partial(_costed, op)) if len(op.inputs) > _MANY else _costed(op)
 
 
 def _costed(op: Signature) -> tuple[Work, ...] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from simulator.fusion import fused
+from simulator.fusion import Fused, fused
 from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
 from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
@@ -31,20 +31,22 @@ def solved(found: ResolvedScenario) -> Prediction:
     return predicted(traced(found), found)
 
 
-def predicted(trace: Trace, found: ResolvedScenario) -> Prediction:
-    """The prediction of a setting's trace."""
+def predicted(step: Trace | Fused, found: ResolvedScenario) -> Prediction:
+    """The prediction of a setting's traced step, which may be fused already."""
     profile = learned(found)
-    trace = as_fused(trace, found, profile)
-    prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
+    step = as_fused(step, found, profile)
+    prediction = simulate(step, found.gpu, found.host, profile, found.mode)
     if found.speeds or found.rates != Rates():
         prediction = retimed(prediction, found.speeds, found.rates, profile)
     notes = (*found.notes, *prediction.notes)
     return replace(prediction, notes=notes) if found.notes else prediction
 
 
-def as_fused(trace: Trace, found: ResolvedScenario, profile: Profile) -> Trace:
-    """A setting's trace as the kernels of its fusion level, where it has one."""
-    return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
+def as_fused(step: Trace | Fused, found: ResolvedScenario, profile: Profile) -> Trace | Fused:
+    """A setting's step as the kernels of its fusion level, where it has one."""
+    if found.fusion in (None, "none"):
+        return step
+    return fused(step, found.gpu, found.fusion, profile)
 
 
 def learned(found: ResolvedScenario) -> Profile:

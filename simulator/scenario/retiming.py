@@ -41,7 +41,9 @@ def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, learned: Profi
         )
 
     host, own = _faster(p.host, learned, rates.overhead)
-    found = simulate(p.trace, p.gpu, host, own, p.mode, changed, p.power and p.power.settled)
+    found = simulate(
+        p.fusion or p.trace, p.gpu, host, own, p.mode, changed, p.power and p.power.settled
+    )
     return replace(found, host=p.host)
 
 

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from simulator.caches.derived import Derived, share
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError, UntracedError
 from simulator.formats.trace_file import load as read
@@ -42,6 +43,7 @@ from simulator.symbols.probes import Tracer
 _TRACES: LRUCache[Trace | InputError] = LRUCache(48)
 _NAMED: LRUCache[Trace] = LRUCache(96)
 _EDITED: LRUCache[Trace] = LRUCache(48)
+_EDITED_FAMILIES = Derived[Family]()
 _LINES: LRUCache[Lines] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = RunsAsked()
@@ -164,13 +166,14 @@ def family(found: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
     if known is None or not found.edits:
         return known
     plain_family, point = known
-    key = "edited", found.edits
-    if key not in plain_family.kept:
+
+    def edited() -> Family:
         each = plain_family
         for edit in found.edits:
             each = cast("FamilyEdit", edit).of_family(each)
-        plain_family.kept[key] = each
-    return plain_family.kept[key], point
+        return each
+
+    return _EDITED_FAMILIES.get(plain_family, edited, found.edits), point
 
 
 def _for_card(key: tuple[Any, ...], found: Trace, gpu: GPU) -> Trace:
@@ -284,8 +287,8 @@ def _own_source() -> str:
 def _named(found: Trace, gpu: str) -> Trace:
     """The same trace for another card that looks like its own; what was made of it is shared."""
     other = replace(found, gpu=gpu)
-    shared = cast("dict[str, Any]", other.__dict__)
-    shared["signatures"], shared["kept"] = found.signatures, found.kept
+    cast("dict[str, Any]", other.__dict__)["signatures"] = found.signatures
+    share(found, other)
     return other
 
 

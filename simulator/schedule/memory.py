@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.records import Role, Storage, Trace
 
 BLOCK_BYTES = 512
@@ -24,17 +25,20 @@ class Memory:
     at_peak: dict[Role, int]
 
 
-POOL = "pool"
-"""Under this name a trace keeps which of its storages lie in the own memory of CUDA graphs."""
+_MEMORY = Derived[Memory]()
 
 
-def memory(trace: Trace) -> Memory:
+def memory(trace: Trace, pooled: frozenset[int] = frozenset()) -> Memory:
     """Allocated bytes at each op, as the caching allocator counts them (without workspaces).
 
-    Storages that CUDA graphs hold lie in a pool of their own: what one of them leaves the next one
-    takes, and nobody else. The pool is as large as it ever is, from its first op to the last.
+    The storages of numbers `pooled` lie in the memory pool of CUDA graphs: one graph reuses what
+    another one frees, and nothing else does. The pool has its largest size from the first op to
+    the last.
     """
-    pooled: frozenset[int] = trace.kept.get(POOL, frozenset())
+    return _MEMORY.get(trace, lambda: _memory(trace, pooled), pooled)
+
+
+def _memory(trace: Trace, pooled: frozenset[int]) -> Memory:
     own = [s for n, s in enumerate(trace.storages) if n not in pooled]
     found = _over_time(own, len(trace.ops))
     if not pooled:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
@@ -20,6 +21,7 @@ from simulator.hardware.host import Host
 from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
 from simulator.prediction import REGIMES, Columns, workspace_bytes
+from simulator.records import Trace
 from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
@@ -62,6 +64,10 @@ class Alike:
     count: Floats
     op_class: Ints
     place: Ints
+
+
+_ALIKE = Derived[Alike]()
+_HOST_TRACE = Derived[Trace]()
 
 
 def at_points(
@@ -191,15 +197,12 @@ def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], p
     """The classes of the kernels of points that launch what the one at `place` does. `point` is
     any of the family."""
     places = [low.places[low.pattern[place]] for low in lowered]
-    key = "alike", tuple(places)
-    if key not in family.kept:
-        family.kept[key] = _classes(family, point, places)
-    return family.kept[key]
+    return _ALIKE.get(family, lambda: _classes(family, point, places), tuple(places))
 
 
 def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...]]) -> Alike:
-    if "trace" not in family.kept:  # of what the host does, all points say the same
-        family.kept["trace"] = family.at(*point)
+    # The host does the same at all points.
+    trace = _HOST_TRACE.get(family, lambda: family.at(*point))
     count = np.array([len(p) for p in places], np.int64)
     rows = np.array(family.rows, np.int64)
     far = reuse(family, count[rows] > 0)
@@ -220,7 +223,7 @@ def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...
     # For the host a kernel is the op that launches it.
     kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
     return Alike(
-        LaunchPlan(family.kept["trace"], kernels),
+        LaunchPlan(trace, kernels),
         far,
         class_of,
         np.bincount(class_of, minlength=len(op_class)).astype(float),

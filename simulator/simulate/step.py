@@ -9,13 +9,14 @@ from operator import is_
 
 import numpy as np
 
+from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.errors import InputError
-from simulator.fusion import Fused, fused
+from simulator.fusion import Fused, Replays, fused, trace_of
 from simulator.fusion.graphs import told
 from simulator.fusion.host.host_costs import launches as compiled_launches
 from simulator.fusion.host.replay_costs import replaying
-from simulator.fusion.host.replays import Replays, replayed
+from simulator.fusion.host.replays import replayed
 from simulator.fusion.rules import level_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
@@ -35,7 +36,8 @@ from simulator.timing.roofline import Roofs, roofs
 from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
-_ROOFS = 4  # tables that are kept with a trace
+_ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
+_TABLES = 4  # of roofs that are cached with a trace
 
 
 Retime = Callable[[list[Work], Columns], Columns]
@@ -43,7 +45,7 @@ Retime = Callable[[list[Work], Columns], Columns]
 
 
 def simulate(
-    trace: Trace,
+    step: Trace | Fused,
     gpu: GPU,
     host: Host,
     profile: Profile,
@@ -54,9 +56,10 @@ def simulate(
     """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
     leaves the step, or at one that is `held`."""
     check_mode(mode)
-    trace = as_run(trace, gpu, mode, profile)
+    step = as_run(step, gpu, mode, profile)
+    trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
     found = issued(trace, gpu)
-    launched, clock = host_schedule(found, host, profile, mode)
+    launched, clock = host_schedule(found, host, profile, mode, fusion and fusion.replays)
     load = _load(found, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
@@ -89,22 +92,23 @@ def simulate(
         notes=(
             *_run_otherwise(trace, mode),
             *_notes(trace, gpu, profile),
-            *_compiled_notes(trace, mode),
+            *(_compiled_notes(fusion) if fusion and compiles(mode) else ()),
         ),
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
         power=card and held and card.power(load, held, busy_s, period_s),
+        fusion=fusion,
     )
 
 
-def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
-    """The trace that a mode runs: a compiled step's ops are its kernels, and the copies before its
-    CUDA graphs where it has some."""
+def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace | Fused:
+    """The step that a mode runs: fused where the mode compiles it, with the copies before its CUDA
+    graphs where the mode replays them."""
     if not compiles(mode):
-        return trace
-    made = fused(trace, gpu, level_of(mode), profile).trace
-    return replayed(made) if replays(mode) else made
+        return step
+    fusion = fused(step, gpu, level_of(mode), profile)
+    return replayed(fusion) if replays(mode) else fusion
 
 
 def kernel_times(found: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
@@ -126,24 +130,24 @@ def _load(found: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
 
 def _roofs(found: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
     """The roofs of what is issued; the next question is often about another host or mode."""
-    known: list[tuple[Lowered, GPU, Profile, Roofs]] = found.trace.kept.setdefault("roofs", [])
+    known = _ROOFS.get(found.trace, list[tuple[Lowered, GPU, Profile, Roofs]])
     asked = found.lowered, gpu, profile
     for *held, table in known:
         if all(map(is_, held, asked)):
             return table
     table = roofs(found.lowered.works, gpu, profile)
     known.append((*asked, table))
-    del known[:-_ROOFS]
+    del known[:-_TABLES]
     return table
 
 
 def host_schedule(
-    found: LaunchPlan, host: Host, profile: Profile, mode: str
+    found: LaunchPlan, host: Host, profile: Profile, mode: str, cuda_graphs: Replays | None = None
 ) -> tuple[Launches, Clock]:
     """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
     there are. InputError where a graph cannot be captured."""
-    if replays(mode):
-        return replaying(found, host, profile)
+    if cuda_graphs is not None and replays(mode):
+        return replaying(found, cuda_graphs, host, profile)
     if mode != "cuda_graph":
         by = compiled_launches(found, host) if compiles(mode) else found.by(host)
         return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
@@ -207,12 +211,8 @@ def _run_otherwise(trace: Trace, mode: str) -> tuple[str, ...]:
     )
 
 
-def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
-    if not compiles(mode):
-        return ()
-    fusion: Fused = trace.kept["fusion"]
-    kept: Replays | None = trace.kept.get("replays")
-    cut = kept.notes if kept else ()
+def _compiled_notes(fusion: Fused) -> tuple[str, ...]:
+    cut = fusion.replays.notes if fusion.replays else ()
     return (*fusion.notes, *told(fusion.origin), *cut)
 
 

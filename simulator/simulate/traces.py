@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.costs import Work
 from simulator.errors import InputError
+from simulator.fusion import Fused, Replays, trace_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.modes import check_mode
@@ -35,13 +36,23 @@ _TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once
 
 
 class Step(NamedTuple):
-    """One step to predict. `profile` is that of `gpu`."""
+    """One step to predict, fused already or not. `profile` is that of `gpu`."""
 
-    trace: Trace
+    run: Trace | Fused
     gpu: GPU
     host: Host
     profile: Profile
     mode: str
+
+    @property
+    def trace(self) -> Trace:
+        """The ops that are launched."""
+        return trace_of(self.run)
+
+    @property
+    def replays(self) -> Replays | None:
+        """How CUDA graphs replay the step; None where none do."""
+        return self.run.replays if isinstance(self.run, Fused) else None
 
 
 @dataclass
@@ -67,8 +78,7 @@ def simulated(
     asked, steps = steps, list[Step]()
     for step in asked:
         counted(0)
-        trace = as_run(step.trace, step.gpu, step.mode, step.profile)
-        steps.append(step._replace(trace=trace))
+        steps.append(step._replace(run=as_run(step.run, step.gpu, step.mode, step.profile)))
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}
@@ -121,7 +131,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         if how not in driving:
             try:
                 check_mode(step.mode)
-                driving[how] = host_schedule(found, step.host, profile, step.mode)
+                driving[how] = host_schedule(found, step.host, profile, step.mode, step.replays)
             except InputError as error:
                 driving[how] = str(error)
         drive = driving[how]
@@ -171,7 +181,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         for r, *seconds in zip(alike, period, busy, on_host, strict=True)
     ]
     samples = np.array([r.step.trace.samples for r in alike], float)
-    peak = np.array([_peak_bytes(r.step.trace) for r in alike], float)
+    peak = np.array([_peak_bytes(r.step) for r in alike], float)
     need = peak + [workspace_bytes(r.on_gpu.lowered.works, r.step.gpu) for r in alike]
     room = np.array([r.step.gpu.memory_bytes for r in alike])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -205,7 +215,6 @@ def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
     return found
 
 
-def _peak_bytes(trace: Trace) -> int:
-    if "memory" not in trace.kept:
-        trace.kept["memory"] = memory(trace)
-    return trace.kept["memory"].peak_bytes
+def _peak_bytes(step: Step) -> int:
+    pooled = step.replays.pooled if step.replays else frozenset[int]()
+    return memory(step.trace, pooled).peak_bytes

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.fusion.fused import Replays
 from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts, compiled_host
 from simulator.fusion.host.host_costs import RECORDED, calls_s, ops_s, spread
-from simulator.fusion.host.replays import Replays
 from simulator.hardware.host import Host
 from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Clock, Launches
@@ -24,21 +24,21 @@ REPLAYED = compiled_host().replayed
 
 def replaying(
     found: LaunchPlan,
+    replays: Replays,
     host: Host,
     profile: Profile,
     costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:
-    """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out.
-    The gap is the mean over kernels in graphs and beside them."""
-    kept: Replays = found.trace.kept["replays"]
-    captured = kept.piece >= 0
+    """How a host drives a step whose graphs are replayed, without durations. The gap is the mean
+    over kernels in graphs and beside them."""
+    captured = replays.graph_of >= 0
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(found, host, costs))
-    for place in kept.copies:
+    for place in replays.copies:
         work[place] = host.seconds["op"] + host.launch_s
-    heads = _heads(kept.piece, found.launches)
-    for head, held in zip(heads, _held(found, kept.piece, heads), strict=True):
+    heads = _heads(replays.graph_of, found.launches)
+    for head, held in zip(heads, _held(found, replays.graph_of, heads), strict=True):
         work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
     if heads:
         costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)

@@ -9,47 +9,36 @@ graph's own (`_copy_inputs_and_remove_from_src`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from simulator.fusion.fused import Fused
+from simulator.caches.derived import Derived
+from simulator.fusion.fused import Fused, Replays
 from simulator.fusion.graphs import graphs
 from simulator.fusion.group import Group
 from simulator.fusion.node import Node
 from simulator.fusion.tangents import is_tangent
 from simulator.hardware.waits import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
-from simulator.schedule.memory import POOL
 
 _LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
 
 
-@dataclass(frozen=True)
-class Replays:
-    """`piece[i]` is the number of the graph in which op i is replayed, −1 for an op that the host
-    launches; `copies` are the ops that copy into a graph's own place; `notes` say why something is
-    not captured."""
-
-    piece: NDArray[np.int64]
-    notes: tuple[str, ...]
-    copies: tuple[int, ...] = ()
+_REPLAYED = Derived[Fused]()
 
 
-def replayed(trace: Trace) -> Trace:
-    """The trace of a compiled step with the copies before its graphs, and `Replays` kept with it as
-    "replays"."""
-    if "replays" in trace.kept:
-        return trace
-    if "replayed" not in trace.kept:
-        trace.kept["replayed"] = _replayed(trace, trace.kept["fusion"])
-    return trace.kept["replayed"]
+def replayed(fusion: Fused) -> Fused:
+    """A compiled step with the copies before its graphs, and its `replays`."""
+    if fusion.replays is not None:
+        return fusion
+    return _REPLAYED.get(fusion, lambda: _replayed(fusion))
 
 
-def _replayed(trace: Trace, fusion: Fused) -> Trace:
+def _replayed(fusion: Fused) -> Fused:
+    trace = fusion.trace
     piece, notes = _pieces(trace)
     given, first = _given(trace, piece)
     storages = list(trace.storages)
@@ -62,7 +51,7 @@ def _replayed(trace: Trace, fusion: Fused) -> Trace:
         moved |= dict(zip(loose, places, strict=True))
         begin = first[number]
         copies[begin] = _copy(trace.ops[begin].phase, tensors, loose, places)
-    return _with(trace, fusion, Replays(piece, notes), copies, storages, moved)
+    return _with(fusion, piece, notes, copies, storages, moved)
 
 
 def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -162,14 +151,15 @@ def _copy(phase: Phase, tensors: list[Tensor], given: list[int], places: range) 
 
 
 def _with(
-    trace: Trace,
     fusion: Fused,
-    found: Replays,
+    graph_of: NDArray[np.int64],
+    notes: tuple[str, ...],
     copies: dict[int, Op],
     storages: list[Storage],
     moved: dict[int, int],
-) -> Trace:
-    """The trace with the copies before the ops of these numbers, what is captured reading them."""
+) -> Fused:
+    """The step with the copies before the ops of these numbers, which captured ops then read."""
+    trace = fusion.trace
     ops: list[Op] = []
     groups: list[Group] = []
     piece: list[int] = []
@@ -184,17 +174,16 @@ def _with(
         place.append(len(ops))
         if index < len(fusion.groups):
             groups.append(fusion.groups[index])
-        here = int(found.piece[index])
+        here = int(graph_of[index])
         if here >= 0 and not moved.keys().isdisjoint(op.storages):
             op = replace(op, storages=tuple(moved.get(s, s) for s in op.storages))
         ops.append(op)
         piece.append(here)
     place.append(len(ops))
     made = trace.with_ops(ops, _while_needed([s.moved(place) for s in storages], ops, moved), place)
-    made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
-    made.kept[POOL] = _pooled(made, piece, moved.values())
-    made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
-    return made
+    pooled = _pooled(made, piece, moved.values())
+    replays = Replays(np.array(piece, np.int64), notes, tuple(copied), pooled)
+    return Fused(made, groups, fusion.origin, fusion.notes, replays=replays)
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:

@@ -42,9 +42,7 @@ class JointGraph:
                         each for op in node.ops for each in self.members.get(op, (self.source[op],))
                     )
                 )
-        made = Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
-        made.trace.kept["fusion"] = made
-        return made
+        return Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
 
 
 def joint_graph(trace: Trace) -> JointGraph:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
@@ -41,6 +42,9 @@ class Kernel:
     inside: frozenset[Value]
 
 
+_NEEDS = Derived[Needs]()
+
+
 class Chosen:
     """Sets of ops of one trace, to be looked at one by one."""
 
@@ -52,9 +56,7 @@ class Chosen:
 
     @cached_property
     def needed(self) -> Needs:
-        if "needs" not in self.trace.kept:
-            self.trace.kept["needs"] = needs(self.trace, self.flow)
-        return self.trace.kept["needs"]
+        return _NEEDS.get(self.trace, lambda: needs(self.trace, self.flow))
 
     @cached_property
     def _fetched(self) -> set[Value]:

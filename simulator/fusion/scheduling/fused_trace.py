@@ -61,9 +61,7 @@ class _Building:
             notes = ["compiled by rules like Inductor's, without running it"]
         if self.templates:
             notes.append(self._templates())
-        found = dataclasses.replace(found, notes=tuple(notes))
-        made.kept["fusion"] = found
-        return found
+        return dataclasses.replace(found, notes=tuple(notes))
 
     def _templates(self) -> str:
         taken = sum(len(g.nodes) > 1 for g in self.groups if g.library)

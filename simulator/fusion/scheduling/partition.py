@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
 from simulator.fusion.group import Group
@@ -55,14 +56,17 @@ def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     return joint_graph(trace)
 
 
+_FUSED = Derived[Fused]()
+
+
 def fused(
-    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+    step: Trace | Fused, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
 ) -> Fused:
-    """The trace as its kernels, kept with it; level "none" is the trace itself."""
+    """A traced step as its kernels. A fused step stays as it is; level "none" fuses nothing."""
+    if isinstance(step, Fused):
+        return step
     if level == "none":
-        return Fused(trace, [], trace)
-    if "fusion" in trace.kept:  # it is compiled already
-        return trace.kept["fusion"]
+        return Fused(step, [], step)
     kind = (
         gpu.vendor,
         gpu.units,
@@ -70,13 +74,15 @@ def fused(
         tuple(gpu.tensor_flops_per_s),
         gpu.boost_hz,
     )
-    key = "fused", level, kind, profile and profile.id
-    if key not in trace.kept:
-        joint = _joint(trace, gpu, level)
-        if RULES[level].templates:
-            joint = dot_products(joint)
-        rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
-        groups = partition(joint.trace, gpu, level, profile)
-        made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
-        trace.kept[key] = joint.of_origin(made, trace)
-    return trace.kept[key]
+    key = level, kind, profile and profile.id
+    return _FUSED.get(step, lambda: _fused(step, gpu, level, profile), key)
+
+
+def _fused(trace: Trace, gpu: GPU, level: Level, profile: Profile | None) -> Fused:
+    joint = _joint(trace, gpu, level)
+    if RULES[level].templates:
+        joint = dot_products(joint)
+    rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
+    groups = partition(joint.trace, gpu, level, profile)
+    fusion = fused_trace(joint.trace, groups, rest, RULES[level].templates)
+    return joint.of_origin(fusion, trace)

@@ -129,7 +129,6 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
         "the graphs are Dynamo's, and what each fuses is the rules' answer: where the backward "
         "pass leaves them is not known"
     )
-    assert found.trace.kept["fusion"] is found
 
 
 def test_the_backward_pass_goes_the_other_way() -> None:
