@@ -16,6 +16,7 @@ from simulator.hardware.host import Host
 from simulator.records import Phase, Trace
 from simulator.schedule.memory import Memory, memory
 from simulator.schedule.timeline import Schedule
+from simulator.timing.kernel_models import duration_s
 from simulator.timing.power import Power
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Columns:
 
     @property
     def duration_s(self) -> NDArray[np.float64]:
-        return np.maximum(self.compute_s, self.memory_s) + self.fixed_s
+        """max(compute, memory) + fixed."""
+        return duration_s(self.compute_s, self.memory_s, self.fixed_s)
 
 
 @dataclass(frozen=True)

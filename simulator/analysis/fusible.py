@@ -180,8 +180,8 @@ def _saved_gpu_s(p: Prediction, found: Sequence[Kernels], profile: Profile) -> F
 def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
     if not works:
         return []
-    compute, memory, fixed = roofs(works, p.gpu, profile).parts(np.zeros(len(works)), 0.0)
-    return (np.maximum(compute, memory) + fixed).tolist()
+    times = roofs(works, p.gpu, profile).parts(np.zeros(len(works)), 0.0)
+    return times.duration_s.tolist()
 
 
 def _saved_host_s(p: Prediction, found: Sequence[Kernels]) -> Floats:

@@ -35,7 +35,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.power import Load, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import AS_TIMED, Slower
+from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
 COLUMNS = (
     "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
@@ -120,19 +120,23 @@ def at_points(
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             load = Load(table.of(row), hot, kernels.count)
-            unlimited = _timed(load, AS_TIMED)
+            unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
             for figures, how, drive in ways:
                 launched, clock = how
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
-                held = card and card.settled(load, host_s, gaps_s)
-                slow = held is not None and held.is_slower
-                times, busy = _timed(load, held.slower) if held and slow else unlimited
+                clock_limit = card and card.settle(load, host_s, gaps_s)
+                slow = clock_limit is not None and clock_limit.is_slower
+                times, busy = (
+                    _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
+                )
                 periods, latency = _scheduled(kernels, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
-                drawn = card.columns(load, held, busy, periods[0]) if card and held else None
+                drawn = None
+                if card and clock_limit:
+                    drawn = card.columns(load, clock_limit, busy, periods[0])
                 figures[places] = _row(
                     periods,
                     latency,
@@ -252,11 +256,11 @@ def _reached(
     return row, hot[kernels.op_class]
 
 
-def _timed(load: Load, slower: Slower) -> tuple[Floats, Floats]:
+def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
     """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
     points], and the GPU's busy time."""
     none = np.zeros(0, np.int64)
-    columns = Columns(none, none, *load.parts(slower))
+    columns = Columns(none, none, *load.parts(slowdown))
     return nudged(columns), load.count @ columns.duration_s
 
 

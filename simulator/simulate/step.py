@@ -29,7 +29,8 @@ from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
-from simulator.timing.power import Load, Settled, supply
+from simulator.timing.kernel_models import duration_s
+from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import Roofs, roofs
@@ -51,10 +52,10 @@ def simulate(
     profile: Profile,
     mode: str,
     retime: Retime | None = None,
-    held: Settled | None = None,
+    clock_limit: SettledClock | None = None,
 ) -> Prediction:
-    """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
-    leaves the step, or at one that is `held`."""
+    """How long a traced step takes on a GPU driven by a host, at the clock that the power limit
+    leaves the step, or at `clock_limit`."""
     check_mode(mode)
     step = as_run(step, gpu, mode, profile)
     trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
@@ -63,10 +64,10 @@ def simulate(
     load = _load(found, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    if card is not None and held is None:
-        held = card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
-    parts = load.parts(held.slower) if held else load.parts()
-    columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
+    if card is not None and clock_limit is None:
+        clock_limit = card.settle(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
+    times = load.parts(clock_limit.slowdown) if clock_limit else load.parts()
+    columns = Columns(found.lowered.work_of, found.lowered.op_of, *times)
     if retime is not None:
         columns = retime(found.lowered.works, columns)
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
@@ -97,7 +98,7 @@ def simulate(
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
-        power=card and held and card.power(load, held, busy_s, period_s),
+        power=card and clock_limit and card.power(load, clock_limit, busy_s, period_s),
         fusion=fusion,
     )
 
@@ -116,9 +117,9 @@ def kernel_times(found: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> C
     load = _load(found, gpu, profile)
     card, launched = supply(gpu), found.by(host)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    held = card.settled(load, host_s, np.zeros(())) if card else None
-    parts = load.parts(held.slower) if held else load.parts()
-    return Columns(found.lowered.work_of, found.lowered.op_of, *parts)
+    clock_limit = card.settle(load, host_s, np.zeros(())) if card else None
+    times = load.parts(clock_limit.slowdown) if clock_limit else load.parts()
+    return Columns(found.lowered.work_of, found.lowered.op_of, *times)
 
 
 def _load(found: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
@@ -177,12 +178,12 @@ def _refuse_uncapturable(trace: Trace) -> None:
 def nudged(columns: Columns) -> Floats:
     """Seconds of each kernel [3, kernels]: as they are, with all compute slower by a little, and
     with all memory."""
-    compute, held = columns.compute_s, columns.memory_s
-    return columns.fixed_s + np.stack(
+    compute, memory, fixed = columns.compute_s, columns.memory_s, columns.fixed_s
+    return np.stack(
         [
-            np.maximum(compute, held),
-            np.maximum(compute * (1 + NUDGE), held),
-            np.maximum(compute, held * (1 + NUDGE)),
+            duration_s(compute, memory, fixed),
+            duration_s(compute * (1 + NUDGE), memory, fixed),
+            duration_s(compute, memory * (1 + NUDGE), fixed),
         ]
     )
 

@@ -27,10 +27,10 @@ from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
 from simulator.simulate.family import COLUMNS
 from simulator.simulate.step import as_run, host_schedule, nudged, shares
 from simulator.timing.intervals import interval
-from simulator.timing.power import Load, Settled, supply
+from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import AS_TIMED, Slower, roofs
+from simulator.timing.roofline import NO_SLOWDOWN, Slowdown, roofs
 
 _TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
 
@@ -67,7 +67,7 @@ class _Ready:
     clock: Clock
     on_gpu: LaunchPlan
     load: Load
-    held: Settled | None
+    clock_limit: SettledClock | None
 
 
 def simulated(
@@ -126,7 +126,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
             hot = found.hot_share(l2_kept_bytes(gpu, profile))
             row_of = rows_of[key][found.lowered.work_of]
             loads[key] = Load(table.of(row_of), hot, np.ones(row_of.size))
-            unlimited[key] = _timed(loads[key], AS_TIMED)
+            unlimited[key] = _timed(loads[key], NO_SLOWDOWN)
         how = key, id(step.host), step.mode
         if how not in driving:
             try:
@@ -141,15 +141,15 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         launched, clock = drive
         host_s = float(launched.host_s.sum() + launched.tail_s)
         gaps_s = found.lowered.op_of.size * np.asarray(clock.gap_s)
-        held = card and card.settled(loads[key], host_s, gaps_s)
-        slow = held is not None and held.is_slower
-        timed = _timed(loads[key], held.slower) if held and slow else unlimited[key]
-        yield _Ready(row, step, *timed, *drive, found, loads[key], held)
+        clock_limit = card and card.settle(loads[key], host_s, gaps_s)
+        slow = clock_limit is not None and clock_limit.is_slower
+        timed = _timed(loads[key], clock_limit.slowdown) if clock_limit and slow else unlimited[key]
+        yield _Ready(row, step, *timed, *drive, found, loads[key], clock_limit)
 
 
-def _timed(load: Load, slower: Slower) -> tuple[Floats, float]:
+def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:
     none = np.zeros(0, np.int64)
-    columns = Columns(none, none, *load.parts(slower))
+    columns = Columns(none, none, *load.parts(slowdown))
     return nudged(columns), float(columns.duration_s.sum())
 
 
@@ -209,9 +209,9 @@ def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
     found = np.full((2, len(alike)), np.nan)
     card = supply(alike[0].step.gpu)
     for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):
-        if card is not None and ready.held is not None:
+        if card is not None and ready.clock_limit is not None:
             busy_s = np.asarray(ready.busy_s)
-            found[:, place] = card.columns(ready.load, ready.held, busy_s, period)
+            found[:, place] = card.columns(ready.load, ready.clock_limit, busy_s, period)
     return found
 
 

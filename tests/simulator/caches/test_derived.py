@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from weakref import ref
 
 from simulator.caches.derived import Derived, share
@@ -34,7 +35,7 @@ def test_the_oldest_value_goes_first():
 
 def test_a_value_that_refers_to_its_object_does_not_keep_it():
     cache, source = Derived[list[Source]](), Source()
-    cache.get(source, lambda: [source])
+    cache.get(source, partial(list, (source,)))
     alive = ref(source)
     del source
     gc.collect()

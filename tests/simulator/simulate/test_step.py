@@ -141,7 +141,7 @@ def period_s(name: str, mode: str, **factors: float) -> float:
     machine = scaled(find_gpu("h200"), find_host(), profile(), **factors)
     power = answer(name, mode=mode).power
     assert power is not None
-    return simulate(traced(name), *machine, mode, held=power.settled).period_s
+    return simulate(traced(name), *machine, mode, clock_limit=power.settled).period_s
 
 
 MODED = [(name, "eager") for name in NETWORKS] + [(name, "cuda_graph") for name in EAGER]
