@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from simulator.costs.compiled_traits import Kind, traits
 from simulator.fusion.costed import costed
 from simulator.records import Signature
-
-OpKind = Literal["pointwise", "reduction", "library", "none"]
 
 _ELEMENTS = {
     "pointwise", "copy", "concat", "fill", "arange", "gather", "random", "norm_apply", "pool",
     "nll", "embedding_backward", "scatter", "resample", "memcpy",
 }  # fmt: skip
 _POINTWISE = {"pointwise", "copy", "norm_apply"}
-_REDUCING = {
+REDUCING_FAMILIES = {
     "norm",
     "softmax",
     "reduction",
@@ -22,16 +19,6 @@ _REDUCING = {
     "batch_norm_backward",
     "weight_gradient",
     "norm_input_gradient",
-}
-_NAMED: dict[str, OpKind] = {
-    "aten.nll_loss_forward.default": "reduction",
-    "aten.native_group_norm.default": "reduction",
-    "aten.native_group_norm_backward.default": "reduction",
-    "aten._adaptive_avg_pool2d.default": "pointwise",
-    "aten.cumsum.default": "reduction",
-    "aten.scatter_add.default": "library",
-    "aten.embedding_bag.default": "library",
-    "aten._embedding_bag.default": "library",
 }
 _LIBRARY = (
     "scaled_dot_product",
@@ -53,10 +40,11 @@ _LIBRARY = (
 )
 
 
-def kind(op: Signature) -> OpKind:
+def kind(op: Signature) -> Kind:
     """What an op becomes; "none" where it launches nothing."""
-    if op.name in _NAMED:
-        return _NAMED[op.name]
+    row = traits(op.name)
+    if row is not None and row.kind is not None:
+        return row.kind
     if adds(op):
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):
@@ -67,8 +55,8 @@ def kind(op: Signature) -> OpKind:
     families = {work.family for work in found}
     if not families:
         return "none"
-    if families & _REDUCING:
-        return "reduction" if families <= _REDUCING | _ELEMENTS else "library"
+    if families & REDUCING_FAMILIES:
+        return "reduction" if families <= REDUCING_FAMILIES | _ELEMENTS else "library"
     return "pointwise" if families <= _ELEMENTS else "library"
 
 
