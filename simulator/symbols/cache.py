@@ -120,11 +120,9 @@ def _versions(network: str) -> Iterator[str]:
 def _own_source() -> str:
     """A digest of the code that traces, of autocast's table and of the catalogue's networks."""
     digest = hashlib.sha256()
-    folders = [_PACKAGE / "tracing", _PACKAGE / "networks"]
+    folders = [_PACKAGE / "tracing", _PACKAGE / "networks", _PACKAGE / "records"]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    for path in sorted(
-        [*files, _PACKAGE / "records.py", _PACKAGE / "costs" / "compiled_traits.py"]
-    ):
+    for path in sorted([*files, _PACKAGE / "costs" / "compiled_traits.py"]):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
