@@ -1,4 +1,4 @@
-"""The answer to a scenario."""
+"""The prediction of a step."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Idle:
-    """GPU idle time of one step in steady state, by what it waited for, in seconds."""
+    """Seconds in which the GPU waits in a step of the steady state, by what it waits for."""
 
     host_s: float
     sync_s: float
@@ -97,10 +97,10 @@ class Prediction:
     host_s      host work in a step
     interval_s  80% interval of period_s
     shares      of period_s; they sum to 1
-    unmodelled  ops without a cost function, with their number
+    unmodelled  number of ops without a cost function, by name
     tiers       share of GPU-busy time by where the kernels' times come from
-    notes       what a reader of the answer must know
-    power       what the card draws, and the clock that its limit leaves; None where not known
+    notes       remarks for the reader
+    power       power draw, and the clock that the power limit leaves; None if unknown
     fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
     """
 
@@ -132,7 +132,7 @@ class Prediction:
 
     @property
     def watts(self) -> float | None:
-        """Mean power of the card over steps back to back; None where nothing is known of it."""
+        """Mean power of the card over steps back to back; None if unknown."""
         return self.power and self.power.watts
 
     @property
@@ -172,7 +172,7 @@ class Prediction:
 
     @property
     def workspace_bytes(self) -> int:
-        """What the libraries keep for themselves beside the tensors."""
+        """Bytes of the libraries' workspaces, beside the tensors."""
         return workspace_bytes(self.works, self.gpu)
 
     @property
@@ -227,7 +227,7 @@ class Prediction:
 
 
 def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:
-    """What the libraries keep for themselves: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
+    """Bytes of the libraries' workspaces: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
     128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
     used = any(w.family in ("gemm", "gemv") for w in works)
     newer = (gpu.compute_capability or (0, 0)) >= (9, 0)

@@ -1,4 +1,4 @@
-"""What a compiler makes of an op: a loop over elements, a reduction, or a call into a library."""
+"""What a compiler makes of an op: a loop over elements, a reduction or a library call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LIBRARY = (
 
 
 def kind(op: Signature) -> Kind:
-    """What an op becomes; "none" where it launches nothing."""
+    """The kind of an op; "none" if it launches nothing."""
     row = traits(op.name)
     if row is not None and row.kind is not None:
         return row.kind
@@ -70,13 +70,13 @@ def is_pointwise(op: Signature) -> bool:
 
 
 def adds(op: Signature) -> bool:
-    """Does it add into what it was given, element by element, as atomic additions can?"""
+    """Does it add into its input, element by element, as atomic additions can?"""
     into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
     return bool(into) and op.out.dtype in ("float32", "float16")
 
 
 def why_not(op: Signature) -> str:
-    """Why an op is no part of a fused kernel."""
+    """The reason why an op cannot be part of a fused kernel."""
     name = op.name
     if "convolution" in name:
         return "a convolution is cuDNN's"

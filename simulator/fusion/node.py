@@ -29,9 +29,9 @@ class Node:
     `reads` and `writes` are bytes by value; `ops` are indices of the trace, those that are computed
     again here included; `partial` marks the first of several steps of a split reduction, `atomic`
     one that adds into what others wrote, `alone` one that fuses with nothing; `call` is a library
-    call where it is not the op as traced. `instructions` are the node's own, `recomputed` those of values
-    that it computes where it reads them, by op. A `looped` reduction walks along its rows, since
-    they are too long for registers.
+    call where it is not the op as traced. `instructions` are the node's own, `recomputed` those of
+    values that it computes where it reads them, by op. A `looped` reduction walks along its rows,
+    which are too long for registers.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""What a traced step issues on a kind of GPU: its kernels, and what the host does for each.
+"""The launches of a traced step on a kind of GPU: its kernels, and the host's work for each.
 
 Each part is cached with the trace: the next question is often about another clock, host or mode.
 """
@@ -38,7 +38,7 @@ class LaunchPlan:
 
     @cached_property
     def launches(self) -> NDArray[np.int64]:
-        """Kernels of each op."""
+        """Number of kernels of each op."""
         return np.bincount(self.lowered.op_of, minlength=len(self.trace.ops))
 
     @cached_property
@@ -58,7 +58,7 @@ class LaunchPlan:
 
     @property
     def counts(self) -> Floats:
-        """What the host does for each op [ops, counts]."""
+        """Counts of the host's work for each op [ops, counts]."""
         return _COUNTS.get(self.trace, lambda: counts(self.trace, self.launches), self._launching)
 
     @cached_property
@@ -76,8 +76,8 @@ class LaunchPlan:
         return np.array([syncs(s) for s in signatures], np.bool_)[rows]
 
     def by(self, host: Host) -> Launches:
-        """The host's work spread over the launches: an op's own comes before its first. Durations
-        are left out."""
+        """The host's work of each launch, without durations; an op's own work comes before its
+        first launch."""
         op_of = self.lowered.op_of
         done = np.cumsum(host.op_s(self.counts))
         before = done[op_of] + host.launch_s * np.arange(1, op_of.size + 1)
@@ -89,6 +89,6 @@ class LaunchPlan:
 
 
 def issued(trace: Trace, gpu: GPU) -> LaunchPlan:
-    """What a trace issues on a GPU."""
+    """The launch plan of a trace on a GPU."""
     key = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
     return LaunchPlan(trace, _LOWERED.get(trace, lambda: lower(trace, gpu), key))

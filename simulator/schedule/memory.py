@@ -1,4 +1,4 @@
-"""Memory over a step, from the lives of its storages."""
+"""Allocated memory over a step, from the lifetimes of its storages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _memory(trace: Trace, pooled: frozenset[int]) -> Memory:
 
 
 def _over_time(listed: Sequence[Storage], last: int) -> Memory:
-    """Of storages that are alive or not as each tells, in a step of so many ops."""
+    """The memory of these storages in a step of `last` ops."""
     storages = [s for s in listed if s.device == "cuda" and s.nbytes > 0]
     count = max(last, 1)  # a step without ops holds its weights and inputs all the same
     sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
@@ -75,8 +75,8 @@ def _over_time(listed: Sequence[Storage], last: int) -> Memory:
 
 
 def carried_bytes(trace: Trace) -> int:
-    """Bytes of the activations that are alive when the backward pass begins, which the forward
-    pass made; 0 where there is none."""
+    """Bytes of the forward pass's activations that are alive when the backward pass begins; 0
+    without a backward pass."""
     backward = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), None)
     if backward is None:
         return 0

@@ -1,4 +1,4 @@
-"""A family's steps at many batches and sequence lengths at once: what `simulate` says of each.
+"""Predictions of a family's steps at many batches and sequence lengths at once.
 
 Points whose ops launch as many kernels are scheduled together; kernels of one signature whose
 operands lie as far back are one class, timed once a point.
@@ -47,7 +47,7 @@ _LEAST = 16  # points at a time
 
 
 class Drive(NamedTuple):
-    """What issues the kernels."""
+    """A host and the mode in which it launches the kernels."""
 
     host: Host
     mode: str
@@ -187,7 +187,7 @@ def _row(
 
 
 def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Points whose ops launch as many kernels, with as many works."""
+    """Groups of points whose ops launch equally many kernels and works."""
     code = np.zeros(points, np.int64)
     for low in lowered:
         if len(low.places) > 1:
@@ -237,7 +237,7 @@ def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...
 
 
 def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
-    """Points, a few at a time."""
+    """The points in chunks."""
     size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
     for begin in range(0, alike.size, size):
         yield alike[begin : begin + size]
@@ -257,15 +257,15 @@ def _reached(
 
 
 def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
-    """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
-    points], and the GPU's busy time."""
+    """Seconds of each class at a lower clock, as timed and nudged [3, classes, points], and the
+    GPU's busy time."""
     none = np.zeros(0, np.int64)
     columns = Columns(none, none, *load.parts(slowdown))
     return nudged(columns), load.count @ columns.duration_s
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
-    """Bytes that the libraries keep for themselves [points]."""
+    """Bytes of the libraries' workspaces [points]."""
     used = np.zeros(points, np.bool_)
     for low in lowered:
         used |= low.products
@@ -275,7 +275,7 @@ def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
 def _scheduled(
     kernels: Alike, times: Floats, launches: Launches, clock: Clock
 ) -> tuple[Floats, Floats]:
-    """Periods, as they are and nudged [3, points], and seconds of a step alone [points]."""
+    """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
     if not kernels.class_of.size:
         return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)

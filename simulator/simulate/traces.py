@@ -1,4 +1,4 @@
-"""Predictions of many steps at once, as columns: what `simulate` says of each, in whole arrays.
+"""Predictions of many steps at once, as columns of whole arrays.
 
 Each distinct trace is lowered once for each kind of GPU; the roofs of all works that a GPU runs
 are found in one call; and steps with as many kernels are scheduled together.
@@ -32,7 +32,7 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown, roofs
 
-_TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
+_AT_ONCE = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
 
 
 class Step(NamedTuple):
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
 @dataclass
 class _Ready:
-    """A step that is ready to be scheduled, and where its figures go."""
+    """A step that is ready to be scheduled, and the row of its figures."""
 
     row: int
     step: Step
@@ -73,12 +73,14 @@ class _Ready:
 def simulated(
     steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
 ) -> tuple[Floats, dict[int, str]]:
-    """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
-    `counted` is told how many are done, of none again and again while steps are partitioned."""
-    asked, steps = steps, list[Step]()
-    for step in asked:
+    """A row of COLUMNS for each step, NaN (regime −1) where the step is refused, and the reason of
+    each refused row. `counted` is called with the number of rows that are done, and with 0 while
+    steps are fused."""
+    runs: list[Step] = []
+    for step in steps:
         counted(0)
-        steps.append(step._replace(run=as_run(step.run, step.gpu, step.mode, step.profile)))
+        runs.append(step._replace(run=as_run(step.run, step.gpu, step.mode, step.profile)))
+    steps = runs
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}
@@ -92,7 +94,7 @@ def simulated(
             key = ready.times.shape[-1], ready.clock.depth, ready.launched.sync_after.tobytes()
             alike = waiting.setdefault(key, [])
             alike.append(ready)
-            if len(alike) * ready.times.size >= _TOGETHER:
+            if len(alike) * ready.times.size >= _AT_ONCE:
                 _schedule(waiting.pop(key), table)
         for alike in waiting.values():
             _schedule(alike, table)
@@ -104,16 +106,16 @@ def simulated(
 def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     """The steps of one GPU with the times of their kernels."""
     gpu, profile = asked[0][1].gpu, asked[0][1].profile
-    traces = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
+    plans = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
     places: dict[int, int] = {}
     works: list[Work] = []
     rows_of: dict[int, Ints] = {}
-    for key, found in traces.items():
-        for work in found.lowered.works:
+    for key, plan in plans.items():
+        for work in plan.lowered.works:
             if id(work) not in places:
                 places[id(work)] = len(works)
                 works.append(work)
-        rows_of[key] = np.array([places[id(w)] for w in found.lowered.works], np.int64)
+        rows_of[key] = np.array([places[id(w)] for w in plan.lowered.works], np.int64)
     table = roofs(works, gpu, profile)
     card = supply(gpu)
     loads: dict[int, Load] = {}
@@ -121,17 +123,17 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
     for row, step in asked:
         key = id(step.trace)
-        found = traces[key]
+        plan = plans[key]
         if key not in loads:
-            hot = found.hot_share(l2_kept_bytes(gpu, profile))
-            row_of = rows_of[key][found.lowered.work_of]
+            hot = plan.hot_share(l2_kept_bytes(gpu, profile))
+            row_of = rows_of[key][plan.lowered.work_of]
             loads[key] = Load(table.of(row_of), hot, np.ones(row_of.size))
             unlimited[key] = _timed(loads[key], NO_SLOWDOWN)
         how = key, id(step.host), step.mode
         if how not in driving:
             try:
                 check_mode(step.mode)
-                driving[how] = host_schedule(found, step.host, profile, step.mode, step.replays)
+                driving[how] = host_schedule(plan, step.host, profile, step.mode, step.replays)
             except InputError as error:
                 driving[how] = str(error)
         drive = driving[how]
@@ -140,11 +142,11 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
             continue
         launched, clock = drive
         host_s = float(launched.host_s.sum() + launched.tail_s)
-        gaps_s = found.lowered.op_of.size * np.asarray(clock.gap_s)
+        gaps_s = plan.lowered.op_of.size * np.asarray(clock.gap_s)
         clock_limit = card and card.settle(loads[key], host_s, gaps_s)
         slow = clock_limit is not None and clock_limit.is_slower
         timed = _timed(loads[key], clock_limit.slowdown) if clock_limit and slow else unlimited[key]
-        yield _Ready(row, step, *timed, *drive, found, loads[key], clock_limit)
+        yield _Ready(row, step, *timed, *drive, plan, loads[key], clock_limit)
 
 
 def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:
@@ -205,7 +207,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
 
 
 def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
-    """Joules and clocks of steps, NaN where nothing is known of a card [2, steps]."""
+    """Joules and clocks of steps, NaN where the card's energies are unknown [2, steps]."""
     found = np.full((2, len(alike)), np.nan)
     card = supply(alike[0].step.gpu)
     for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):

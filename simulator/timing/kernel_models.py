@@ -108,7 +108,7 @@ def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> Rooflin
 
 
 def _written_back_s(of: Group, gpu: GPU, profile: Profile) -> Floats:
-    """Seconds of writing back lines that kernels before left in L2."""
+    """Seconds of writing back lines that earlier kernels left in L2."""
     held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     return np.minimum(_EVICTING * of.read_bytes, held) / most
@@ -150,7 +150,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roofli
 
 
 def _last_wave(programs: Floats, gpu: GPU) -> Floats:
-    """How much longer the unit with the most programs computes than all of them would evenly."""
+    """Time of the unit with the most programs, over the mean of all units."""
     units = units_of(gpu)
     most = np.ceil(programs / units) * units
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
@@ -209,7 +209,7 @@ def _slowdown(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> F
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
-    """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
+    """Bytes a second that feed one streaming multiprocessor; infinite for other units."""
     if units_of(gpu) != gpu.units or not gpu.boost_hz:
         return np.inf
     return tiles.feed * gpu.boost_hz

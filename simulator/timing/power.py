@@ -72,7 +72,7 @@ class SettledClock:
 
     @property
     def is_slower(self) -> bool:
-        """Does any point take longer than at the clock at which it was timed?"""
+        """Is any point slower than at the clock at which its kernels were timed?"""
         return bool((np.asarray(self.slowdown.vector) > 1).any())
 
 
@@ -132,7 +132,7 @@ class Supply:
         )
 
     def power(self, load: Load, settled: SettledClock, busy_s: float, period_s: float) -> Power:
-        """Of one step."""
+        """The power of one step."""
         joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
         low, high = self.known.interval
         return Power(
@@ -152,8 +152,8 @@ class Supply:
         return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
 
     def settle(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> SettledClock:
-        """The clock that the limit leaves a step whose host works so long, and whose GPU waits so
-        long between kernels."""
+        """The clock that the limit leaves a step, with `on_host_s` of host work and `gaps_s` between
+        its kernels."""
         if self.measured:
             clock = self._clock(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
             return SettledClock(clock, self._slowdown(clock, np.asarray(1.0)))
@@ -213,8 +213,10 @@ class Supply:
 
 
 def supply(gpu: GPU) -> Supply | None:
-    """A card's energies and its limit; None where nothing is known of them. InputError for a limit
-    under what the card draws without work."""
+    """A card's energies and its power limit; None if they are unknown.
+
+    Raises InputError if the limit is below the card's idle power.
+    """
     known = energies(gpu)
     if known is None or gpu.tdp_w is None:
         return None

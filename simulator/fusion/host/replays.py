@@ -1,9 +1,9 @@
 """A compiled step as torch's CUDA graph trees run it (torch/_inductor/cudagraph_trees.py): what is
-captured, what is launched by itself in between, and what is copied before each replay.
+captured, what is launched between graphs, and what is copied before each replay.
 
-A graph reads where it read when it was captured. Weights, buffers and what another graph made lie
-still; inputs, and the gradient that a backward pass begins with, are copied to a place of the
-graph's own (`_copy_inputs_and_remove_from_src`).
+A graph reads the addresses that it read when it was captured. Weights, buffers and results of other
+graphs keep their addresses; inputs, and the gradient that a backward pass begins with, are copied
+to a place of the graph's own (`_copy_inputs_and_remove_from_src`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _replayed(fusion: Fused) -> Fused:
 
 
 def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """The graph of each op, and why there are not just one a pass."""
+    """The graph of each op, and notes on why a pass is more or less than one graph."""
     piece = np.full(len(trace.ops), -1, np.int64)
     changed = _changed_inputs(trace)
     if changed:
@@ -91,7 +91,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _uncaptured(op: Op) -> str:
-    """Why an op is in no graph; empty where it is."""
+    """Why an op is not captured; empty if it is."""
     if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
         return "autograd"  # the gradients that a backward pass begins with
     if syncs(op.signature):
@@ -133,7 +133,7 @@ def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]]
 
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
-    """A tensor over all of a storage, as the eager step reads it."""
+    """A tensor over a whole storage, as the eager step reads it."""
     held = trace.storages[storage]
     if storage < len(origin.storages) and origin.storages[storage].role == held.role:
         for op in origin.ops:
@@ -188,7 +188,7 @@ def _with(
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
     """With the graphs' own places alive from the copy to the last op that reads them: each replay
-    copies anew, and what the graph makes later may lie there."""
+    copies again, and later results of the graph may use the place."""
     first, last = touches(ops)
     for number in moved.values():
         storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)
@@ -196,7 +196,7 @@ def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int])
 
 
 def _pooled(trace: Trace, piece: list[int], places: Iterable[int]) -> frozenset[int]:
-    """What graphs make, and their own places: all in the memory of their capture."""
+    """Storages in the graphs' memory pool: results of graphs, and copies of their inputs."""
     made: set[int] = set()
     met: set[int] = set()
     for op, number in zip(trace.ops, piece, strict=True):

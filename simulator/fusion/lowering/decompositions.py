@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def decompose(lowering: Lowering, index: int, op: Op) -> None:
-    """The loop nests of one op."""
+    """Add the loop nests of one op."""
     name = op.name.split(".")[1]
     if name in ("native_layer_norm", "_fused_rms_norm", "native_group_norm"):
         _norm(lowering, index, op)
@@ -207,7 +207,7 @@ def _softmax(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _scan(lowering: Lowering, index: int, op: Op) -> None:
-    """Running sums, each along its line in one kernel; a result for each element."""
+    """Running sums, each along its line in one kernel, with a result for each element."""
     source, out = op.inputs[0], op.outputs[0]
     cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
     node = lowering.node(
@@ -224,7 +224,7 @@ def _scan(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _whole(lowering: Lowering, index: int, op: Op) -> None:
-    """A loss: one element looked up a row, all summed up."""
+    """A loss: the sum of one looked-up element a row."""
     target = op.signature["target"]
     reads = lowering.inputs(index, op)
     picked = lowering.flow.reads[index][op.signature.names.index("self")]

@@ -1,4 +1,4 @@
-"""Values that are written piece by piece: tables of gradients, and many operands in a row."""
+"""Values that are written in pieces: gradients of tables, and concatenations of many operands."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def accumulate(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def concatenate(lowering: Lowering, index: int, op: Op) -> None:
-    """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+    """Write each part with a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
     before: Key | None = None
     for place, (value, tensor) in enumerate(
         zip(lowering.flow.reads[index], op.inputs, strict=True)

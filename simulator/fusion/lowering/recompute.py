@@ -20,8 +20,8 @@ def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
 
 
 def instructions(nodes: Sequence[Node]) -> int:
-    """Issue slots of the kernel that these nodes are. What several of them compute again it computes
-    once, but for a reduction that walks along its rows, after which it computes all again."""
+    """Issue slots of the kernel of these nodes. It computes once what several nodes compute again,
+    unless a reduction walks along its rows: after it the kernel computes everything again."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
     again = sums is not None and sums.looped

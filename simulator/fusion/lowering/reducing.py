@@ -1,4 +1,4 @@
-"""A reduction as the loop nests that Inductor makes of it: at once, or in parts first."""
+"""The loop nests that Inductor makes of a reduction: one, or two where it is split."""
 
 from __future__ import annotations
 

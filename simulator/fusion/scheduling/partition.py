@@ -1,4 +1,4 @@
-"""How a traced step is cut into kernels when it is compiled."""
+"""The kernels of a compiled step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def partition(
     launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
     and out of reductions too, "compiled" siblings that read the same as well; the others are of
     `simulator.fusion.rules`. The optimizer is not in the compiled module. Without a profile no
-    product is padded. InputError for an unknown level, or one that compiles no training step."""
+    product is padded.
+
+    Raises InputError if the level is unknown, or compiles no training step and the step trains.
+    """
     rule = RULES.get(level)
     if rule is None:
         known = ", ".join(map(repr, (*LEVELS, *LIKE)))
