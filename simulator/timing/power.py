@@ -152,7 +152,7 @@ class Supply:
         return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
 
     def settle(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> SettledClock:
-        """The clock that the limit leaves a step, with `on_host_s` of host work and `gaps_s` between
+        """The clock that the limit leaves a step with `on_host_s` of host work and `gaps_s` between
         its kernels."""
         if self.measured:
             clock = self._clock(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
