@@ -7,29 +7,25 @@ operands lie as far back are one class, timed once a point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
-from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
 from simulator.prediction import REGIMES, Columns, workspace_bytes
-from simulator.records import Trace
-from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
+from simulator.simulate.kernel_classes import KernelClasses, kernel_classes, launch_patterns
 from simulator.simulate.step import host_schedule, nudged, shares
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
-from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
+from simulator.symbols.reuse import tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
 from simulator.timing.power import Load, supply
@@ -51,23 +47,6 @@ class Drive(NamedTuple):
 
     host: Host
     mode: str
-
-
-@dataclass(frozen=True)
-class Alike:
-    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
-    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
-
-    issued: LaunchPlan
-    reuse: Reuse
-    class_of: Ints
-    count: Floats
-    op_class: Ints
-    place: Ints
-
-
-_ALIKE = Derived[Alike]()
-_HOST_TRACE = Derived[Trace]()
 
 
 def at_points(
@@ -95,9 +74,11 @@ def at_points(
         empty = np.full((len(samples), len(COLUMNS)), np.nan)
         empty[:, -1] = -1
         found.append((empty, {}))
-    patterns: list[tuple[Ints, Alike]] = []
-    for alike in _patterns(len(samples), lowered):
-        patterns.append((alike, _alike(family, (batches[0], seqs[0]), lowered, int(alike[0]))))
+    patterns: list[tuple[Ints, KernelClasses]] = []
+    for alike in launch_patterns(len(samples), lowered):
+        patterns.append(
+            (alike, kernel_classes(family, (batches[0], seqs[0]), lowered, int(alike[0])))
+        )
 
     def warm(rows: int) -> NDArray[np.bool_]:
         found = np.zeros(rows, np.bool_)
@@ -113,7 +94,7 @@ def at_points(
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
                 check_mode(drive.mode)
-                how = host_schedule(kernels.issued, drive.host, profile, drive.mode)
+                how = host_schedule(kernels.plan, drive.host, profile, drive.mode)
                 ways.append((figures, how, drive))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
@@ -186,57 +167,7 @@ def _row(
     ).astype(float)
 
 
-def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Groups of points whose ops launch equally many kernels and works."""
-    code = np.zeros(points, np.int64)
-    for low in lowered:
-        if len(low.places) > 1:
-            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
-            code = code.ravel()
-    for number in np.unique(code):
-        yield np.flatnonzero(code == number)
-
-
-def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int) -> Alike:
-    """The classes of the kernels of points that launch what the one at `place` does. `point` is
-    any of the family."""
-    places = [low.places[low.pattern[place]] for low in lowered]
-    return _ALIKE.get(family, lambda: _classes(family, point, places), tuple(places))
-
-
-def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...]]) -> Alike:
-    # The host does the same at all points.
-    trace = _HOST_TRACE.get(family, lambda: family.at(*point))
-    count = np.array([len(p) for p in places], np.int64)
-    rows = np.array(family.rows, np.int64)
-    far = reuse(family, count[rows] > 0)
-    begins: dict[int, int] = {}
-    op_class: list[int] = []
-    place: list[int] = []
-    for each, number in enumerate(far.number.tolist()):
-        begins[each] = len(op_class)
-        distinct = max(places[number], default=-1) + 1
-        op_class += [each] * distinct
-        place += range(distinct)
-    launches = [
-        begins[each] + np.array(places[number], np.int64)
-        for each, number in enumerate(far.number.tolist())
-    ]
-    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
-    class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
-    # For the host a kernel is the op that launches it.
-    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
-    return Alike(
-        LaunchPlan(trace, kernels),
-        far,
-        class_of,
-        np.bincount(class_of, minlength=len(op_class)).astype(float),
-        np.array(op_class, np.int64),
-        np.array(place, np.int64),
-    )
-
-
-def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
+def _parts(alike: Ints, kernels: KernelClasses) -> Iterator[Ints]:
     """The points in chunks."""
     size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
     for begin in range(0, alike.size, size):
@@ -244,7 +175,7 @@ def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
 
 
 def _reached(
-    kernels: Alike, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
+    kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
 ) -> tuple[Ints, Floats]:
     """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
     far = kernels.reuse
@@ -273,7 +204,7 @@ def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
 
 
 def _scheduled(
-    kernels: Alike, times: Floats, launches: Launches, clock: Clock
+    kernels: KernelClasses, times: Floats, launches: Launches, clock: Clock
 ) -> tuple[Floats, Floats]:
     """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
