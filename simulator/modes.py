@@ -1,4 +1,4 @@
-"""How a step is run: who issues its kernels, and what was compiled before.
+"""How a step runs: what launches its kernels, and whether torch.compile fused them.
 
 `compiled` is torch.compile as it is by default; `reduce-overhead`, `max-autotune` and
 `max-autotune-no-cudagraphs` are its modes (`list_mode_options` of torch/_inductor).
@@ -22,7 +22,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def check_mode(mode: str) -> None:
-    """InputError for a mode that is none."""
+    """Raises InputError if the mode is unknown."""
     if mode not in MODES:
         raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
 
@@ -33,12 +33,12 @@ def compiles(mode: str) -> bool:
 
 
 def replays(mode: str) -> bool:
-    """Does torch.compile capture what it compiled in CUDA graphs, which each call replays?"""
+    """Does torch.compile capture its kernels in CUDA graphs, which each call replays?"""
     return mode in ("reduce-overhead", "max-autotune")
 
 
 def autotunes(mode: str) -> bool:
-    """Does torch.compile choose products from templates of its own besides the library's?"""
+    """Does torch.compile also try its own templates for matrix products?"""
     return mode.startswith("max-autotune")
 
 
@@ -47,7 +47,7 @@ Run = Literal["eager", "captured", "compiled"]
 
 
 def run_of(mode: str, fused: bool = False) -> Run:
-    """How the code runs in a mode; `fused` where its kernels are fused whatever the mode."""
+    """How the code runs in a mode; `fused` if its kernels are fused in any mode."""
     if fused or compiles(mode):
         return "compiled"
     return "captured" if mode == "cuda_graph" else "eager"

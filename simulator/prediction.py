@@ -1,11 +1,11 @@
-"""The answer to a scenario."""
+"""The prediction of a step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,11 @@ from simulator.hardware.host import Host
 from simulator.records import Phase, Trace
 from simulator.schedule.memory import Memory, memory
 from simulator.schedule.timeline import Schedule
+from simulator.timing.kernel_models import duration_s
 from simulator.timing.power import Power
+
+if TYPE_CHECKING:
+    from simulator.fusion.fused import Fused, Replays
 
 Regime = Literal["compute", "memory", "overhead"]
 REGIMES: tuple[Regime, ...] = ("compute", "memory", "overhead")
@@ -71,12 +75,13 @@ class Columns:
 
     @property
     def duration_s(self) -> NDArray[np.float64]:
-        return np.maximum(self.compute_s, self.memory_s) + self.fixed_s
+        """max(compute, memory) + fixed."""
+        return duration_s(self.compute_s, self.memory_s, self.fixed_s)
 
 
 @dataclass(frozen=True)
 class Idle:
-    """GPU idle time of one step in steady state, by what it waited for, in seconds."""
+    """Seconds in which the GPU waits in a step of the steady state, by what it waits for."""
 
     host_s: float
     sync_s: float
@@ -92,10 +97,11 @@ class Prediction:
     host_s      host work in a step
     interval_s  80% interval of period_s
     shares      of period_s; they sum to 1
-    unmodelled  ops without a cost function, with their number
+    unmodelled  number of ops without a cost function, by name
     tiers       share of GPU-busy time by where the kernels' times come from
-    notes       what a reader of the answer must know
-    power       what the card draws, and the clock that its limit leaves; None where not known
+    notes       remarks for the reader
+    power       power draw, and the clock that the power limit leaves; None if unknown
+    fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
     """
 
     trace: Trace
@@ -117,10 +123,16 @@ class Prediction:
     columns: Columns
     schedule: Schedule
     power: Power | None = None
+    fusion: Fused | None = None
+
+    @property
+    def replays(self) -> Replays | None:
+        """How CUDA graphs replay a compiled step; None where none do."""
+        return self.fusion.replays if self.fusion else None
 
     @property
     def watts(self) -> float | None:
-        """Mean power of the card over steps back to back; None where nothing is known of it."""
+        """Mean power of the card over steps back to back; None if unknown."""
         return self.power and self.power.watts
 
     @property
@@ -152,10 +164,7 @@ class Prediction:
 
     @cached_property
     def memory(self) -> Memory:
-        kept = self.trace.kept
-        if "memory" not in kept:
-            kept["memory"] = memory(self.trace)
-        return kept["memory"]
+        return memory(self.trace, self.replays.pooled if self.replays else frozenset())
 
     @property
     def peak_memory_bytes(self) -> int:
@@ -163,7 +172,7 @@ class Prediction:
 
     @property
     def workspace_bytes(self) -> int:
-        """What the libraries keep for themselves beside the tensors."""
+        """Bytes of the libraries' workspaces, beside the tensors."""
         return workspace_bytes(self.works, self.gpu)
 
     @property
@@ -218,7 +227,7 @@ class Prediction:
 
 
 def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:
-    """What the libraries keep for themselves: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
+    """Bytes of the libraries' workspaces: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
     128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
     used = any(w.family in ("gemm", "gemv") for w in works)
     newer = (gpu.compute_capability or (0, 0)) >= (9, 0)

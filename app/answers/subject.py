@@ -162,7 +162,7 @@ def predict_exactly(
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predict_trace(made.trace, resolve(scenario))
+    return predict_trace(made, resolve(scenario))
 
 
 def _refuse_fixed(scenario: Scenario, path: Path) -> None:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from app.scenes.launches import NAMED
 from app.scenes.pixel_scale import Floats, Scale
-from simulator.fusion.host.replays import Replays
 from simulator.prediction import REGIMES, Prediction
 from simulator.schedule.launch_plan import issued
 
@@ -136,10 +135,10 @@ class Lanes:
         p = self.prediction
         if p.mode == "cuda_graph":
             return frozenset(range(len(p.trace.ops)))
-        kept: Replays | None = p.trace.kept.get("replays")
-        if kept is None or kept.piece[op] < 0:
+        if p.replays is None or p.replays.graph_of[op] < 0:
             return frozenset()
-        return frozenset(np.flatnonzero(kept.piece == kept.piece[op]).tolist())
+        graph_of = p.replays.graph_of
+        return frozenset(np.flatnonzero(graph_of == graph_of[op]).tolist())
 
     def kernels_of(self, ops: frozenset[int]) -> Ints:
         """The launches of ops."""

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 from calibration.fit.residual import fit_residual
 from calibration.record.samples import Sample
 from simulator.hardware.gpu import GPU
-from simulator.timing.kernel_models import roofline_terms, slower_together, smooth
+from simulator.timing.kernel_models import overlap_slowdown, roofline_terms, smooth
 from simulator.timing.profile import Profile, Tiles, Traffic
 from simulator.timing.roofline import ALL_HOT
 from simulator.timing.work_columns import Group, group
@@ -43,14 +43,13 @@ class Measured:
 
     def errors(self, gpu: GPU, profile: Profile) -> Floats:
         """log(physics / measured) of each sample."""
-        compute, cold, hot, fixed, latency, back = roofline_terms(
-            self.group, self.name, gpu, profile
-        ).T
-        held = (cold + back * self.dirty) * (1 - self.hot) + hot * self.hot
-        total = np.maximum(compute, held)
+        terms = roofline_terms(self.group, self.name, gpu, profile)
+        cold_s = terms.cold_s + terms.written_back_s * self.dirty
+        memory_s = cold_s * (1 - self.hot) + terms.hot_s * self.hot
+        total = np.maximum(terms.compute_s, memory_s)
         if smooth(self.name):
-            total = total * slower_together(compute, held)
-        total = total + fixed + latency * (self.hot < ALL_HOT)
+            total = total * overlap_slowdown(terms.compute_s, memory_s)
+        total = total + terms.fixed_s + terms.latency_s * (self.hot < ALL_HOT)
         return np.log(total / self.seconds)
 
 

@@ -17,15 +17,18 @@ from scipy.optimize import nnls
 from calibration.record.read import MEASUREMENTS
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
+from simulator.fusion import fused
 from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts
 from simulator.fusion.host.replay_costs import replaying
+from simulator.fusion.host.replays import replayed
+from simulator.fusion.rules import level_of
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import Host
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
-from simulator.simulate.step import as_run
 from simulator.timing.profile import profile
 
+MODE = "reduce-overhead"
 FILES = ("compiled_host", "compiled_modes")
 FURTHER = MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz"
 _RULES = 1.25
@@ -90,10 +93,12 @@ def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Ite
 def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.float64], float]:
     """How often each of the costs is paid in a step, and the seconds that the host takes beside."""
     gpu, known = find_gpu("h200"), profile()
-    found = issued(as_run(trace, gpu, "reduce-overhead", known), gpu)
+    replayed_step = replayed(fused(trace, gpu, level_of(MODE), known))
+    assert replayed_step.replays is not None
+    found, replays = issued(replayed_step.trace, gpu), replayed_step.replays
 
     def host_s(replay: ReplayCosts) -> float:
-        launches, _ = replaying(found, host, known, costs, replay)
+        launches, _ = replaying(found, replays, host, known, costs, replay)
         return float(launches.host_s.sum() + launches.tail_s)
 
     free = ReplayCosts(0.0, 0.0, 0.0, 0.0)

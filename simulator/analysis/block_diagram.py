@@ -139,7 +139,7 @@ class BlockDiagram:
             ]
         fusion: Fused | None = None
         if compiles(resolved.mode) or resolved.fusion:
-            fusion = predict_resolved(resolved).trace.kept.get("fusion")
+            fusion = predict_resolved(resolved).fusion
         groups = fusion.groups if fusion else []
         made = [
             tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))

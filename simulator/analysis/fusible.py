@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.fusion.scheduling.chains import before_loops, chains
@@ -76,7 +77,7 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
     """The patterns that save most of a step, the best ones first, none of which contains another:
     what the host rules is weighed by the host's time, the rest by the GPU's. Then the one that
     saves most on the GPU, which the host may hide. None of what a compiler fused."""
-    if compiles(p.mode) or "fusion" in p.trace.kept or not p.period_s:
+    if compiles(p.mode) or p.fusion is not None or not p.period_s:
         return []
     found = _kernels(p.trace)
     gpu, host = _saved_gpu_s(p, found, profile), _saved_host_s(p, found)
@@ -113,11 +114,12 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
     return chosen
 
 
+_KERNELS = Derived[list[Kernels]]()
+
+
 def _kernels(trace: Trace) -> list[Kernels]:
-    """Chains of loops, and products with the chain that reads them; kept with the trace."""
-    if "fusible" not in trace.kept:
-        trace.kept["fusible"] = list(_found(trace))
-    return trace.kept["fusible"]
+    """Chains of loops, and products with the chain that reads them."""
+    return _KERNELS.get(trace, lambda: list(_found(trace)))
 
 
 def _found(trace: Trace) -> Iterator[Kernels]:
@@ -178,8 +180,8 @@ def _saved_gpu_s(p: Prediction, found: Sequence[Kernels], profile: Profile) -> F
 def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
     if not works:
         return []
-    compute, memory, fixed = roofs(works, p.gpu, profile).parts(np.zeros(len(works)), 0.0)
-    return (np.maximum(compute, memory) + fixed).tolist()
+    times = roofs(works, p.gpu, profile).parts(np.zeros(len(works)), 0.0)
+    return times.duration_s.tolist()
 
 
 def _saved_host_s(p: Prediction, found: Sequence[Kernels]) -> Floats:

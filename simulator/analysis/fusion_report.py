@@ -79,7 +79,7 @@ class Explanation:
 
 def explain(p: Prediction) -> Explanation:
     """What fusion did to a compiled prediction. InputError for another mode's."""
-    fusion: Fused | None = p.trace.kept.get("fusion")
+    fusion = p.fusion
     if fusion is None:
         raise InputError(
             f"fusion of a step in mode {p.mode!r} cannot be explained: nothing is fused there; "

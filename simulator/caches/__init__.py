@@ -1,4 +1,5 @@
-"""Caches with an owner and a bound: by use (`lru`) and by identity (`identity`).
+"""Caches with an owner and a bound: by use (`lru`), by identity (`identity`),
+and with the object that a value derives from (`derived`).
 
 Imports nothing of Ridgepoint.
 """

@@ -3,7 +3,7 @@
 May import lowering, schedule, timing and what they stand on; no torch and no scenario.
 """
 
-from simulator.fusion.fused import Fused
+from simulator.fusion.fused import Fused, Replays, trace_of
 from simulator.fusion.lowering import epilogue
 from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
 from simulator.fusion.scheduling import work
@@ -15,8 +15,10 @@ __all__ = [
     "RULES",
     "Fused",
     "Level",
+    "Replays",
     "epilogue",
     "fused",
     "partition",
+    "trace_of",
     "work",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from simulator.caches.derived import Derived
 from simulator.fusion.costed import costed
 from simulator.records import Signature, Trace
 
@@ -29,11 +30,12 @@ class Dataflow:
     kept: set[Value] = field(default_factory=set)
 
 
+_DATAFLOW = Derived["Dataflow"]()
+
+
 def dataflow(trace: Trace) -> Dataflow:
-    """The values of a trace; kept with it."""
-    if "dataflow" not in trace.kept:
-        trace.kept["dataflow"] = _dataflow(trace)
-    return trace.kept["dataflow"]
+    """The values of a trace."""
+    return _DATAFLOW.get(trace, lambda: _dataflow(trace))
 
 
 def _dataflow(trace: Trace) -> Dataflow:

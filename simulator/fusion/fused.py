@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.fusion.group import Group
 from simulator.records import Trace
+
+
+@dataclass(frozen=True)
+class Replays:
+    """How CUDA graph trees run a compiled step. Op i is replayed in graph `graph_of[i]`; −1 is an
+    op that the host launches. The ops `copies` copy inputs to a graph's own place. `notes` say why
+    an op is not captured. The storages `pooled` lie in the memory pool of the graphs."""
+
+    graph_of: NDArray[np.int64]
+    notes: tuple[str, ...]
+    copies: tuple[int, ...]
+    pooled: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -13,7 +28,7 @@ class Fused:
     """`trace` has an op for each group of `groups`, in order, and then the ops that stay as they
     are; `origin` is the trace before, whose ops the groups name. `notes` say who fused. `joint` is
     the trace in which the compiler found the groups, with the ops of each group's nodes, where
-    that is another one."""
+    that is another one. `replays` is None where no CUDA graphs replay the step."""
 
     trace: Trace
     groups: list[Group]
@@ -22,6 +37,7 @@ class Fused:
         "compiled by rules like Inductor's, without running it; the optimizer stays eager",
     )
     joint: tuple[Trace, tuple[tuple[int, ...], ...]] | None = None
+    replays: Replays | None = None
 
     @property
     def computed(self) -> Trace:
@@ -33,6 +49,11 @@ class Fused:
         if self.joint:
             return self.joint[1][number]
         return _members(self.groups[number])
+
+
+def trace_of(step: Trace | Fused) -> Trace:
+    """The trace of what is launched."""
+    return step.trace if isinstance(step, Fused) else step
 
 
 def _members(group: Group) -> tuple[int, ...]:

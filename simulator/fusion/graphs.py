@@ -1,6 +1,6 @@
-"""The graphs that a step is compiled as: one forward and one backward, or as many as its breaks
-leave. No kernel has ops of two of them, what one hands to another is stored, and what lies between
-them runs as in eager mode."""
+"""The graphs of a compiled step: one forward and one backward, or more where the graph breaks. A
+kernel has ops of one graph, tensors that cross graphs are stored, and ops between graphs run as in
+eager mode."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
+from simulator.caches.derived import Derived
 from simulator.records import Break, Phase, Trace
 
 _NAMED = 6
-"""Eager ops that a reader is told by name."""
+"""Eager ops that a note names."""
 
 Graph = tuple[Phase, int]
-"""A phase, and the number of its stretch: those with odd numbers are no graph but eager."""
+"""A phase and the number of its stretch; stretches of odd numbers run eagerly."""
+
+
+_GRAPHS = Derived["Graphs"]()
 
 
 def graphs(trace: Trace) -> Graphs:
-    """The graphs of a trace; kept with it."""
-    if "graphs" not in trace.kept:
-        trace.kept["graphs"] = Graphs(trace)
-    return trace.kept["graphs"]
+    """The graphs of a trace."""
+    return _GRAPHS.get(trace, lambda: Graphs(trace))
 
 
 class Graphs:
-    """`of[i]` is the stretch of the step that op i is in."""
+    """The stretches of a step; op i is in stretch `of[i]`."""
 
     def __init__(self, trace: Trace) -> None:
         self.cuts = sorted(
@@ -59,8 +61,8 @@ class Graphs:
         ]
 
 
-def told(trace: Trace) -> list[str]:
-    """The breaks of a trace for a reader: lines of code with their reasons, and what they leave."""
+def graph_break_notes(trace: Trace) -> list[str]:
+    """Notes on the graph breaks of a trace: the lines of code, the reasons and the effect."""
     causes = Counter((each.where, each.reason) for each in trace.breaks if each.reason)
     if not causes:
         return []
@@ -75,13 +77,13 @@ def told(trace: Trace) -> list[str]:
     many = f"{len(left)} graph{'s' * (len(left) != 1)}"
     return [
         f"torch.compile breaks its graph at {lines}",
-        f"the step is {many}, of which no kernel does two's work, and {_many(between)} between "
+        f"the step is {many}, of which no kernel does two's work, and {_ops_text(between)} between "
         "them as in eager mode",
     ]
 
 
-def _many(ops: Counter[str]) -> str:
-    """How many, and which: `3 ops (2 mul, relu)`."""
+def _ops_text(ops: Counter[str]) -> str:
+    """Ops as text: `3 ops (2 mul, relu)`."""
     named = ops.most_common(_NAMED)
     words = [f"{times} {name}" if times > 1 else name for name, times in named]
     more = ops.total() - sum(times for _, times in named)

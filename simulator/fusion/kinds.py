@@ -1,20 +1,17 @@
-"""What a compiler makes of an op: a loop over elements, a reduction, or a call into a library."""
+"""What a compiler makes of an op: a loop over elements, a reduction or a library call."""
 
 from __future__ import annotations
 
-from typing import Literal
-
+from simulator.costs.compiled_traits import Kind, traits
 from simulator.fusion.costed import costed
 from simulator.records import Signature
-
-OpKind = Literal["pointwise", "reduction", "library", "none"]
 
 _ELEMENTS = {
     "pointwise", "copy", "concat", "fill", "arange", "gather", "random", "norm_apply", "pool",
     "nll", "embedding_backward", "scatter", "resample", "memcpy",
 }  # fmt: skip
 _POINTWISE = {"pointwise", "copy", "norm_apply"}
-_REDUCING = {
+REDUCING_FAMILIES = {
     "norm",
     "softmax",
     "reduction",
@@ -22,16 +19,6 @@ _REDUCING = {
     "batch_norm_backward",
     "weight_gradient",
     "norm_input_gradient",
-}
-_NAMED: dict[str, OpKind] = {
-    "aten.nll_loss_forward.default": "reduction",
-    "aten.native_group_norm.default": "reduction",
-    "aten.native_group_norm_backward.default": "reduction",
-    "aten._adaptive_avg_pool2d.default": "pointwise",
-    "aten.cumsum.default": "reduction",
-    "aten.scatter_add.default": "library",
-    "aten.embedding_bag.default": "library",
-    "aten._embedding_bag.default": "library",
 }
 _LIBRARY = (
     "scaled_dot_product",
@@ -53,10 +40,11 @@ _LIBRARY = (
 )
 
 
-def kind(op: Signature) -> OpKind:
-    """What an op becomes; "none" where it launches nothing."""
-    if op.name in _NAMED:
-        return _NAMED[op.name]
+def kind(op: Signature) -> Kind:
+    """The kind of an op; "none" if it launches nothing."""
+    row = traits(op.name)
+    if row is not None and row.kind is not None:
+        return row.kind
     if adds(op):
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):
@@ -67,8 +55,8 @@ def kind(op: Signature) -> OpKind:
     families = {work.family for work in found}
     if not families:
         return "none"
-    if families & _REDUCING:
-        return "reduction" if families <= _REDUCING | _ELEMENTS else "library"
+    if families & REDUCING_FAMILIES:
+        return "reduction" if families <= REDUCING_FAMILIES | _ELEMENTS else "library"
     return "pointwise" if families <= _ELEMENTS else "library"
 
 
@@ -82,13 +70,13 @@ def is_pointwise(op: Signature) -> bool:
 
 
 def adds(op: Signature) -> bool:
-    """Does it add into what it was given, element by element, as atomic additions can?"""
+    """Does it add into its input, element by element, as atomic additions can?"""
     into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
     return bool(into) and op.out.dtype in ("float32", "float16")
 
 
 def why_not(op: Signature) -> str:
-    """Why an op is no part of a fused kernel."""
+    """The reason why an op cannot be part of a fused kernel."""
     name = op.name
     if "convolution" in name:
         return "a convolution is cuDNN's"

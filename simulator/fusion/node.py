@@ -13,7 +13,7 @@ Key = Any
 
 
 @dataclass(frozen=True)
-class Anew:
+class Recomputed:
     """Issue slots of all elements of a value of this shape, wherever it is computed."""
 
     instructions: int
@@ -27,11 +27,11 @@ class Node:
     `rows` × `cols` is the iteration space: `rows` results, each of `cols` elements (1 for a loop
     over elements). `inner` is True where the elements of a result lie beside each other in memory.
     `reads` and `writes` are bytes by value; `ops` are indices of the trace, those that are computed
-    anew here included; `partial` marks the first of several steps of a split reduction, `atomic`
+    again here included; `partial` marks the first of several steps of a split reduction, `atomic`
     one that adds into what others wrote, `alone` one that fuses with nothing; `call` is a library
-    call where it is not the op as traced. `instructions` are the node's own, `anew` those of values
-    that it computes where it reads them, by op. A `looped` reduction walks along its rows, since
-    they are too long for registers.
+    call where it is not the op as traced. `instructions` are the node's own, `recomputed` those of
+    values that it computes where it reads them, by op. A `looped` reduction walks along its rows,
+    which are too long for registers.
     """
 
     kind: Kind
@@ -47,7 +47,7 @@ class Node:
     atomic: bool = False
     alone: bool = False
     call: Op | None = None
-    anew: dict[int, Anew] = field(default_factory=dict)
+    recomputed: dict[int, Recomputed] = field(default_factory=dict)
     looped: bool = False
 
     @property
@@ -58,9 +58,9 @@ class Node:
 @dataclass(frozen=True)
 class Pending:
     """A value that is computed where it is read, and never stored: all of `reads` into it, all of
-    `anew` for it."""
+    `recomputed` for it."""
 
     reads: dict[Key, int]
     ops: tuple[int, ...]
     flops: int
-    anew: dict[int, Anew]
+    recomputed: dict[int, Recomputed]

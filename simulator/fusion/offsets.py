@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from simulator.caches.derived import Derived
 from simulator.records import Op, Tensor, Trace
 
 _Form = tuple[tuple[int, ...], tuple[int, ...]]
@@ -23,13 +24,16 @@ class _View:
     uses: int = 0
 
 
+_OFFSETS = Derived[list[tuple[int, ...]]]()
+
+
 def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
     """Elements from the beginning of its storage to each input of each op. `computes` is that of
-    the trace's dataflow, with which this is kept: another GPU asks for it again."""
-    if "offsets" not in trace.kept:
-        places = _places(trace, computes)
-        trace.kept["offsets"] = [tuple(offset for offset, _ in inputs) for inputs in places]
-    return trace.kept["offsets"]
+    the trace's dataflow."""
+    return _OFFSETS.get(
+        trace,
+        lambda: [tuple(offset for offset, _ in inputs) for inputs in _places(trace, computes)],
+    )
 
 
 def guessed(trace: Trace, computes: list[bool]) -> list[bool]:

@@ -50,5 +50,5 @@ def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | N
 
 
 def is_tangent(op: Op) -> bool:
-    """Is it zeros that autograd makes, outside of the compiled graph?"""
+    """Does the op fill the zeros that autograd makes outside of the compiled graph?"""
     return bool(op.signature.arg("tangent", False))

@@ -1,4 +1,4 @@
-"""Peaks from the parts of a GPU: units times clock times FLOPs a clock, held against the stated."""
+"""Peaks derived from a GPU's units, clock and FLOPs a clock, compared with the stated ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOLERANCE = 0.02
 
 @dataclass(frozen=True)
 class DerivedPeak:
-    """One engine at a dtype. `stated` and what it is derived to, in FLOP/s."""
+    """The stated and the derived peak of an engine at a dtype, in FLOP/s."""
 
     units: int
     hz: float
@@ -26,7 +26,7 @@ class DerivedPeak:
 
     @property
     def off(self) -> float:
-        """By which share the stated one is above it, or below (negative)."""
+        """The stated peak over the derived one, minus 1."""
         return self.stated_flops_per_s / self.flops_per_s - 1
 
     @property

@@ -28,7 +28,7 @@ PACKAGED = Path(__file__).parent / "gpus"
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU (or another accelerator), in SI units. None: the figure is not known.
+    """One GPU (or another accelerator), in SI units. None: the figure is unknown.
 
     Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
     `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
@@ -73,7 +73,7 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None = None
 
     def peak(self, engine: Engine, dtype: str) -> float | None:
-        """Dense FLOP/s (a multiply-add is 2) of an engine at a dtype; None where it has none."""
+        """Dense FLOP/s (a multiply-add is 2) of an engine at a dtype; None if it has none."""
         if engine not in ("tensor", "vector") or dtype not in DTYPES:
             raise InputError(
                 f"no engine {engine!r} at dtype {dtype!r}: expected 'tensor' or 'vector' and one "
@@ -119,7 +119,7 @@ def gpu(name_or_path: str | Path) -> GPU:
 
 
 def gpus() -> tuple[GPU, ...]:
-    """Every GPU, the packaged ones first, each part by id. InputError where two share a name."""
+    """Every GPU, the packaged ones first, then by id. Raises InputError if two share a name."""
     everything = {path: _load(path) for path in _paths()}
     owners: dict[str, Path] = {}
     for path, gpu in everything.items():
@@ -133,7 +133,7 @@ def gpus() -> tuple[GPU, ...]:
 
 
 def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
-    """The first of these names that a file other than `but` has, and that file."""
+    """The first of these names that a file other than `but` uses, and that file."""
     owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
 
@@ -181,5 +181,5 @@ def _load(path: Path) -> GPU:
 
 @lru_cache(maxsize=256)
 def _parsed(path: Path, _mtime_ns: int, _size: int) -> GPU:
-    """The file's GPU; the time and size make an edited file a new one."""
+    """The file's GPU; time and size are part of the cache key, so an edited file is read again."""
     return GPU(**read(path))

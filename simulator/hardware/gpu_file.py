@@ -1,4 +1,4 @@
-"""The TOML file of a GPU: its keys, their bounds, and what is wrong with one that does not fit."""
+"""The TOML file of a GPU: its keys, their bounds, and the errors of a malformed file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fp4: _Figure | None = None
 
     def times(self, scale: float) -> dict[str, float]:
-        """The figures that there are, by dtype."""
+        """The stated figures by dtype."""
         return {dtype: value * scale for dtype, value in asdict(self).items() if value is not None}
 
 
@@ -155,7 +155,7 @@ def _provenance(place: str, file: GPUFile) -> tuple[dict[str, str], tuple[str, .
 
 
 def _complaint(reason: str, table: dict[str, Any]) -> str:
-    """What msgspec found wrong, with what came and what to do."""
+    """The text of a msgspec error, with what came, what was expected and what to do."""
     reason, _, place = reason.partition(" - at ")
     key = re.sub(r"\[.*", "", place.strip("`").removeprefix("$").removeprefix("."))
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):

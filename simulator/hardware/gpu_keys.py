@@ -1,4 +1,4 @@
-"""A GPU as its file has it: which keys there are, the keys of a GPU, and the file of keys."""
+"""The keys of a GPU's file, from a GPU and to a file."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def provenance(stated: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def text(table: Table) -> str:
-    """The file of these keys; reading it gives them again."""
+    """The text of a file with these keys."""
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     lines = [f"{key} = {_value(value)}" for key, value in plain.items()]
     for name, inner in table.items():
@@ -187,12 +187,12 @@ def _reads_again(part: Path) -> None:
 
 
 def dtypes() -> tuple[str, ...]:
-    """The dtypes that a peak can be of."""
+    """The dtypes that a peak may have."""
     return Dtypes.__struct_fields__
 
 
 def _human(value: float, scale: float) -> float:
-    """A figure in the file's unit: the short number that gives this one."""
+    """A figure in the file's unit: the shortest number that converts to it."""
     short = float(f"{value / scale:.9g}")
     return int(short) if short.is_integer() else short
 

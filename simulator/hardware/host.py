@@ -58,7 +58,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """A host of the same kind that takes so many times as long, all of it or part by part."""
+        """The host with its times multiplied, all by one number or part by part."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
         return msgspec.structs.replace(
             self, seconds={name: s * by.of(name) for name, s in self.seconds.items()}
@@ -121,7 +121,7 @@ def _read(path: Path) -> Host:
 
 
 class _Header(msgspec.Struct, frozen=True):
-    """What every version has."""
+    """The fields that every version of the file has."""
 
     version: int
     id: str

@@ -1,4 +1,4 @@
-"""Hosts that nobody measured: the default's times, scaled by a public single-thread figure."""
+"""Hosts without measurements: the default's times, scaled by a public single-thread figure."""
 
 from __future__ import annotations
 

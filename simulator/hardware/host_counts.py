@@ -1,4 +1,4 @@
-"""What the host does for each op of a trace: counts that do not depend on the machine.
+"""The host's work for each op of a trace: counts that do not depend on the machine.
 
 An op of the kind that ran just before is found in the processor's caches; the more other kinds ran
 since, the colder it is. A chain of cosines takes half as long an op as a network does.
@@ -24,7 +24,7 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
 def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What the host did for each op: [ops, len(COUNTS) − 1], launches left out."""
+    """The host's work for each op, without launches [ops, len(COUNTS) − 1]."""
     signatures, rows = trace.signatures
     many = np.array([_listed(s) for s in signatures], np.int64)[rows]
     on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
@@ -61,7 +61,7 @@ def tail_s(trace: Trace, host: Host) -> float:
 
 
 def _coldness(names: list[str], rows: list[int]) -> NDArray[np.float64]:
-    """How cold each op is [ops], from 0, as the op before it, to 1."""
+    """How cold each op is [ops]: 0 directly after an op of its kind, up to 1."""
     found = np.ones(len(rows))
     recent: list[str] = []  # the last distinct kinds, the latest at the end
     for place, row in enumerate(rows):
@@ -76,7 +76,7 @@ def _coldness(names: list[str], rows: list[int]) -> NDArray[np.float64]:
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The first True row alone: what is done once a phase is done there."""
+    """Only the first True row: the work of a phase as a whole counts there."""
     return rows & (np.cumsum(rows) == 1)
 
 

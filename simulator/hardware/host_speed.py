@@ -1,4 +1,4 @@
-"""How fast a host is beside another, part by part, from what the same fixed steps took on both.
+"""The speed of a host relative to another one, part by part, from fixed steps timed on both.
 
 `calibration.measure.host_index` names the steps and times them.
 """
@@ -25,7 +25,7 @@ _VIEWS = ("views", "transposes")
 
 
 class Parts(NamedTuple):
-    """How many times as long as another host's each part of the host takes."""
+    """Time of each part of the host over that of another host."""
 
     interpreter: float
     dispatcher: float

@@ -1,4 +1,4 @@
-"""Which ops the host waits for, and which a CUDA graph cannot capture; held against 97 calls that
+"""Which ops the host waits for, and which a CUDA graph cannot capture; compared with 97 calls that
 were captured, or refused, on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _CHECKED = {
     "aten._linalg_check_errors.default", "aten._linalg_eigh.default", "aten._linalg_svd.default",
     "aten.linalg_matrix_exp.default", "aten.normal.Tensor_Tensor", "aten.normal.float_Tensor",
 }  # fmt: skip
-"""Ops whose result or arguments the host looks into, and gives nothing of to Python."""
+"""Ops whose result or arguments the host reads without returning a value to Python."""
 _MASKS = ("bool", "uint8")
 
 
@@ -56,8 +56,8 @@ def syncs(signature: Signature) -> bool:
 
 
 def uncapturable(signature: Signature) -> bool:
-    """True for an op that a CUDA graph cannot hold: the host waits for it, or it copies between
-    the GPU and memory that is not pinned."""
+    """True for an op that a CUDA graph cannot capture: the host waits for it, or it copies between
+    the GPU and unpinned memory."""
     return syncs(signature) or (signature.name in _COPIES and _crosses(signature))
 
 

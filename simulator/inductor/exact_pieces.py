@@ -37,9 +37,7 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
             "backward pass are unknown"
         ]
     if not schedules:
-        found = with_fields(ruled, notes=(*ruled.notes, *notes))
-        found.trace.kept["fusion"] = found
-        return found
+        return with_fields(ruled, notes=(*ruled.notes, *notes))
     first = next(iter(schedules.values()))
     which = "some graphs" if notes else "each graph"
     by = (
@@ -136,9 +134,7 @@ class _Assembly:
             breaks=breaks,
             assumptions=assumed,
         )
-        found = Fused(made, self.groups, ruled.origin, notes)
-        made.kept["fusion"] = found
-        return found
+        return Fused(made, self.groups, ruled.origin, notes)
 
     def _graphs(self, stretch: int) -> tuple[Graph, Graph]:
         """The forward and the backward graph of a stretch; the backward pass runs in reverse."""

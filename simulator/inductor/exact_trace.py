@@ -32,14 +32,8 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     ops += rest
     made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
-    found = Fused(
-        made,
-        groups,
-        origin,
-        (f"compiled by {by}, up to source code; the optimizer stays eager", *schedule.notes),
-    )
-    made.kept["fusion"] = found
-    return found
+    notes = f"compiled by {by}, up to source code; the optimizer stays eager", *schedule.notes
+    return Fused(made, groups, origin, notes)
 
 
 def launches(

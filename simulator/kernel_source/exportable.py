@@ -38,12 +38,11 @@ class Candidate:
 
 def compiled(p: Prediction) -> Fused:
     """The groups of a compiled prediction. InputError for another mode's."""
-    found: Fused | None = p.trace.kept.get("fusion")
-    if found is None:
+    if p.fusion is None:
         raise InputError(
             f"nothing is fused in mode {p.mode!r}: expected a compiled step; use --mode compiled"
         )
-    return found
+    return p.fusion
 
 
 def candidates(p: Prediction) -> list[Candidate]:

@@ -1,81 +1,32 @@
 """Pointwise ops as Triton expressions. Half precision is computed in fp32, as in eager kernels and
-Inductor's, and values remain in fp32 between the ops of a kernel."""
+Inductor's, and values remain in fp32 between the ops of a kernel. Simple expressions are those of
+`simulator.costs.compiled_traits`."""
 
 from __future__ import annotations
 
+from functools import partial
+from string import Formatter
+
+from simulator.costs.compiled_traits import TRAITS, Traits
 from simulator.errors import InputError
 from simulator.kernel_source.element import Element, rule
 from simulator.kernel_source.terms import kind
 
-_SIGMOID = "1.0 / (1.0 + tl.exp(-{x}))"
 _SQRT_HALF, _SQRT_2_PI, _DENSITY = "0.7071067811865476", "0.7978845608028654", "0.3989422804014327"
 
-UNARY = {
-    "abs": "tl.abs({x})", "neg": "-{x}", "square": "{x} * {x}", "ceil": "tl.ceil({x})",
-    "floor": "tl.floor({x})", "reciprocal": "1.0 / {x}", "exp": "tl.exp({x})",
-    "exp2": "tl.exp2({x})", "expm1": "tl.exp({x}) - 1.0", "log1p": "tl.log(1.0 + {x})",
-    "sin": "tl.sin({x})", "cos": "tl.cos({x})", "erf": "tl.erf({x})",
-    "tanh": "2.0 / (1.0 + tl.exp(-2.0 * {x})) - 1.0", "sigmoid": _SIGMOID,
-    "silu": "{x} / (1.0 + tl.exp(-{x}))", "relu": "tl.maximum({x}, 0.0)",
-    "hardsigmoid": "tl.minimum(tl.maximum({x} / 6.0 + 0.5, 0.0), 1.0)",
-    "hardswish": "{x} * tl.minimum(tl.maximum({x} / 6.0 + 0.5, 0.0), 1.0)",
-    "isnan": "{x} != {x}", "logical_not": "{x} == 0", "sign": "tl.where({x} > 0, 1.0, "
-    "tl.where({x} < 0, -1.0, 0.0))",
-    "clone": "{x}", "alias": "{x}", "detach": "{x}", "contiguous": "{x}",
-}  # fmt: skip
-"""Functions of `self`."""
 
-POSITIVE = {
-    "log": "tl.log({x})",
-    "log2": "tl.log2({x})",
-    "sqrt": "tl.sqrt({x})",
-    "rsqrt": "tl.rsqrt({x})",
-}
-"""Functions of `self`, which is filled with positive numbers."""
-
-BINARY = {
-    "mul": "{x} * {y}", "div": "{x} / {y}", "eq": "{x} == {y}", "ne": "{x} != {y}",
-    "lt": "{x} < {y}", "le": "{x} <= {y}", "gt": "{x} > {y}", "ge": "{x} >= {y}",
-    "maximum": "tl.maximum({x}, {y})", "minimum": "tl.minimum({x}, {y})",
-    "bitwise_and": "{x} & {y}", "bitwise_or": "{x} | {y}", "bitwise_xor": "{x} ^ {y}",
-    "logical_and": "({x} != 0) & ({y} != 0)", "logical_or": "({x} != 0) | ({y} != 0)",
-}  # fmt: skip
-"""Functions of `self` and `other`."""
-
-GRADIENTS = {
-    "sigmoid_backward": ("grad_output", "output", "{g} * (1.0 - {x}) * {x}"),
-    "tanh_backward": ("grad_output", "output", "{g} * (1.0 - {x} * {x})"),
-    "silu_backward": ("grad_output", "self", "{g} / (1.0 + tl.exp(-{x})) * "
-                      "(1.0 + {x} * (1.0 - 1.0 / (1.0 + tl.exp(-{x}))))"),
-}  # fmt: skip
-"""Functions of a gradient and a saved tensor."""
+def _expression(e: Element, traits: Traits) -> str:
+    """The row's expression, its operands read in the order in which it names them."""
+    names = dict.fromkeys(name for _, name, _, _ in Formatter().parse(traits.triton) if name)
+    values = {name: e[name] for name in names}
+    if traits.positive:
+        e.fill("self", "positive")
+    return traits.triton.format(**values)
 
 
-def _register() -> None:
-    for name, text in {**UNARY, **POSITIVE}.items():
-
-        def unary(e: Element, text: str = text, positive: bool = name in POSITIVE) -> str:
-            x = e["self"]
-            if positive:
-                e.fill("self", "positive")
-            return text.format(x=x)
-
-        rule(name)(unary)
-    for name, text in BINARY.items():
-
-        def binary(e: Element, text: str = text) -> str:
-            return text.format(x=e["self"], y=e["other"])
-
-        rule(name)(binary)
-    for name, (gradient, saved, text) in GRADIENTS.items():
-
-        def backward(e: Element, text: str = text, of: tuple[str, str] = (gradient, saved)) -> str:
-            return text.format(g=e[of[0]], x=e[of[1]])
-
-        rule(name)(backward)
-
-
-_register()
+for _name, _traits in TRAITS.items():
+    if _traits.triton:
+        rule(_name)(partial(_expression, traits=_traits))
 
 
 def _scaled(e: Element, name: str, factor: str) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.caches.identity import ByIdentity
 from simulator.costs import Work, works
 from simulator.hardware.gpu import GPU
@@ -57,18 +58,18 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
 _MANY_TENSORS = 32  # inputs from which the works and launches of an op (optimizers) are cached
 _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
 _LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
+_OF_TRACE = Derived[list[tuple[Work, ...] | None]]()
 
 
 def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
-    """The work of each distinct signature, cached with the trace: it is the same on every GPU."""
-    if "works" not in trace.kept:
-        trace.kept["works"] = [
-            _WORKS.get(op, None, partial(_op_works, op))
-            if len(op.inputs) > _MANY_TENSORS
-            else _op_works(op)
-            for op in trace.signatures[0]
-        ]
-    return trace.kept["works"]
+    """The work of each distinct signature, the same on every GPU."""
+    return _OF_TRACE.get(trace, lambda: list(map(_shared_works, trace.signatures[0])))
+
+
+def _shared_works(op: Signature) -> tuple[Work, ...] | None:
+    if len(op.inputs) > _MANY_TENSORS:
+        return _WORKS.get(op, None, partial(_op_works, op))
+    return _op_works(op)
 
 
 def _op_works(op: Signature) -> tuple[Work, ...] | None:

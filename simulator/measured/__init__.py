@@ -1,4 +1,4 @@
-"""What was measured on a real GPU, to lay over predictions: steps and profiler traces.
+"""Measurements of real GPUs to compare with predictions: steps and profiler traces.
 
 May import scenario and what it stands on.
 """

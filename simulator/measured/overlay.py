@@ -1,4 +1,4 @@
-"""A measured step laid over its prediction, op by op.
+"""A measured step compared with its prediction, op by op.
 
 Both are sequences of ops that launch kernels. The trace names an op as the dispatcher does
 (`aten.convolution.default`), the profiler the same and what it calls inside
@@ -20,7 +20,7 @@ from simulator.prediction import Prediction
 
 @dataclass(frozen=True)
 class Measured:
-    """One call of an op as it was measured."""
+    """One measured call of an op."""
 
     name: str
     seconds: float
@@ -29,7 +29,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Pair:
-    """An op of the trace (its place) and what was measured of it."""
+    """An op of the trace, by index, and its measured call."""
 
     op: int
     predicted_s: float
@@ -38,7 +38,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Overlay:
-    """What fits together, and what only one of the two has."""
+    """Matched ops, and the ops that only the trace or only the measurement has."""
 
     prediction: Prediction
     step: ProfiledStep
@@ -55,7 +55,7 @@ class Overlay:
 
 
 def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
-    """Lay a measured step over a prediction of it."""
+    """Match the ops of a measured step with those of its prediction."""
     c = p.columns
     took = np.bincount(c.op_of, c.duration_s, len(p.trace.ops)) if c.op_of.size else np.zeros(0)
     ops: list[int] = np.unique(c.op_of).tolist()

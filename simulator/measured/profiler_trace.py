@@ -27,7 +27,7 @@ _STEP = "ProfilerStep#"
 
 
 class _Event(msgspec.Struct):
-    """One event; what is not read here is skipped."""
+    """One event; other fields are ignored."""
 
     ph: str = ""
     cat: str = ""
@@ -202,7 +202,7 @@ def _step(events: Iterable[_Event]) -> tuple[float, float]:
 
 
 class _Nest:
-    """The ops of a thread: each lies within another or beside it."""
+    """The ops of a thread, each nested in another or beside it."""
 
     def __init__(self, ops: list[_Event]) -> None:
         self.ops = sorted(ops, key=lambda e: (e.ts, -e.dur))
@@ -216,7 +216,7 @@ class _Nest:
             running.append(place)
 
     def around(self, at: float) -> tuple[Call, ...]:
-        """The ops that run at a time, the innermost first."""
+        """The ops that run at a point in time, the innermost first."""
         place = bisect_right(self.begin, at) - 1
         while place >= 0 and self._end(place) < at:
             place = self.outer[place]

@@ -1,4 +1,4 @@
-"""Whole steps that were timed on a real GPU, to lay over predictions of the same.
+"""Whole steps timed on a real GPU, to compare with their predictions.
 
 `measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the
 recordings.
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent
 
 
 class MeasuredStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step as a GPU ran it; times are medians in seconds.
+    """One measured step; times are medians in seconds.
 
     fitted      whether the fit of the GPU's profile has seen it
     host_times  how many times as long as the catalogue's host the one took that drove it
@@ -44,7 +44,7 @@ class MeasuredStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @lru_cache
 def steps(gpu: str) -> tuple[MeasuredStep, ...]:
-    """Every step that was timed on the GPU of this id; () where none was."""
+    """Every step timed on the GPU of this id; () if there is none."""
     path = FOLDER / f"{gpu}.json"
     if not path.is_file():
         return ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from simulator.fusion import fused
+from simulator.fusion import Fused, fused
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.retiming import retimed
@@ -31,20 +31,22 @@ def predict_resolved(resolved: ResolvedScenario) -> Prediction:
     return predict_trace(trace_resolved(resolved), resolved)
 
 
-def predict_trace(trace: Trace, resolved: ResolvedScenario) -> Prediction:
-    """Predict the trace of a resolved scenario."""
+def predict_trace(step: Trace | Fused, resolved: ResolvedScenario) -> Prediction:
+    """Predict the traced step of a resolved scenario, which may be fused already."""
     profile = scaled_profile(resolved)
-    trace = as_fused(trace, resolved, profile)
-    prediction = simulate(trace, resolved.gpu, resolved.host, profile, resolved.mode)
+    step = as_fused(step, resolved, profile)
+    prediction = simulate(step, resolved.gpu, resolved.host, profile, resolved.mode)
     if resolved.speeds or resolved.rates != Rates():
         prediction = retimed(prediction, resolved.speeds, resolved.rates, profile)
     notes = (*resolved.notes, *prediction.notes)
     return replace(prediction, notes=notes) if resolved.notes else prediction
 
 
-def as_fused(trace: Trace, resolved: ResolvedScenario, profile: Profile) -> Trace:
-    """The trace fused at the scenario's fusion level; the trace itself if it has none."""
-    return fused(trace, resolved.gpu, resolved.fusion, profile).trace if resolved.fusion else trace
+def as_fused(step: Trace | Fused, resolved: ResolvedScenario, profile: Profile) -> Trace | Fused:
+    """The step as the kernels of the scenario's fusion level; the step itself if it has none."""
+    if resolved.fusion in (None, "none"):
+        return step
+    return fused(step, resolved.gpu, resolved.fusion, profile)
 
 
 def scaled_profile(resolved: ResolvedScenario) -> Profile:

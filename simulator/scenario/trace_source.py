@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from simulator.caches.derived import Derived, share
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError, UntracedError
 from simulator.formats.trace_file import load as read
@@ -42,6 +43,7 @@ __all__ = [
 _TRACES: LRUCache[Trace | InputError] = LRUCache(48)
 _NAMED: LRUCache[Trace] = LRUCache(96)
 _EDITED: LRUCache[Trace] = LRUCache(48)
+_EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = RunsAsked()
@@ -160,13 +162,14 @@ def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
     if unedited is None or not resolved.edits:
         return unedited
     unedited_family, point = unedited
-    key = "edited", resolved.edits
-    if key not in unedited_family.kept:
-        edited = unedited_family
+
+    def edited() -> Family:
+        family = unedited_family
         for edit in resolved.edits:
-            edited = cast("FamilyEdit", edit).of_family(edited)
-        unedited_family.kept[key] = edited
-    return unedited_family.kept[key], point
+            family = cast("FamilyEdit", edit).of_family(family)
+        return family
+
+    return _EDITED_FAMILIES.get(unedited_family, edited, resolved.edits), point
 
 
 def _for_gpu(key: tuple[Any, ...], trace: Trace, gpu: GPU) -> Trace:
@@ -256,8 +259,8 @@ class _DiskStore:
 def _named(trace: Trace, gpu: str) -> Trace:
     """The same trace under the name of another GPU; what is derived from it is shared."""
     other = replace(trace, gpu=gpu)
-    shared = cast("dict[str, Any]", other.__dict__)
-    shared["signatures"], shared["kept"] = trace.signatures, trace.kept
+    cast("dict[str, Any]", other.__dict__)["signatures"] = trace.signatures
+    share(trace, other)
     return other
 
 

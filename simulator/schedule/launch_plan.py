@@ -1,18 +1,17 @@
-"""What a traced step issues on a kind of GPU: its kernels, and what the host does for each.
+"""The launches of a traced step on a kind of GPU: its kernels, and the host's work for each.
 
-All of it is kept with the trace: the next question is often about another clock, host or mode.
+Each part is cached with the trace: the next question is often about another clock, host or mode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import counts, tail_s
@@ -23,38 +22,35 @@ from simulator.schedule.l2_reuse import Accesses, accesses
 from simulator.schedule.timeline import Launches
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
-_KINDS = 48  # of GPUs that are kept with a trace
+_LOWERED = Derived[Lowered](size=48)  # by kind of GPU
+# The rest is the same for every GPU on which the same ops launch.
+_ACCESSES = Derived[Accesses]()
+_COUNTS = Derived[Floats]()
+_WAITS = Derived[NDArray[np.bool_]]()
 
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """A trace and its kernels. Made anew for each question: what it finds is kept with the trace,
-    but not itself, or the two would hold each other."""
+    """A trace and its kernels."""
 
     trace: Trace
     lowered: Lowered
 
     @cached_property
     def launches(self) -> NDArray[np.int64]:
-        """Kernels of each op."""
+        """Number of kernels of each op."""
         return np.bincount(self.lowered.op_of, minlength=len(self.trace.ops))
 
     @cached_property
     def _launching(self) -> bytes:
         return np.packbits(self.launches > 0).tobytes()
 
-    def _shared(self, what: str, make: Callable[[], T]) -> T:
-        """What is the same for every GPU on which the same ops launch."""
-        key = what, self._launching
-        if key not in self.trace.kept:
-            self.trace.kept[key] = make()
-        return self.trace.kept[key]
-
     @property
     def accesses(self) -> Accesses:
         """Reuse distances."""
-        return self._shared("accesses", lambda: accesses(self.trace, self.launches > 0))
+        return _ACCESSES.get(
+            self.trace, lambda: accesses(self.trace, self.launches > 0), self._launching
+        )
 
     def hot_share(self, l2_bytes: float) -> Floats:
         """Share of each kernel's bytes that an L2 of this size serves [kernels]."""
@@ -62,13 +58,13 @@ class LaunchPlan:
 
     @property
     def counts(self) -> Floats:
-        """What the host does for each op [ops, counts]."""
-        return self._shared("counts", lambda: counts(self.trace, self.launches))
+        """Counts of the host's work for each op [ops, counts]."""
+        return _COUNTS.get(self.trace, lambda: counts(self.trace, self.launches), self._launching)
 
     @cached_property
     def sync_after(self) -> NDArray[np.bool_]:
         """Kernels after which the host waits: the last ones of ops that wait."""
-        waits = self._shared("waits", self._waits)
+        waits = _WAITS.get(self.trace, self._waits)
         op_of = self.lowered.op_of
         last = np.flatnonzero(np.diff(op_of, append=-1))
         found = np.zeros(op_of.size, np.bool_)
@@ -80,8 +76,8 @@ class LaunchPlan:
         return np.array([syncs(s) for s in signatures], np.bool_)[rows]
 
     def by(self, host: Host) -> Launches:
-        """The host's work spread over the launches: an op's own comes before its first. Durations
-        are left out."""
+        """The host's work of each launch, without durations; an op's own work comes before its
+        first launch."""
         op_of = self.lowered.op_of
         done = np.cumsum(host.op_s(self.counts))
         before = done[op_of] + host.launch_s * np.arange(1, op_of.size + 1)
@@ -93,11 +89,6 @@ class LaunchPlan:
 
 
 def issued(trace: Trace, gpu: GPU) -> LaunchPlan:
-    """What a trace issues on a GPU."""
+    """The launch plan of a trace on a GPU."""
     key = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
-    held: dict[object, Lowered] = trace.kept.setdefault("lowered", {})
-    if key not in held:
-        if len(held) >= _KINDS:
-            held.pop(next(iter(held)))
-        held[key] = lower(trace, gpu)
-    return LaunchPlan(trace, held[key])
+    return LaunchPlan(trace, _LOWERED.get(trace, lambda: lower(trace, gpu), key))

@@ -1,4 +1,4 @@
-"""Memory over a step, from the lives of its storages."""
+"""Allocated memory over a step, from the lifetimes of its storages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.records import Role, Storage, Trace
 
 BLOCK_BYTES = 512
@@ -24,17 +25,20 @@ class Memory:
     at_peak: dict[Role, int]
 
 
-POOL = "pool"
-"""Under this name a trace keeps which of its storages lie in the own memory of CUDA graphs."""
+_MEMORY = Derived[Memory]()
 
 
-def memory(trace: Trace) -> Memory:
+def memory(trace: Trace, pooled: frozenset[int] = frozenset()) -> Memory:
     """Allocated bytes at each op, as the caching allocator counts them (without workspaces).
 
-    Storages that CUDA graphs hold lie in a pool of their own: what one of them leaves the next one
-    takes, and nobody else. The pool is as large as it ever is, from its first op to the last.
+    The storages of numbers `pooled` lie in the memory pool of CUDA graphs: one graph reuses what
+    another one frees, and nothing else does. The pool has its largest size from the first op to
+    the last.
     """
-    pooled: frozenset[int] = trace.kept.get(POOL, frozenset())
+    return _MEMORY.get(trace, lambda: _memory(trace, pooled), pooled)
+
+
+def _memory(trace: Trace, pooled: frozenset[int]) -> Memory:
     own = [s for n, s in enumerate(trace.storages) if n not in pooled]
     found = _over_time(own, len(trace.ops))
     if not pooled:
@@ -49,7 +53,7 @@ def memory(trace: Trace) -> Memory:
 
 
 def _over_time(listed: Sequence[Storage], last: int) -> Memory:
-    """Of storages that are alive or not as each tells, in a step of so many ops."""
+    """The memory of these storages in a step of `last` ops."""
     storages = [s for s in listed if s.device == "cuda" and s.nbytes > 0]
     count = max(last, 1)  # a step without ops holds its weights and inputs all the same
     sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
@@ -71,8 +75,8 @@ def _over_time(listed: Sequence[Storage], last: int) -> Memory:
 
 
 def carried_bytes(trace: Trace) -> int:
-    """Bytes of the activations that are alive when the backward pass begins, which the forward
-    pass made; 0 where there is none."""
+    """Bytes of the forward pass's activations that are alive when the backward pass begins; 0
+    without a backward pass."""
     backward = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), None)
     if backward is None:
         return 0

@@ -48,7 +48,7 @@ _NUDGED = 1e-5  # share of the GPU's time that a nudge of its kernels stays well
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:
-    """Hold every detour through the queue against the straight way.
+    """Compare every detour through the queue with the direct path.
 
     One leaves the GPU at kernel k, is at the host `depth` kernels later, goes along it to m, and
     back: that the GPU itself takes as long from k to m is one comparison with the least of (GPU −
@@ -105,7 +105,7 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
 
 def alone(launches: Launches, clock: Clock, known: Bounds) -> Floats:
-    """When the GPU has done one step by itself [...]."""
+    """When the GPU has finished a single step [...]."""
     found = known.lead_s + known.slots_s - np.asarray(clock.gap_s)
     rest = np.flatnonzero(~known.alone.ravel())
     if rest.size:
@@ -164,7 +164,7 @@ def _rows(
 
 
 def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
-    """Step by step. `never_full`: no launch waits for room in the queue, as where syncs come more
+    """Run step by step. `never_full`: no launch waits for room in the queue, since syncs come more
     often than it fills."""
     run = Run(launches, replace(clock, depth=1 << 30) if never_full else clock, STEPS)
     ends: list[Floats] = []
@@ -180,8 +180,8 @@ def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
 
 
 def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> bool:
-    """Is all that the next step depends on, but for the time between, as it was a step before?
-    That is when the host and the GPU are free, and the starts of what fills the queue."""
+    """Is the state that the next step depends on the same as one step before, shifted in time? The
+    state is when the host and the GPU are free, and the starts of the kernels in the queue."""
     shift = ends[-1] - ends[-2]
     least = _SAME * ends[-1]
     if queue + run.count > run.kernels_done or (abs(hosts[-1] - hosts[-2] - shift) > least).any():
@@ -192,7 +192,7 @@ def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> b
 
 
 def _last(run: Run, launches: Launches, period: Floats, steps: int) -> Steady:
-    """What the last steps show. A kernel right after a sync waited for the sync."""
+    """The steady state of the last steps. A kernel right after a sync waited for the sync."""
     span = run.idle[..., run.kernels_done - steps * run.count : run.kernels_done]
     idle = span.reshape(*span.shape[:-1], steps, run.count).mean(axis=-2)
     after = np.roll(launches.sync_after, 1)

@@ -1,4 +1,4 @@
-"""Host against GPU: who waits for whom.
+"""The schedule of host and GPU: which one waits for the other.
 
 The host issues kernels in order and runs ahead of the GPU until the launch queue is full or a sync
 stops it; the GPU starts a kernel when it is free and the launch has arrived:
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Launches:
-    """What is to be scheduled: one place of the last axis a kernel, in launch order.
+    """Kernels to schedule, in launch order along the last axis.
 
     host_s      host work before this launch, its own launch call included [..., kernels]
     duration_s  time on the GPU [..., kernels]

@@ -1,4 +1,4 @@
-"""A family's steps at many batches and sequence lengths at once: what `simulate` says of each.
+"""Predictions of a family's steps at many batches and sequence lengths at once.
 
 Points whose ops launch as many kernels are scheduled together; kernels of one signature whose
 operands lie as far back are one class, timed once a point.
@@ -7,7 +7,6 @@ operands lie as far back are one class, timed once a point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,24 +16,23 @@ from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
-from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
 from simulator.prediction import Columns, workspace_bytes
-from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
+from simulator.simulate.kernel_classes import KernelClasses, kernel_classes, launch_patterns
 from simulator.simulate.step import host_schedule, nudged, shares
 from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
-from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
+from simulator.symbols.reuse import tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
 from simulator.timing.power import Load, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import AS_TIMED, Slower
+from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
@@ -42,23 +40,10 @@ _LEAST = 16  # points at a time
 
 
 class Drive(NamedTuple):
-    """What issues the kernels."""
+    """A host and the mode in which it launches the kernels."""
 
     host: Host
     mode: str
-
-
-@dataclass(frozen=True)
-class Alike:
-    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
-    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
-
-    issued: LaunchPlan
-    reuse: Reuse
-    class_of: Ints
-    count: Floats
-    op_class: Ints
-    place: Ints
 
 
 def at_points(
@@ -84,9 +69,11 @@ def at_points(
     found: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         found.append((empty_table(len(samples)), {}))
-    patterns: list[tuple[Ints, Alike]] = []
-    for alike in _patterns(len(samples), lowered):
-        patterns.append((alike, _alike(family, (batches[0], seqs[0]), lowered, int(alike[0]))))
+    patterns: list[tuple[Ints, KernelClasses]] = []
+    for alike in launch_patterns(len(samples), lowered):
+        patterns.append(
+            (alike, kernel_classes(family, (batches[0], seqs[0]), lowered, int(alike[0])))
+        )
 
     def warm(rows: int) -> NDArray[np.bool_]:
         found = np.zeros(rows, np.bool_)
@@ -102,26 +89,30 @@ def at_points(
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
                 check_mode(drive.mode)
-                how = host_schedule(kernels.issued, drive.host, profile, drive.mode)
+                how = host_schedule(kernels.plan, drive.host, profile, drive.mode)
                 ways.append((figures, how, drive))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             load = Load(table.of(row), hot, kernels.count)
-            unlimited = _timed(load, AS_TIMED)
+            unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
             for figures, how, drive in ways:
                 launched, clock = how
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
-                held = card and card.settled(load, host_s, gaps_s)
-                slow = held is not None and held.is_slower
-                times, busy = _timed(load, held.slower) if held and slow else unlimited
+                clock_limit = card and card.settle(load, host_s, gaps_s)
+                slow = clock_limit is not None and clock_limit.is_slower
+                times, busy = (
+                    _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
+                )
                 periods, latency = _scheduled(kernels, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
-                drawn = card.columns(load, held, busy, periods[0]) if card and held else None
+                drawn = None
+                if card and clock_limit:
+                    drawn = card.columns(load, clock_limit, busy, periods[0])
                 figures[places] = _row(
                     periods,
                     latency,
@@ -175,68 +166,15 @@ def _row(
     )
 
 
-def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Points whose ops launch as many kernels, with as many works."""
-    code = np.zeros(points, np.int64)
-    for low in lowered:
-        if len(low.places) > 1:
-            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
-            code = code.ravel()
-    for number in np.unique(code):
-        yield np.flatnonzero(code == number)
-
-
-def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int) -> Alike:
-    """The classes of the kernels of points that launch what the one at `place` does. `point` is
-    any of the family."""
-    places = [low.places[low.pattern[place]] for low in lowered]
-    key = "alike", tuple(places)
-    if key not in family.kept:
-        family.kept[key] = _classes(family, point, places)
-    return family.kept[key]
-
-
-def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...]]) -> Alike:
-    if "trace" not in family.kept:  # of what the host does, all points say the same
-        family.kept["trace"] = family.at(*point)
-    count = np.array([len(p) for p in places], np.int64)
-    rows = np.array(family.rows, np.int64)
-    far = reuse(family, count[rows] > 0)
-    begins: dict[int, int] = {}
-    op_class: list[int] = []
-    place: list[int] = []
-    for each, number in enumerate(far.number.tolist()):
-        begins[each] = len(op_class)
-        distinct = max(places[number], default=-1) + 1
-        op_class += [each] * distinct
-        place += range(distinct)
-    launches = [
-        begins[each] + np.array(places[number], np.int64)
-        for each, number in enumerate(far.number.tolist())
-    ]
-    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
-    class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
-    # For the host a kernel is the op that launches it.
-    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
-    return Alike(
-        LaunchPlan(family.kept["trace"], kernels),
-        far,
-        class_of,
-        np.bincount(class_of, minlength=len(op_class)).astype(float),
-        np.array(op_class, np.int64),
-        np.array(place, np.int64),
-    )
-
-
-def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
-    """Points, a few at a time."""
+def _parts(alike: Ints, kernels: KernelClasses) -> Iterator[Ints]:
+    """The points in chunks."""
     size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
     for begin in range(0, alike.size, size):
         yield alike[begin : begin + size]
 
 
 def _reached(
-    kernels: Alike, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
+    kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
 ) -> tuple[Ints, Floats]:
     """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
     far = kernels.reuse
@@ -248,16 +186,16 @@ def _reached(
     return row, hot[kernels.op_class]
 
 
-def _timed(load: Load, slower: Slower) -> tuple[Floats, Floats]:
-    """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
-    points], and the GPU's busy time."""
+def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
+    """Seconds of each class at a lower clock, as timed and nudged [3, classes, points], and the
+    GPU's busy time."""
     none = np.zeros(0, np.int64)
-    columns = Columns(none, none, *load.parts(slower))
+    columns = Columns(none, none, *load.parts(slowdown))
     return nudged(columns), load.count @ columns.duration_s
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
-    """Bytes that the libraries keep for themselves [points]."""
+    """Bytes of the libraries' workspaces [points]."""
     used = np.zeros(points, np.bool_)
     for low in lowered:
         used |= low.products
@@ -265,9 +203,9 @@ def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
 
 
 def _scheduled(
-    kernels: Alike, times: Floats, launches: Launches, clock: Clock
+    kernels: KernelClasses, times: Floats, launches: Launches, clock: Clock
 ) -> tuple[Floats, Floats]:
-    """Periods, as they are and nudged [3, points], and seconds of a step alone [points]."""
+    """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
     if not kernels.class_of.size:
         return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)

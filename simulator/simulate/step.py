@@ -9,13 +9,14 @@ from operator import is_
 
 import numpy as np
 
+from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.errors import InputError
-from simulator.fusion import Fused, fused
-from simulator.fusion.graphs import told
+from simulator.fusion import Fused, Replays, fused, trace_of
+from simulator.fusion.graphs import graph_break_notes
 from simulator.fusion.host.host_costs import launches as compiled_launches
 from simulator.fusion.host.replay_costs import replaying
-from simulator.fusion.host.replays import Replays, replayed
+from simulator.fusion.host.replays import replayed
 from simulator.fusion.rules import level_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
@@ -28,14 +29,17 @@ from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
-from simulator.timing.power import Load, Settled, supply
+from simulator.timing.kernel_models import duration_s
+from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import Roofs, roofs
 from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
-_ROOFS = 4  # tables that are kept with a trace
+_ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
+_FUSION_OF = Derived[Fused]()  # of a predicted trace, which may be predicted again
+_TABLES = 4  # of roofs that are cached with a trace
 
 
 Retime = Callable[[list[Work], Columns], Columns]
@@ -43,29 +47,30 @@ Retime = Callable[[list[Work], Columns], Columns]
 
 
 def simulate(
-    trace: Trace,
+    step: Trace | Fused,
     gpu: GPU,
     host: Host,
     profile: Profile,
     mode: str,
     retime: Retime | None = None,
-    held: Settled | None = None,
+    clock_limit: SettledClock | None = None,
 ) -> Prediction:
-    """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
-    leaves the step, or at one that is `held`."""
+    """How long a traced step takes on a GPU driven by a host, at the clock that the power limit
+    leaves the step, or at `clock_limit`."""
     check_mode(mode)
-    trace = as_run(trace, gpu, mode, profile)
-    found = issued(trace, gpu)
-    launched, clock = host_schedule(found, host, profile, mode)
-    load = _load(found, gpu, profile)
+    step = as_run(step, gpu, mode, profile)
+    trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
+    plan = issued(trace, gpu)
+    launched, clock = host_schedule(plan, host, profile, mode, fusion and fusion.replays)
+    load = _load(plan, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    if card is not None and held is None:
-        held = card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
-    parts = load.parts(held.slower) if held else load.parts()
-    columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
+    if card is not None and clock_limit is None:
+        clock_limit = card.settle(load, host_s, plan.lowered.op_of.size * np.asarray(clock.gap_s))
+    times = load.parts(clock_limit.slowdown) if clock_limit else load.parts()
+    columns = Columns(plan.lowered.work_of, plan.lowered.op_of, *times)
     if retime is not None:
-        columns = retime(found.lowered.works, columns)
+        columns = retime(plan.lowered.works, columns)
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
     settled = steady(replace(launched, duration_s=nudged(columns)), clock)
     period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
@@ -84,71 +89,79 @@ def simulate(
         interval_s=(float(low_s), float(high_s)),
         shares=dict(zip(REGIMES, map(float, shares(settled.period_s)), strict=True)),
         idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
-        unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),
+        unmodelled=dict(Counter(trace.ops[i].name for i in plan.lowered.unmodelled)),
         tiers={tier(gpu, profile): 1.0},
         notes=(
             *_run_otherwise(trace, mode),
             *_notes(trace, gpu, profile),
-            *_compiled_notes(trace, mode),
+            *(_compiled_notes(fusion) if fusion and compiles(mode) else ()),
         ),
-        works=found.lowered.works,
+        works=plan.lowered.works,
         columns=columns,
         schedule=alone,
-        power=card and held and card.power(load, held, busy_s, period_s),
+        power=card and clock_limit and card.power(load, clock_limit, busy_s, period_s),
+        fusion=fusion,
     )
 
 
-def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
-    """The trace that a mode runs: a compiled step's ops are its kernels, and the copies before its
-    CUDA graphs where it has some."""
-    if not compiles(mode):
-        return trace
-    made = fused(trace, gpu, level_of(mode), profile).trace
-    return replayed(made) if replays(mode) else made
+def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace | Fused:
+    """The step that a mode runs: fused where the mode compiles it, with the copies before its CUDA
+    graphs where the mode replays them."""
+    if not isinstance(step, Fused):
+        step = _FUSION_OF.peek(step) or step
+    if compiles(mode):
+        step = fused(step, gpu, level_of(mode), profile)
+        step = replayed(step) if replays(mode) else step
+    if isinstance(step, Fused):
+        fusion = step
+        _FUSION_OF.get(fusion.trace, lambda: fusion)
+    return step
 
 
-def kernel_times(found: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
+def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
     """Seconds of each kernel at the clock that the card's power limit leaves the step."""
-    load = _load(found, gpu, profile)
-    card, launched = supply(gpu), found.by(host)
+    load = _load(plan, gpu, profile)
+    card, launched = supply(gpu), plan.by(host)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    held = card.settled(load, host_s, np.zeros(())) if card else None
-    parts = load.parts(held.slower) if held else load.parts()
-    return Columns(found.lowered.work_of, found.lowered.op_of, *parts)
+    clock_limit = card.settle(load, host_s, np.zeros(())) if card else None
+    times = load.parts(clock_limit.slowdown) if clock_limit else load.parts()
+    return Columns(plan.lowered.work_of, plan.lowered.op_of, *times)
 
 
-def _load(found: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
-    """The kernels; what those before one left in L2 is read at L2's speed."""
-    row = found.lowered.work_of
-    hot = found.hot_share(l2_kept_bytes(gpu, profile))
-    return Load(_roofs(found, gpu, profile).of(row), hot, np.ones(row.size))
+def _load(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
+    """The kernels, each with the share of its bytes that earlier kernels left in L2."""
+    row = plan.lowered.work_of
+    hot = plan.hot_share(l2_kept_bytes(gpu, profile))
+    return Load(_roofs(plan, gpu, profile).of(row), hot, np.ones(row.size))
 
 
-def _roofs(found: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
-    """The roofs of what is issued; the next question is often about another host or mode."""
-    known: list[tuple[Lowered, GPU, Profile, Roofs]] = found.trace.kept.setdefault("roofs", [])
-    asked = found.lowered, gpu, profile
-    for *held, table in known:
-        if all(map(is_, held, asked)):
+def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
+    """The roofs of a plan's works, cached: often only the host or the mode changes."""
+    cached = _ROOFS.get(plan.trace, list[tuple[Lowered, GPU, Profile, Roofs]])
+    wanted = plan.lowered, gpu, profile
+    for *key, table in cached:
+        if all(map(is_, key, wanted)):
             return table
-    table = roofs(found.lowered.works, gpu, profile)
-    known.append((*asked, table))
-    del known[:-_ROOFS]
+    table = roofs(plan.lowered.works, gpu, profile)
+    cached.append((*wanted, table))
+    del cached[:-_TABLES]
     return table
 
 
 def host_schedule(
-    found: LaunchPlan, host: Host, profile: Profile, mode: str
+    plan: LaunchPlan, host: Host, profile: Profile, mode: str, cuda_graphs: Replays | None = None
 ) -> tuple[Launches, Clock]:
-    """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
-    there are. InputError where a graph cannot be captured."""
-    if replays(mode):
-        return replaying(found, host, profile)
+    """How a host drives a GPU in a mode; a CUDA graph is one launch, however many kernels it has.
+
+    Raises InputError if the step cannot be captured in a graph.
+    """
+    if cuda_graphs is not None and replays(mode):
+        return replaying(plan, cuda_graphs, host, profile)
     if mode != "cuda_graph":
-        by = compiled_launches(found, host) if compiles(mode) else found.by(host)
+        by = compiled_launches(plan, host) if compiles(mode) else plan.by(host)
         return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
-    _refuse_uncapturable(found.trace)
-    work = np.zeros(found.lowered.op_of.size)
+    _refuse_uncapturable(plan.trace)
+    work = np.zeros(plan.lowered.op_of.size)
     if work.size:
         work[0] = profile.graph_launch_s
     tail_s = 0.0 if work.size else profile.graph_launch_s
@@ -171,33 +184,33 @@ def _refuse_uncapturable(trace: Trace) -> None:
 
 
 def nudged(columns: Columns) -> Floats:
-    """Seconds of each kernel [3, kernels]: as they are, with all compute slower by a little, and
-    with all memory."""
-    compute, held = columns.compute_s, columns.memory_s
-    return columns.fixed_s + np.stack(
+    """Seconds of each kernel [3, kernels]: as timed, with all computing slower by NUDGE, and with
+    all memory traffic slower by NUDGE."""
+    compute, memory, fixed = columns.compute_s, columns.memory_s, columns.fixed_s
+    return np.stack(
         [
-            np.maximum(compute, held),
-            np.maximum(compute * (1 + NUDGE), held),
-            np.maximum(compute, held * (1 + NUDGE)),
+            duration_s(compute, memory, fixed),
+            duration_s(compute * (1 + NUDGE), memory, fixed),
+            duration_s(compute, memory * (1 + NUDGE), fixed),
         ]
     )
 
 
 def shares(periods: Floats) -> Floats:
-    """The elasticities of the period from three of them [3, …], as it is and nudged; one row each
-    of REGIMES. It is piecewise linear in the times of each rate, so a small nudge reads off the
-    derivative (design: time is homogeneous, so they sum to 1)."""
+    """Elasticities of the period, a row for each of REGIMES, from the periods of `nudged` times
+    [3, ...]. The period is piecewise linear in the times of each rate, so a small nudge gives the
+    derivative; time is homogeneous, so the elasticities sum to 1."""
     period = periods[0]
     none = period == 0.0  # no kernel, and a host whose profile counts what was done as free
-    found = np.maximum(0.0, (periods[1:] / np.where(none, 1.0, period) - 1) / NUDGE)
-    found[:, none] = 0.0
-    found /= np.maximum(1.0, found.sum(axis=0))
-    return np.stack([*found, 1.0 - found[0] - found[1]])
+    elasticities = np.maximum(0.0, (periods[1:] / np.where(none, 1.0, period) - 1) / NUDGE)
+    elasticities[:, none] = 0.0
+    elasticities /= np.maximum(1.0, elasticities.sum(axis=0))
+    return np.stack([*elasticities, 1.0 - elasticities[0] - elasticities[1]])
 
 
 def _run_otherwise(trace: Trace, mode: str) -> tuple[str, ...]:
-    """That a trace may be of another path; one that Dynamo's answers led may be fused in any
-    mode."""
+    """A note where the network asks how it runs and was traced in another mode. A trace made as
+    compiled may be fused in any mode."""
     run = run_of(mode)
     if not trace.asked or trace.run in (run, "compiled"):
         return ()
@@ -207,13 +220,9 @@ def _run_otherwise(trace: Trace, mode: str) -> tuple[str, ...]:
     )
 
 
-def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
-    if not compiles(mode):
-        return ()
-    fusion: Fused = trace.kept["fusion"]
-    kept: Replays | None = trace.kept.get("replays")
-    cut = kept.notes if kept else ()
-    return (*fusion.notes, *told(fusion.origin), *cut)
+def _compiled_notes(fusion: Fused) -> tuple[str, ...]:
+    cut = fusion.replays.notes if fusion.replays else ()
+    return (*fusion.notes, *graph_break_notes(fusion.origin), *cut)
 
 
 def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Predictions of many steps at once, as columns: what `simulate` says of each, in whole arrays.
+"""Predictions of many steps at once, as columns of whole arrays.
 
 Each distinct trace is lowered once for each kind of GPU; the roofs of all works that a GPU runs
 are found in one call; and steps with as many kernels are scheduled together.
@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.costs import Work
 from simulator.errors import InputError
+from simulator.fusion import Fused, Replays, trace_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.modes import check_mode
@@ -26,27 +27,37 @@ from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
 from simulator.simulate.step import as_run, host_schedule, nudged, shares
 from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.timing.intervals import interval
-from simulator.timing.power import Load, Settled, supply
+from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import AS_TIMED, Slower, roofs
+from simulator.timing.roofline import NO_SLOWDOWN, Slowdown, roofs
 
-_TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
+_AT_ONCE = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
 
 
 class Step(NamedTuple):
-    """One step to predict. `profile` is that of `gpu`."""
+    """One step to predict, fused already or not. `profile` is that of `gpu`."""
 
-    trace: Trace
+    run: Trace | Fused
     gpu: GPU
     host: Host
     profile: Profile
     mode: str
 
+    @property
+    def trace(self) -> Trace:
+        """The ops that are launched."""
+        return trace_of(self.run)
+
+    @property
+    def replays(self) -> Replays | None:
+        """How CUDA graphs replay the step; None where none do."""
+        return self.run.replays if isinstance(self.run, Fused) else None
+
 
 @dataclass
 class _Ready:
-    """A step that is ready to be scheduled, and where its figures go."""
+    """A step that is ready to be scheduled, and the row of its figures."""
 
     row: int
     step: Step
@@ -56,19 +67,20 @@ class _Ready:
     clock: Clock
     on_gpu: LaunchPlan
     load: Load
-    held: Settled | None
+    clock_limit: SettledClock | None
 
 
 def simulated(
     steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
 ) -> tuple[Floats, dict[int, str]]:
-    """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
-    `counted` is told how many are done, of none again and again while steps are partitioned."""
-    asked, steps = steps, list[Step]()
-    for step in asked:
+    """A row of COLUMNS for each step, NaN (regime −1) where the step is refused, and the reason of
+    each refused row. `counted` is called with the number of rows that are done, and with 0 while
+    steps are fused."""
+    runs: list[Step] = []
+    for step in steps:
         counted(0)
-        trace = as_run(step.trace, step.gpu, step.mode, step.profile)
-        steps.append(step._replace(trace=trace))
+        runs.append(step._replace(run=as_run(step.run, step.gpu, step.mode, step.profile)))
+    steps = runs
     table = empty_table(len(steps))
     refused: dict[int, str] = {}
     by_gpu: dict[tuple[int, int], list[int]] = {}
@@ -81,7 +93,7 @@ def simulated(
             key = ready.times.shape[-1], ready.clock.depth, ready.launched.sync_after.tobytes()
             alike = waiting.setdefault(key, [])
             alike.append(ready)
-            if len(alike) * ready.times.size >= _TOGETHER:
+            if len(alike) * ready.times.size >= _AT_ONCE:
                 _schedule(waiting.pop(key), table)
         for alike in waiting.values():
             _schedule(alike, table)
@@ -93,16 +105,16 @@ def simulated(
 def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     """The steps of one GPU with the times of their kernels."""
     gpu, profile = asked[0][1].gpu, asked[0][1].profile
-    traces = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
+    plans = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
     places: dict[int, int] = {}
     works: list[Work] = []
     rows_of: dict[int, Ints] = {}
-    for key, found in traces.items():
-        for work in found.lowered.works:
+    for key, plan in plans.items():
+        for work in plan.lowered.works:
             if id(work) not in places:
                 places[id(work)] = len(works)
                 works.append(work)
-        rows_of[key] = np.array([places[id(w)] for w in found.lowered.works], np.int64)
+        rows_of[key] = np.array([places[id(w)] for w in plan.lowered.works], np.int64)
     table = roofs(works, gpu, profile)
     card = supply(gpu)
     loads: dict[int, Load] = {}
@@ -110,17 +122,17 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
     for row, step in asked:
         key = id(step.trace)
-        found = traces[key]
+        plan = plans[key]
         if key not in loads:
-            hot = found.hot_share(l2_kept_bytes(gpu, profile))
-            row_of = rows_of[key][found.lowered.work_of]
+            hot = plan.hot_share(l2_kept_bytes(gpu, profile))
+            row_of = rows_of[key][plan.lowered.work_of]
             loads[key] = Load(table.of(row_of), hot, np.ones(row_of.size))
-            unlimited[key] = _timed(loads[key], AS_TIMED)
+            unlimited[key] = _timed(loads[key], NO_SLOWDOWN)
         how = key, id(step.host), step.mode
         if how not in driving:
             try:
                 check_mode(step.mode)
-                driving[how] = host_schedule(found, step.host, profile, step.mode)
+                driving[how] = host_schedule(plan, step.host, profile, step.mode, step.replays)
             except InputError as error:
                 driving[how] = str(error)
         drive = driving[how]
@@ -129,16 +141,16 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
             continue
         launched, clock = drive
         host_s = float(launched.host_s.sum() + launched.tail_s)
-        gaps_s = found.lowered.op_of.size * np.asarray(clock.gap_s)
-        held = card and card.settled(loads[key], host_s, gaps_s)
-        slow = held is not None and held.is_slower
-        timed = _timed(loads[key], held.slower) if held and slow else unlimited[key]
-        yield _Ready(row, step, *timed, *drive, found, loads[key], held)
+        gaps_s = plan.lowered.op_of.size * np.asarray(clock.gap_s)
+        clock_limit = card and card.settle(loads[key], host_s, gaps_s)
+        slow = clock_limit is not None and clock_limit.is_slower
+        timed = _timed(loads[key], clock_limit.slowdown) if clock_limit and slow else unlimited[key]
+        yield _Ready(row, step, *timed, *drive, plan, loads[key], clock_limit)
 
 
-def _timed(load: Load, slower: Slower) -> tuple[Floats, float]:
+def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:
     none = np.zeros(0, np.int64)
-    columns = Columns(none, none, *load.parts(slower))
+    columns = Columns(none, none, *load.parts(slowdown))
     return nudged(columns), float(columns.duration_s.sum())
 
 
@@ -170,7 +182,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         for r, *seconds in zip(alike, period, busy, on_host, strict=True)
     ]
     samples = np.array([r.step.trace.samples for r in alike], float)
-    peak = np.array([_peak_bytes(r.step.trace) for r in alike], float)
+    peak = np.array([_peak_bytes(r.step) for r in alike], float)
     need = peak + [workspace_bytes(r.on_gpu.lowered.works, r.step.gpu) for r in alike]
     room = np.array([r.step.gpu.memory_bytes for r in alike])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -200,17 +212,16 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
 
 
 def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
-    """Joules and clocks of steps, NaN where nothing is known of a card [2, steps]."""
+    """Joules and clocks of steps, NaN where the card's energies are unknown [2, steps]."""
     found = np.full((2, len(alike)), np.nan)
     card = supply(alike[0].step.gpu)
     for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):
-        if card is not None and ready.held is not None:
+        if card is not None and ready.clock_limit is not None:
             busy_s = np.asarray(ready.busy_s)
-            found[:, place] = card.columns(ready.load, ready.held, busy_s, period)
+            found[:, place] = card.columns(ready.load, ready.clock_limit, busy_s, period)
     return found
 
 
-def _peak_bytes(trace: Trace) -> int:
-    if "memory" not in trace.kept:
-        trace.kept["memory"] = memory(trace)
-    return trace.kept["memory"].peak_bytes
+def _peak_bytes(step: Step) -> int:
+    pooled = step.replays.pooled if step.replays else frozenset[int]()
+    return memory(step.trace, pooled).peak_bytes

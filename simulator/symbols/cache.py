@@ -115,11 +115,11 @@ def _versions(network: str) -> Iterator[str]:
 
 @cache
 def _own_source() -> str:
-    """A digest of the code that traces and of the catalogue's networks."""
+    """A digest of the code that traces, of autocast's table and of the catalogue's networks."""
     digest = hashlib.sha256()
-    folders = [_PACKAGE / "tracing", _PACKAGE / "networks"]
+    folders = [_PACKAGE / "tracing", _PACKAGE / "networks", _PACKAGE / "records"]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    for path in sorted([*files, _PACKAGE / "records.py"]):
+    for path in sorted([*files, _PACKAGE / "costs" / "compiled_traits.py"]):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

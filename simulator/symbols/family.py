@@ -212,11 +212,6 @@ class Family:
         return self._columns[_OP_COLUMNS:]
 
     @cached_property
-    def kept(self) -> dict[Any, Any]:
-        """Whatever was made of this family and may be asked for again, by what it depends on."""
-        return {}
-
-    @cached_property
     def _fixed(self) -> frozenset[int]:
         """The signatures without a varying size, such as those of an optimizer."""
         fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]

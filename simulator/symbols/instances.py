@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.lower import _launches, _op_works
@@ -93,6 +94,11 @@ class Grid:
         return table
 
 
+_GRIDS_OF = Derived[dict[bytes, Grid]]()
+_FIXED = Derived[Launched]()
+_SLOT_KINDS = Derived[dict[str, tuple[str, int]]]()
+
+
 def kind_of(gpu: GPU) -> tuple[object, ...]:
     """The properties of a GPU that launches depend on."""
     return gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s)
@@ -100,7 +106,7 @@ def kind_of(gpu: GPU) -> tuple[object, ...]:
 
 def grid(family: Family, sizes: Ints) -> Grid:
     """The grid of the points with these sizes [slots, points]."""
-    grids: dict[bytes, Grid] = family.kept.setdefault("grids", {})
+    grids = _GRIDS_OF.get(family, dict[bytes, Grid])
     asked = sizes.tobytes()
     if asked not in grids:
         while grids and (
@@ -153,11 +159,8 @@ def _launches_by_path(
 
     if slots:
         return walked(launched, sizes[list(slots)])
-    held = family.kept.setdefault("fixed launches", {})
-    key = number, kind_of(gpu)
-    if key not in held:
-        held[key] = launched([])
-    return [Walked(held[key], np.zeros(1, np.int64))]
+    fixed = _FIXED.get(family, lambda: launched([]), (number, kind_of(gpu)))
+    return [Walked(fixed, np.zeros(1, np.int64))]
 
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
@@ -180,7 +183,7 @@ def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launch
 
 def _slot_kind(family: Family, slot: int) -> tuple[str, int]:
     """A name that slots with proportional sizes share, and the first such slot."""
-    named = family.kept.setdefault("kinds of slots", {})
+    named = _SLOT_KINDS.get(family, dict[str, tuple[str, int]])
     terms = family.expressions[slot].terms
     name = repr(terms[0][1]) if len(terms) == 1 else repr(terms)
     return named.setdefault(name, (name, slot))

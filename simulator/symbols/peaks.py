@@ -6,17 +6,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.schedule.memory import BLOCK_BYTES
 from simulator.symbols.family import Family
 
 Ints = NDArray[np.int64]
+_ALIVE = Derived[tuple[Ints, NDArray[np.float64]]]()
 
 
 def peak_bytes(family: Family, sizes: Ints) -> Ints:
     """Peak bytes [points] for sizes [slots, points]."""
-    if "peaks" not in family.kept:
-        family.kept["peaks"] = _alive(family)
-    slots, alive = family.kept["peaks"]
+    slots, alive = _ALIVE.get(family, lambda: _alive(family))
     blocks = -(-sizes[slots] // BLOCK_BYTES)
     return (alive @ blocks.astype(float)).max(axis=0).astype(np.int64) * BLOCK_BYTES
 

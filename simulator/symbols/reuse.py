@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.records import ITEM_BYTES
 from simulator.symbols.family import Family
 
@@ -80,12 +81,13 @@ def tensor_bytes(family: Family, sizes: Ints) -> Floats:
     return nbytes
 
 
+_REUSE = Derived[Reuse]()
+
+
 def reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
-    """Of the ops that launch kernels [ops]; kept with the family."""
-    key = "reuse", np.packbits(launching).tobytes()
-    if key not in family.kept:
-        family.kept[key] = _reuse(family, launching)
-    return family.kept[key]
+    """The reuse of a family whose ops `launching` [ops] launch kernels."""
+    key = np.packbits(launching).tobytes()
+    return _REUSE.get(family, lambda: _reuse(family, launching), key)
 
 
 def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:

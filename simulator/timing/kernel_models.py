@@ -9,6 +9,8 @@ over the bandwidth of the level that serves them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ from simulator.timing.transfer import (
     traffic_of,
     transfer_slowdown,
 )
-from simulator.timing.work_columns import Group
+from simulator.timing.work_columns import AttentionBlocks, Group
 from simulator.varying import stacked
 
 Floats = NDArray[np.float64]
@@ -69,41 +71,56 @@ def smooth(curve: str) -> bool:
     return curve.startswith(_TRITON)
 
 
-def slower_together(compute_s: Floats, held_s: Floats) -> Floats:
-    """How many times as long as the longer of the two both take together."""
+def overlap_slowdown(compute_s: Floats, held_s: Floats) -> Floats:
+    """Time in which a kernel computes and moves data, over the longer of the two."""
     longer = np.maximum(np.maximum(compute_s, held_s), 1e-30)
     return (1 + (np.minimum(compute_s, held_s) / longer) ** _SMOOTH) ** (1 / _SMOOTH)
 
 
-def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
-    """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
-    where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
+class RooflineTerms(NamedTuple):
+    """Seconds of each work [works]. `cold_s` and `hot_s` are the memory times from DRAM and from
+    L2. `latency_s` adds to `fixed_s` where anything comes from DRAM, and `written_back_s` to
+    `cold_s` where L2 is full of lines that other kernels wrote."""
+
+    compute_s: Floats
+    cold_s: Floats
+    hot_s: Floats
+    fixed_s: Floats
+    latency_s: Floats
+    written_back_s: Floats
+
+
+def duration_s(compute_s: Floats, memory_s: Floats, fixed_s: Floats) -> Floats:
+    """The roofline: computing and moving data hide each other; the fixed time hides nothing."""
+    return np.maximum(compute_s, memory_s) + fixed_s
+
+
+def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> RooflineTerms:
+    """The terms of works that a curve rules."""
     tiles = tiles_of(curve, gpu, profile)
-    if tiles is not None and len(of.heads):
-        found = _attention(of, gpu, profile, tiles)
-    elif tiles is not None and of.flops.all():
-        found = _tiled(of, gpu, profile, tiles, tiles_of_batches(curve, gpu))
-    else:
-        traffic = traffic_of(curve, profile)
-        found = _streamed(of, gpu, profile, traffic)
-        found[:, 1] += l2_reread_s(of, curve, gpu, profile, traffic)
-    return np.column_stack([found, _written_back(of, gpu, profile)])
+    if tiles is not None and of.blocks is not None:
+        return _attention(of, of.blocks, gpu, profile, tiles)
+    if tiles is not None and of.flops.all():
+        return _tiled(of, gpu, profile, tiles, tiles_of_batches(curve, gpu))
+    traffic = traffic_of(curve, profile)
+    terms = _streamed(of, gpu, profile, traffic)
+    return terms._replace(cold_s=terms.cold_s + l2_reread_s(of, curve, gpu, profile, traffic))
 
 
-def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
-    """Seconds of writing back lines that kernels before left in L2."""
+def _written_back_s(of: Group, gpu: GPU, profile: Profile) -> Floats:
+    """Seconds of writing back lines that earlier kernels left in L2."""
     held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     return np.minimum(_EVICTING * of.read_bytes, held) / most
 
 
-def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
     beside = issue(gpu, profile)
     peaks = _peaks(of, gpu, "vector")
     slots = of.instructions / (peaks / 2 * beside)
     on_tensor = _on_tensor(of)
-    products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)
+    products = of.flops / _peaks(of, gpu) * _slowdown(of, gpu, profile, traffic.issue)
     compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
     if beside > 1:  # no FLOP runs on lanes that are not for it
         compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
@@ -122,19 +139,18 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
     cold = np.where(of.again > 0, np.maximum(cold, hot), cold)
     latency = traffic.cold_s + traffic.cold_step_s * of.steps
-    return np.column_stack(
-        [
-            compute,
-            np.maximum(cold, alone),
-            np.maximum(np.minimum(hot, cold), alone),
-            fixed,
-            latency,
-        ]
+    return RooflineTerms(
+        compute_s=compute,
+        cold_s=np.maximum(cold, alone),
+        hot_s=np.maximum(np.minimum(hot, cold), alone),
+        fixed_s=fixed,
+        latency_s=latency,
+        written_back_s=_written_back_s(of, gpu, profile),
     )
 
 
 def _last_wave(programs: Floats, gpu: GPU) -> Floats:
-    """How much longer the unit with the most programs computes than all of them would evenly."""
+    """Time of the unit with the most programs, over the mean of all units."""
     units = units_of(gpu)
     most = np.ceil(programs / units) * units
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
@@ -142,7 +158,7 @@ def _last_wave(programs: Floats, gpu: GPU) -> Floats:
 
 def _tiled(
     of: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
-) -> Floats:
+) -> RooflineTerms:
     """The best tile and split: waves · (tile's time + start and end of a wave). Its
     h · w products want h + w numbers: tensor cores compute while these come, whichever takes
     longer; vector lanes take turns with loading them. Batches take the tiles `of_batches` alone,
@@ -152,7 +168,7 @@ def _tiled(
     other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
     each = 2 * high * wide
     rate = _peaks(of, gpu) * tiles.utilisation / units
-    rate = rate / _longer(of, gpu, profile, tiles.utilisation)
+    rate = rate / _slowdown(of, gpu, profile, tiles.utilisation)
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
     number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = _on_tensor(of)
@@ -161,7 +177,7 @@ def _tiled(
     some = max(1, _CELLS // high.size)
     for begin in range(0, best.size, some):
         rows = slice(begin, begin + some)
-        batch, down, across, depth = of.product[rows].T
+        batch, down, across, depth = (column[rows] for column in of.product)
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
         step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
         step = np.where(other & (batch > 1), np.inf, step)
@@ -185,48 +201,51 @@ def _tiled(
     return _beside_memory(best, of, gpu, profile, tiles)
 
 
-def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
-    """Than this share of the peak, which the GPU that was measured reaches, would take here."""
+def _slowdown(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
+    """Slowdown here of works that reach `share` of the peak on the measured GPU [works]."""
     measured = measured_on(profile.gpu)
     there = _peaks(of, measured or gpu)
     return transfer_slowdown(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
-    """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
+    """Bytes a second that feed one streaming multiprocessor; infinite for other units."""
     if units_of(gpu) != gpu.units or not gpu.boost_hz:
         return np.inf
     return tiles.feed * gpu.boost_hz
 
 
-def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+def _attention(
+    of: Group, blocks: AttentionBlocks, gpu: GPU, profile: Profile, tiles: Tiles
+) -> RooflineTerms:
     """Tiles of all blocks shared among the units, or those of the longest block, one by one.
 
     A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
     1 + narrow / width of the products, on the GPU measured.
     """
     units = units_of(gpu)
-    blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
-    products = flops / (_peaks(of, gpu) * tiles.utilisation / units)
-    slower = _longer(of, gpu, profile, tiles.utilisation)
+    products = blocks.tile_flops / (_peaks(of, gpu) * tiles.utilisation / units)
+    slower = _slowdown(of, gpu, profile, tiles.utilisation)
     measured = measured_on(profile.gpu)
     there = _peaks(of, measured or gpu)
-    exponentials = tiles.narrow / width * in_clocks(_peaks(of, gpu), there, gpu, measured)
-    one = products * (slower + exponentials) * np.where(masked > 0, tiles.masked, 1.0)
-    one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
-    each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
-    serial = (longest + more / blocks) * tiles.alone
-    shared = each * (count + more) / blocks
+    exponentials = tiles.narrow / blocks.width * in_clocks(_peaks(of, gpu), there, gpu, measured)
+    one = products * (slower + exponentials) * np.where(blocks.is_masked > 0, tiles.masked, 1.0)
+    one = one + blocks.random_slots / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
+    each, more = np.ceil(blocks.count / units), blocks.edge_tiles * (tiles.edge - 1)
+    serial = (blocks.longest + more / blocks.count) * tiles.alone
+    shared = each * (blocks.tiles + more) / blocks.count
     compute = np.maximum(serial, shared) * one + each * tiles.wave_s
     return _beside_memory(compute, of, gpu, profile, tiles)
 
 
-def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+def _beside_memory(
+    compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles
+) -> RooflineTerms:
     cold = of.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(tiles.l2, gpu, profile)
     hot = np.minimum(of.bytes / from_l2, cold)
     fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
-    return np.column_stack([compute, cold, hot, fixed, latency])
+    return RooflineTerms(compute, cold, hot, fixed, latency, _written_back_s(of, gpu, profile))
 
 
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import Energies, Interval, energies, is_measured
-from simulator.timing.roofline import AS_TIMED, Held, Roofs, Slower
+from simulator.timing.roofline import NO_SLOWDOWN, KernelTimes, Roofs, Slowdown, TimeParts
 
 Floats = NDArray[np.float64]
 _TURNS = 80
@@ -39,18 +39,17 @@ class Load:
     count: Floats
 
     @cached_property
-    def _held(self) -> Held:
+    def _kernel_times(self) -> KernelTimes:
         count = self.count.reshape(-1, *(1,) * (self.hot.ndim - 1))
-        return self.roofs.held(self.hot, self.roofs.dirty(count))
+        return self.roofs.kernel_times(self.hot, self.roofs.dirty(count))
 
-    def parts(self, slower: Slower = AS_TIMED) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds of each kernel at a lower clock."""
-        return self._held.parts(slower)
+    def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
+        """The times of each kernel at a lower clock."""
+        return self._kernel_times.parts(slowdown)
 
-    def busy_s(self, slower: Slower = AS_TIMED) -> Floats:
+    def busy_s(self, slowdown: Slowdown = NO_SLOWDOWN) -> Floats:
         """Seconds in which a kernel runs [points]."""
-        compute, held, fixed = self.parts(slower)
-        return self.count @ (np.maximum(compute, held) + fixed)
+        return self.count @ self.parts(slowdown).duration_s
 
     @cached_property
     def chip_j(self) -> Floats:
@@ -64,17 +63,17 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledClock:
     """The clock at which a step's mean power is within the limit, as a share of the highest
-    [points], and what it slows."""
+    [points], and the slowdown that it brings."""
 
     clock: Floats
-    slower: Slower
+    slowdown: Slowdown
 
     @property
     def is_slower(self) -> bool:
-        """Does any point take longer than at the clock at which it was timed?"""
-        return bool((np.asarray(self.slower.vector) > 1).any())
+        """Is any point slower than at the clock at which its kernels were timed?"""
+        return bool((np.asarray(self.slowdown.vector) > 1).any())
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Power:
     joules      of a step; joules_interval is an 80% interval of it
     clock_hz    that the limit leaves; the kernels' times hold at it
     highest_hz  of the card
-    settled     the same for whoever holds it
+    settled     the clock and its slowdown, to predict another step at the same clock
     """
 
     watts: float
@@ -94,7 +93,7 @@ class Power:
     clock_hz: float
     highest_hz: float
     limit_w: float
-    settled: Settled
+    settled: SettledClock
 
     @property
     def limited(self) -> bool:
@@ -132,44 +131,44 @@ class Supply:
             + known.dram_j_per_byte * load.dram_bytes
         )
 
-    def power(self, load: Load, held: Settled, busy_s: float, period_s: float) -> Power:
-        """Of one step."""
-        joules = float(self.joules(load, held.clock, np.asarray(busy_s), np.asarray(period_s)))
+    def power(self, load: Load, settled: SettledClock, busy_s: float, period_s: float) -> Power:
+        """The power of one step."""
+        joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
         low, high = self.known.interval
         return Power(
             watts=joules / period_s if period_s else self.known.idle_w,
             joules=joules,
             joules_interval=(joules * low, joules * high),
-            clock_hz=float(held.clock) * self.highest_hz,
+            clock_hz=float(settled.clock) * self.highest_hz,
             highest_hz=self.highest_hz,
             limit_w=self.limit_w,
-            settled=held,
+            settled=settled,
         )
 
     def columns(
-        self, load: Load, held: Settled, busy_s: Floats, period_s: Floats
+        self, load: Load, settled: SettledClock, busy_s: Floats, period_s: Floats
     ) -> tuple[Floats, Floats]:
         """Joules and clock of steps at many points."""
-        return self.joules(load, held.clock, busy_s, period_s), held.clock * self.highest_hz
+        return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
 
-    def settled(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> Settled:
-        """The clock that the limit leaves a step whose host works so long, and whose GPU waits so
-        long between kernels."""
+    def settle(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> SettledClock:
+        """The clock that the limit leaves a step with `on_host_s` of host work and `gaps_s` between
+        its kernels."""
         if self.measured:
-            clock = self._held(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
-            return Settled(clock, self._slower(clock, np.asarray(1.0)))
-        own = self._held(load, self.default_w, np.asarray(0.0), on_host_s, gaps_s)
+            clock = self._clock(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
+            return SettledClock(clock, self._slowdown(clock, np.asarray(1.0)))
+        own = self._clock(load, self.default_w, np.asarray(0.0), on_host_s, gaps_s)
         if self.limit_w >= self.default_w:
-            return Settled(own, AS_TIMED)
-        clock = self._held(load, self.limit_w, own, on_host_s, gaps_s)
-        return Settled(clock, self._slower(clock, own))
+            return SettledClock(own, NO_SLOWDOWN)
+        clock = self._clock(load, self.limit_w, own, on_host_s, gaps_s)
+        return SettledClock(clock, self._slowdown(clock, own))
 
-    def _slower(self, clock: Floats, timed_at: Floats) -> Slower:
+    def _slowdown(self, clock: Floats, timed_at: Floats) -> Slowdown:
         at, speeds = np.array(self.known.speeds).T
         tensor = np.interp(timed_at, at, speeds) / np.interp(clock, at, speeds)
-        return Slower(np.maximum(1.0, timed_at / clock), np.maximum(1.0, tensor))
+        return Slowdown(np.maximum(1.0, timed_at / clock), np.maximum(1.0, tensor))
 
-    def _held(
+    def _clock(
         self,
         load: Load,
         limit_w: float,
@@ -181,7 +180,7 @@ class Supply:
         false position (Illinois), at all points at once."""
 
         def over_w(clock: Floats) -> Floats:
-            busy_s = load.busy_s(self._slower(clock, timed_at))
+            busy_s = load.busy_s(self._slowdown(clock, timed_at))
             period_s = np.maximum(on_host_s, busy_s + gaps_s)
             joules = self.joules(load, clock, busy_s, period_s)
             return joules / np.where(period_s > 0, period_s, np.inf) - held_w
@@ -214,8 +213,10 @@ class Supply:
 
 
 def supply(gpu: GPU) -> Supply | None:
-    """A card's energies and its limit; None where nothing is known of them. InputError for a limit
-    under what the card draws without work."""
+    """A card's energies and its power limit; None if they are unknown.
+
+    Raises InputError if the limit is below the card's idle power.
+    """
     known = energies(gpu)
     if known is None or gpu.tdp_w is None:
         return None

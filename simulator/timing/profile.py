@@ -1,4 +1,4 @@
-"""Profiles: what is known of how near a GPU comes to its data sheet. Data, with its sources."""
+"""Profiles: the share of its data sheet's peaks that a GPU reaches. Data, with its sources."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def of(self) -> str:
-        """The id of the GPU that it is the profile of."""
+        """The id of the GPU that the profile describes."""
         return self.card or self.gpu
 
     def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
@@ -159,7 +159,7 @@ def profile(name: str = "h200") -> Profile:
 
 
 def _checked(path: Path, found: Profile) -> Profile:
-    """The profile; InputError for one of another version, and for figures out of range."""
+    """The profile. Raises InputError for another version, or figures out of range."""
     if found.version != VERSION:
         raise InputError(
             f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "

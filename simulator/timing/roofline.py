@@ -13,7 +13,13 @@ from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import chip_j, energies
-from simulator.timing.kernel_models import roofline_terms, slower_together, smooth
+from simulator.timing.kernel_models import (
+    RooflineTerms,
+    duration_s,
+    overlap_slowdown,
+    roofline_terms,
+    smooth,
+)
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
@@ -26,22 +32,35 @@ Floats = NDArray[np.float64]
 ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 
 
-class Slower(NamedTuple):
-    """How many times as long computing takes as at the clock at which it was timed, on vector
-    lanes (and moving data in L2), and on tensor cores [points]."""
+class Slowdown(NamedTuple):
+    """Time at a lower clock over the time at the clock at which kernels were timed: of vector lanes
+    and L2, and of tensor cores [points]."""
 
     vector: Floats | float
     tensor: Floats | float
 
 
-AS_TIMED = Slower(1.0, 1.0)
+NO_SLOWDOWN = Slowdown(1.0, 1.0)
+
+
+class TimeParts(NamedTuple):
+    """The seconds of kernels by what they are spent on [kernels, ...]."""
+
+    compute_s: Floats
+    memory_s: Floats
+    fixed_s: Floats
+
+    @property
+    def duration_s(self) -> Floats:
+        """max(compute, memory) + fixed."""
+        return duration_s(self.compute_s, self.memory_s, self.fixed_s)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Seconds of kernels whose operands are where they are: of computing, of moving bytes from DRAM
-    and from L2, and fixed. `tensor` is 1 where tensor cores compute; `smooth` is None where
-    computing hides moving data everywhere."""
+class KernelTimes:
+    """The seconds of kernels that find a known share of their operands in L2, at any clock:
+    computing, moving bytes from DRAM and from L2, and fixed. `tensor` is 1 where tensor cores
+    compute. `smooth` is None where computing and moving data hide each other in every kernel."""
 
     compute_s: Floats
     dram_s: Floats
@@ -50,15 +69,14 @@ class Held:
     tensor: Floats
     smooth: Floats | None
 
-    def parts(self, slower: Slower = AS_TIMED) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds at a lower clock: what computes follows it, and L2;
-        DRAM does not."""
-        each = slower.vector + self.tensor * (slower.tensor - slower.vector)
-        compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slower.vector
+    def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
+        """The times at a lower clock, which slows computing and L2 but not DRAM."""
+        each = slowdown.vector + self.tensor * (slowdown.tensor - slowdown.vector)
+        compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slowdown.vector
         if self.smooth is None:
-            return compute, moved, self.fixed_s
-        together = slower_together(compute, moved) ** self.smooth
-        return compute * together, moved * together, self.fixed_s
+            return TimeParts(compute, moved, self.fixed_s)
+        overlap = overlap_slowdown(compute, moved) ** self.smooth
+        return TimeParts(compute * overlap, moved * overlap, self.fixed_s)
 
 
 @dataclass(frozen=True)
@@ -92,22 +110,22 @@ class Roofs:
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
-    def held(self, hot: Floats, dirty: Floats | float) -> Held:
-        """The kernels where this share of the bytes is in L2, and L2 is so full of what other
-        kernels wrote."""
+    def kernel_times(self, hot: Floats, dirty: Floats | float) -> KernelTimes:
+        """The times where L2 holds the share `hot` of the bytes, and the share `dirty` of it holds
+        lines that other kernels wrote."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
-        return Held(
-            self.compute_s * over,
-            (self.cold_s + self.written_back_s * dirty) * (1 - hot) * over,
-            self.hot_s * hot * over,
-            (self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
-            self.tensor,
-            self.smooth if self.smooth.any() else None,
+        return KernelTimes(
+            compute_s=self.compute_s * over,
+            dram_s=(self.cold_s + self.written_back_s * dirty) * (1 - hot) * over,
+            l2_s=self.hot_s * hot * over,
+            fixed_s=(self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
+            tensor=self.tensor,
+            smooth=self.smooth if self.smooth.any() else None,
         )
 
-    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
-        """Their compute, memory and fixed seconds at the highest clock."""
-        return self.held(hot, dirty).parts()
+    def parts(self, hot: Floats, dirty: Floats | float) -> TimeParts:
+        """The times at the highest clock; `hot` and `dirty` as in `kernel_times`."""
+        return self.kernel_times(hot, dirty).parts()
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""
@@ -136,7 +154,7 @@ def roofs_of(
     anything in L2: `hot_log` holds for those."""
     counts = [each.points for each in ruled]
     begins = np.cumsum([0, *counts])
-    found = np.zeros((begins[-1], len(fields(Roofs))))
+    columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
     places: dict[str, list[int]] = {}
     known = energies(gpu)
     alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(measured_on(profile.gpu))
@@ -147,17 +165,23 @@ def roofs_of(
         many = [counts[place] for place in some] if len(begins) <= begins[-1] else None
         row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in some])
         of = group(works, many)
-        found[row, :6] = times = roofline_terms(of, name, gpu, profile)
-        found[row, 8] = of.bytes
-        found[row, 9] = stacked([work.write_bytes for work in works], many)
-        found[row, 10] = smooth(name)
-        found[row, 11] = stacked([work.engine == "tensor" for work in works], many)
-        found[row, 12] = np.nan if known is None else chip_j(works, many, times[:, 0], gpu, known)
+        terms = roofline_terms(of, name, gpu, profile)
+        values: dict[str, Floats | float] = {
+            **terms._asdict(),
+            "bytes": of.bytes,
+            "write_bytes": stacked([work.write_bytes for work in works], many),
+            "smooth": smooth(name),
+            "tensor": stacked([work.engine == "tensor" for work in works], many),
+            "chip_j": np.nan if known is None else chip_j(works, many, terms.compute_s, gpu, known),
+        }
         residual = profile.residuals.get(name)
         if residual and alike:
             some = None if warm is None else warm[row]
-            found[row, 6:8] = _measured(of, name, times, gpu, profile, residual, some)
-    return Roofs(*found.T)
+            logs = _residual_logs(of, name, terms, gpu, profile, residual, some)
+            values["cold_log"], values["hot_log"] = logs
+        for column, value in values.items():
+            columns[column][row] = value
+    return Roofs(**columns)
 
 
 def _architecture(gpu: GPU | None) -> int:
@@ -165,24 +189,23 @@ def _architecture(gpu: GPU | None) -> int:
     return gpu.compute_capability[0] if gpu and gpu.compute_capability else -1
 
 
-def _measured(
+def _residual_logs(
     of: Group,
     curve: str,
-    times: Floats,
+    terms: RooflineTerms,
     gpu: GPU,
     profile: Profile,
     residual: Residual,
     warm: NDArray[np.bool_] | None,
-) -> Floats:
-    """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
-    engine's peak, or slower from L2 than from DRAM."""
-    compute, cold, hot, fixed, latency, _ = times.T
-    from_dram = np.maximum(compute, cold)
-    from_l2 = np.maximum(compute, hot)
+) -> tuple[Floats, Floats]:
+    """`cold_log` and `hot_log`. No residual makes a kernel faster than its engine's peak, or slower
+    from L2 than from DRAM."""
+    from_dram = np.maximum(terms.compute_s, terms.cold_s)
+    from_l2 = np.maximum(terms.compute_s, terms.hot_s)
     if smooth(curve):
-        from_dram *= slower_together(compute, cold)
-        from_l2 *= slower_together(compute, hot)
-    from_dram, from_l2 = from_dram + fixed + latency, from_l2 + fixed
+        from_dram *= overlap_slowdown(terms.compute_s, terms.cold_s)
+        from_l2 *= overlap_slowdown(terms.compute_s, terms.hot_s)
+    from_dram, from_l2 = from_dram + terms.fixed_s + terms.latency_s, from_l2 + terms.fixed_s
     units = gpu.units or profile.units
     cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
     floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
@@ -191,7 +214,7 @@ def _measured(
         cold_log = np.maximum(cold_log, np.log(least / from_dram))
         hot_log = np.minimum(hot_log, cold_log + np.log(from_dram / from_l2))
         hot_log = np.maximum(hot_log, np.log(floor / from_l2))
-    return np.column_stack([cold_log, hot_log])
+    return cold_log, hot_log
 
 
 def _floor_s(work: Work, gpu: GPU) -> Any:

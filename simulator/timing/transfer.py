@@ -51,7 +51,7 @@ MIT; CUDA 12.1)."""
 
 @lru_cache
 def measured_on(gpu_id: str) -> GPU | None:
-    """The GPU of a profile; None where its file is gone."""
+    """The GPU that a profile was measured on; None if its file is missing."""
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
@@ -63,8 +63,8 @@ def transfer_slowdown(
     gpu: GPU,
     measured: GPU | None,
 ) -> Floats:
-    """How many times as long [works] as this share of the peak `here` would take, on `gpu`, what
-    reaches it of the peak `there` on the GPU that was measured."""
+    """Slowdown on `gpu` [works], relative to the same share of the peak, of kernels that reach
+    `share` of the peak on the measured GPU. `here` and `there` are the peaks on the two GPUs."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
@@ -134,7 +134,7 @@ def _lanes(gpu: GPU, measured: GPU) -> float:
 
 
 def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
-    """Share of `gpu`'s bandwidth that loads reach which reach this one on the GPU measured."""
+    """Share of the bandwidth that loads reach on `gpu`; on the measured GPU it is `share`."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured):
         return share
@@ -144,7 +144,7 @@ def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
 
 
 def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
-    """The same of the bandwidth of L2."""
+    """As `dram_share`, of the bandwidth of L2."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured):
         return share
@@ -209,11 +209,11 @@ def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
 
 
 def _clocks(gpu: GPU) -> float:
-    """Of all units in a second."""
+    """Clocks of all units in a second."""
     return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 
 def _carries(*cards: GPU) -> bool:
-    """Are these two cards, with multiprocessors and clocks that are known?"""
+    """Are these two different cards whose multiprocessors and clocks are known?"""
     known = all(card.boost_hz and units_of(card) == card.units for card in cards)
     return known and len({card.id for card in cards}) > 1

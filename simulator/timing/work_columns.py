@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,46 @@ _ITEM_BYTES = {
 }  # fmt: skip
 
 
+class Product(NamedTuple):
+    """A tiled work as batch × (rows × depth) · (depth × columns): numbers, or columns of them
+    [works]."""
+
+    batch: Any
+    rows: Any
+    columns: Any
+    depth: Any
+
+
+class AttentionBlocks(NamedTuple):
+    """How an attention's work is cut: numbers, or columns of them [works].
+
+    count         blocks, each of which runs on one unit
+    tiles         of all blocks
+    longest       tiles of the longest block
+    edge_tiles    tiles at the edge of a band
+    tile_flops    FLOPs of one tile
+    width         of a tile: channels of a head
+    is_masked     1 where a mask is read
+    random_slots  issue slots of one tile's random numbers
+    """
+
+    count: Any
+    tiles: Any
+    longest: Any
+    edge_tiles: Any
+    tile_flops: Any
+    width: Any
+    is_masked: Any
+    random_slots: Any
+
+
 @dataclass(frozen=True)
 class Group:
-    """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
-    depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
-    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
-    a mask is read and slots for a tile's random numbers, [works, 8]. `rows` is what units share
-    out: of a kernel by hand its `programs`, 0 elsewhere, each over so many parts of a row one after
-    another (`trips`); `again` are bytes that come from L2 once more, over `bytes`. A work at many
-    points is as many rows: `counts`, None where each is one."""
+    """Works of one curve as columns [works]. `product` is any tiled work, and `blocks` an
+    attention's, None where the curve is not an attention's. `rows` is what units share out.
+    `programs` are those of a kernel by hand, 0 elsewhere, each over `trips` parts of a row one
+    after another. `again` are bytes that come from L2 once more, over `bytes`. A work at `counts`
+    points takes as many rows; None: each takes one."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -44,11 +75,15 @@ class Group:
     trips: Floats
     runs: Floats
     steps: Floats
-    product: Floats
+    product: Product
     whole: NDArray[np.bool_]
     align_bytes: Floats
     item_bytes: Floats
-    heads: Floats
+    blocks: AttentionBlocks | None
+
+
+_NO_PRODUCT = Product(1, 1, 1, 1)
+Row = TypeVar("Row", Product, AttentionBlocks)
 
 
 def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
@@ -57,18 +92,16 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
     def column(values: Sequence[Any]) -> Floats:
         return stacked(values, counts)
 
-    def columns(values: Sequence[tuple[Any, ...]], wide: int) -> Floats:
-        if counts is None:
-            return np.array(values, float).reshape(-1, wide)
-        return np.column_stack([column(each) for each in zip(*values, strict=True)])
+    def columns(rows: Sequence[Row]) -> Row:
+        return type(rows[0])(*map(column, zip(*rows, strict=True)))
 
     dims = [work.dims for work in works]
     tiled = [
-        _product(w) if w.family in ("gemm", "conv") and anywhere(w.flops) else (1,) * 4
+        _product(w) if w.family in ("gemm", "conv") and anywhere(w.flops) else _NO_PRODUCT
         for w in works
     ]
     align_bytes = column([d.get("align_bytes", 16) for d in dims])
-    heads = [_blocks(w) for w in works if w.family == "attention"]
+    blocks = [_blocks(w) for w in works if w.family == "attention"]
     each = tuple(counts) if counts is not None else None
     return Group(
         works=tuple(works),
@@ -83,11 +116,11 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         trips=column([d.get("trips", 1) for d in dims]),
         runs=column([d.get("runs", 0) for d in dims]),
         steps=column([d.get("steps", 0) for d in dims]),
-        product=columns(tiled, 4),
+        product=columns(tiled),
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,
         item_bytes=column([w.dims.get("item_bytes", _ITEM_BYTES.get(w.dtype, 2)) for w in works]),
-        heads=columns(heads, 8) if heads else np.zeros((0, 8)),
+        blocks=columns(blocks) if blocks else None,
     )
 
 
@@ -117,24 +150,25 @@ def _batch(work: Work) -> int:
     return work.dims.get("batch", 0) if work.dims.get("variant") == "vector" else 0
 
 
-def _product(work: Work) -> tuple[float, float, float, float]:
-    """Any tiled work as batch, rows, columns and depth."""
+def _product(work: Work) -> Product:
+    """Any tiled work as a product."""
     d = work.dims
     if work.family == "gemm":
-        return d["b"], d["m"], d["n"], d["k"]
+        return Product(d["b"], d["m"], d["n"], d["k"])
     groups = d["groups"]
     if "positions" in d:  # lowered: to a product of patches
-        return d.get("batch", groups), d["positions"], d["columns"], d["depth"]
+        return Product(d.get("batch", groups), d["positions"], d["columns"], d["depth"])
     taps, out, into = (1.0 * prod(d[name]) for name in ("kernel", "spatial_out", "spatial_in"))
     cin, cout = d["cin"] / groups, d["cout"] / groups
     if d["direction"] == "fwd":
-        return groups, d["n"] * out, cout, cin * taps
+        return Product(groups, d["n"] * out, cout, cin * taps)
     if d["direction"] == "dgrad":
-        return groups, d["n"] * into, cin, work.flops / (2 * groups * d["n"] * into * cin)
-    return groups, cout, cin * taps, d["n"] * out
+        depth = work.flops / (2 * groups * d["n"] * into * cin)
+        return Product(groups, d["n"] * into, cin, depth)
+    return Product(groups, cout, cin * taps, d["n"] * out)
 
 
-def _blocks(work: Work) -> tuple[float, ...]:
+def _blocks(work: Work) -> AttentionBlocks:
     """An attention's blocks as it was lowered, or one of 128 × 128 tiles a head's 128 queries."""
     d = work.dims
     high, wide = d.get("tile", (128, 128))
@@ -146,4 +180,4 @@ def _blocks(work: Work) -> tuple[float, ...]:
     products = 2 if d["direction"] == "fwd" else 5
     edges = d.get("edges", 0)
     flops, drawn = 2 * high * wide * width * products, high * wide * DRAWN * bool(d["dropout"])
-    return blocks, tiles, longest, edges, flops, width, d["mask"], drawn
+    return AttentionBlocks(blocks, tiles, longest, edges, flops, width, d["mask"], drawn)

@@ -23,16 +23,16 @@ from simulator.schedule.timeline import Launches
 RECORDED = compiled_host().launched
 
 
-def launches(found: LaunchPlan, host: Host, costs: HostCosts = RECORDED) -> Launches:
+def launches(plan: LaunchPlan, host: Host, costs: HostCosts = RECORDED) -> Launches:
     """The host's work before each launch of a compiled step; the optimizer's is as in eager mode.
     Durations are left out."""
-    return spread(found, ops_s(found, host, costs) + calls_s(found, host, costs), host)
+    return spread(plan, ops_s(plan, host, costs) + calls_s(plan, host, costs), host)
 
 
-def ops_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
+def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     """Seconds of each op by itself [ops], its launches included."""
-    trace, number = found.trace, found.launches
-    own = host.op_s(found.counts)
+    trace, number = plan.trace, plan.launches
+    own = host.op_s(plan.counts)
     speed = host.seconds["op"] / costs.reference_op_s
     parts = graphs(trace)
     eager = np.array(
@@ -47,10 +47,10 @@ def ops_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
 
 
-def calls_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
+def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     """Seconds of the way into the forward pass and the backward pass, at the first op of each
     [ops]."""
-    trace = found.trace
+    trace = plan.trace
     entering = _first(np.array([op.phase == "forward" for op in trace.ops], bool))
     backward = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
     roles = [storage.role for storage in trace.storages]
@@ -64,15 +64,15 @@ def calls_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
 
 
-def spread(found: LaunchPlan, work: Floats, host: Host) -> Launches:
+def spread(plan: LaunchPlan, work: Floats, host: Host) -> Launches:
     """Work of each op [ops] over the launches: an op's own comes before its first. Durations are
     left out."""
-    op_of = found.lowered.op_of
+    op_of = plan.lowered.op_of
     done = np.cumsum(work)
     before = done[op_of] if op_of.size else np.zeros(0)
     tail = float(done[-1] - before[-1]) if before.size else float(work.sum())
-    tail += tail_s(found.trace, host)
-    return Launches(np.diff(before, prepend=0.0), np.zeros(0), found.sync_after, tail)
+    tail += tail_s(plan.trace, host)
+    return Launches(np.diff(before, prepend=0.0), np.zeros(0), plan.sync_after, tail)
 
 
 def tabled(trace: Trace) -> np.ndarray:

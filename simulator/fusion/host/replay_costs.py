@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.fusion.fused import Replays
 from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts, compiled_host
 from simulator.fusion.host.host_costs import RECORDED, calls_s, ops_s, spread
-from simulator.fusion.host.replays import Replays
 from simulator.hardware.host import Host
 from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Clock, Launches
@@ -23,32 +23,32 @@ REPLAYED = compiled_host().replayed
 
 
 def replaying(
-    found: LaunchPlan,
+    plan: LaunchPlan,
+    replays: Replays,
     host: Host,
     profile: Profile,
     costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:
-    """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out.
-    The gap is the mean over kernels in graphs and beside them."""
-    kept: Replays = found.trace.kept["replays"]
-    captured = kept.piece >= 0
+    """How a host drives a step whose graphs are replayed, without durations. The gap is the mean
+    over kernels in graphs and beside them."""
+    captured = replays.graph_of >= 0
     speed = host.seconds["op"] / costs.reference_op_s
-    work = np.where(captured, 0.0, ops_s(found, host, costs))
-    for place in kept.copies:
+    work = np.where(captured, 0.0, ops_s(plan, host, costs))
+    for place in replays.copies:
         work[place] = host.seconds["op"] + host.launch_s
-    heads = _heads(kept.piece, found.launches)
-    for head, held in zip(heads, _held(found, kept.piece, heads), strict=True):
+    heads = _heads(replays.graph_of, plan.launches)
+    for head, held in zip(heads, _held(plan, replays.graph_of, heads), strict=True):
         work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
     if heads:
         costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)
-    work += calls_s(found, host, costs)
-    inside = captured[found.lowered.op_of]
-    inside[np.searchsorted(found.lowered.op_of, heads)] = False  # a graph begins as a kernel does
+    work += calls_s(plan, host, costs)
+    inside = captured[plan.lowered.op_of]
+    inside[np.searchsorted(plan.lowered.op_of, heads)] = False  # a graph begins as a kernel does
     share = float(inside.mean()) if inside.size else 0.0
     gap_s = share * profile.graph_gap_s + (1 - share) * profile.gap_s
     depth = _ENDLESS if heads else host.depth
-    return spread(found, work, host), Clock(host.latency_s, gap_s, host.sync_s, depth)
+    return spread(plan, work, host), Clock(host.latency_s, gap_s, host.sync_s, depth)
 
 
 def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
@@ -58,17 +58,17 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
     return at[first].tolist()
 
 
-def _held(found: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
+def _held(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
     """For each graph the tensors that it hands over, or is handed: what is kept for the backward
     pass, and copies of inputs. Weights are told by their addresses at once."""
-    ops = found.trace.ops
+    ops = plan.trace.ops
     touched: dict[int, set[int]] = {}
     by: dict[int, set[int]] = {}
     for op, number in zip(ops, piece.tolist(), strict=True):
         touched.setdefault(number, set()).update(op.storages)
         for storage in op.storages:
             by.setdefault(storage, set()).add(number)
-    storages = found.trace.storages
+    storages = plan.trace.storages
 
     def crosses(storage: int) -> bool:
         return len(by[storage]) > 1 and storages[storage].role == "activation"

@@ -1,55 +1,44 @@
 """A compiled step as torch's CUDA graph trees run it (torch/_inductor/cudagraph_trees.py): what is
-captured, what is launched by itself in between, and what is copied before each replay.
+captured, what is launched between graphs, and what is copied before each replay.
 
-A graph reads where it read when it was captured. Weights, buffers and what another graph made lie
-still; inputs, and the gradient that a backward pass begins with, are copied to a place of the
-graph's own (`_copy_inputs_and_remove_from_src`).
+A graph reads the addresses that it read when it was captured. Weights, buffers and results of other
+graphs keep their addresses; inputs, and the gradient that a backward pass begins with, are copied
+to a place of the graph's own (`_copy_inputs_and_remove_from_src`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from simulator.fusion.fused import Fused
+from simulator.caches.derived import Derived
+from simulator.fusion.fused import Fused, Replays
 from simulator.fusion.graphs import graphs
 from simulator.fusion.group import Group
 from simulator.fusion.node import Node
 from simulator.fusion.tangents import is_tangent
 from simulator.hardware.waits import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
-from simulator.schedule.memory import POOL
 
 _LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
 
 
-@dataclass(frozen=True)
-class Replays:
-    """`piece[i]` is the number of the graph in which op i is replayed, −1 for an op that the host
-    launches; `copies` are the ops that copy into a graph's own place; `notes` say why something is
-    not captured."""
-
-    piece: NDArray[np.int64]
-    notes: tuple[str, ...]
-    copies: tuple[int, ...] = ()
+_REPLAYED = Derived[Fused]()
 
 
-def replayed(trace: Trace) -> Trace:
-    """The trace of a compiled step with the copies before its graphs, and `Replays` kept with it as
-    "replays"."""
-    if "replays" in trace.kept:
-        return trace
-    if "replayed" not in trace.kept:
-        trace.kept["replayed"] = _replayed(trace, trace.kept["fusion"])
-    return trace.kept["replayed"]
+def replayed(fusion: Fused) -> Fused:
+    """A compiled step with the copies before its graphs, and its `replays`."""
+    if fusion.replays is not None:
+        return fusion
+    return _REPLAYED.get(fusion, lambda: _replayed(fusion))
 
 
-def _replayed(trace: Trace, fusion: Fused) -> Trace:
+def _replayed(fusion: Fused) -> Fused:
+    trace = fusion.trace
     piece, notes = _pieces(trace)
     given, first = _given(trace, piece)
     storages = list(trace.storages)
@@ -62,11 +51,11 @@ def _replayed(trace: Trace, fusion: Fused) -> Trace:
         moved |= dict(zip(loose, places, strict=True))
         begin = first[number]
         copies[begin] = _copy(trace.ops[begin].phase, tensors, loose, places)
-    return _with(trace, fusion, Replays(piece, notes), copies, storages, moved)
+    return _with(fusion, piece, notes, copies, storages, moved)
 
 
 def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """The graph of each op, and why there are not just one a pass."""
+    """The graph of each op, and notes on why a pass is more or less than one graph."""
     piece = np.full(len(trace.ops), -1, np.int64)
     changed = _changed_inputs(trace)
     if changed:
@@ -102,7 +91,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _uncaptured(op: Op) -> str:
-    """Why an op is in no graph; empty where it is."""
+    """Why an op is not captured; empty if it is."""
     if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
         return "autograd"  # the gradients that a backward pass begins with
     if syncs(op.signature):
@@ -144,7 +133,7 @@ def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]]
 
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
-    """A tensor over all of a storage, as the eager step reads it."""
+    """A tensor over a whole storage, as the eager step reads it."""
     held = trace.storages[storage]
     if storage < len(origin.storages) and origin.storages[storage].role == held.role:
         for op in origin.ops:
@@ -162,14 +151,15 @@ def _copy(phase: Phase, tensors: list[Tensor], given: list[int], places: range) 
 
 
 def _with(
-    trace: Trace,
     fusion: Fused,
-    found: Replays,
+    graph_of: NDArray[np.int64],
+    notes: tuple[str, ...],
     copies: dict[int, Op],
     storages: list[Storage],
     moved: dict[int, int],
-) -> Trace:
-    """The trace with the copies before the ops of these numbers, what is captured reading them."""
+) -> Fused:
+    """The step with the copies before the ops of these numbers, which captured ops then read."""
+    trace = fusion.trace
     ops: list[Op] = []
     groups: list[Group] = []
     piece: list[int] = []
@@ -184,22 +174,21 @@ def _with(
         place.append(len(ops))
         if index < len(fusion.groups):
             groups.append(fusion.groups[index])
-        here = int(found.piece[index])
+        here = int(graph_of[index])
         if here >= 0 and not moved.keys().isdisjoint(op.storages):
             op = replace(op, storages=tuple(moved.get(s, s) for s in op.storages))
         ops.append(op)
         piece.append(here)
     place.append(len(ops))
     made = trace.with_ops(ops, _while_needed([s.moved(place) for s in storages], ops, moved), place)
-    made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
-    made.kept[POOL] = _pooled(made, piece, moved.values())
-    made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
-    return made
+    pooled = _pooled(made, piece, moved.values())
+    replays = Replays(np.array(piece, np.int64), notes, tuple(copied), pooled)
+    return Fused(made, groups, fusion.origin, fusion.notes, replays=replays)
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
     """With the graphs' own places alive from the copy to the last op that reads them: each replay
-    copies anew, and what the graph makes later may lie there."""
+    copies again, and later results of the graph may use the place."""
     first, last = touches(ops)
     for number in moved.values():
         storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)
@@ -207,7 +196,7 @@ def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int])
 
 
 def _pooled(trace: Trace, piece: list[int], places: Iterable[int]) -> frozenset[int]:
-    """What graphs make, and their own places: all in the memory of their capture."""
+    """Storages in the graphs' memory pool: results of graphs, and copies of their inputs."""
     made: set[int] = set()
     met: set[int] = set()
     for op, number in zip(trace.ops, piece, strict=True):

@@ -11,7 +11,7 @@ from simulator.fusion.node import Key
 from simulator.records import Op, Tensor, row_major
 
 Map = tuple[Any, ...]
-"""() for the order of memory; else what tells an order from others."""
+"""() for the order of memory; otherwise a description that is equal for equal orders."""
 
 _MOVING = {
     "roll": "self", "flip": "self", "index": "self", "index_select": "self", "gather": "self",
@@ -19,7 +19,7 @@ _MOVING = {
     "upsample_nearest2d": "self", "_upsample_nearest_exact2d": "self", "repeat": "self",
     "slice_backward": "grad_output", "select_backward": "grad_output",
 }  # fmt: skip
-"""Ops whose element is not their operand's at the same place."""
+"""Ops whose elements are not computed from the operand's elements at the same place."""
 
 
 _ONLY_SEEN = -1  # the storage of what only the compiler sees; its version is the number
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 def value_of(key: Key) -> Key:
-    """The value that a key is a read of."""
+    """The value that a key reads."""
     if not isinstance(key, Part):
         return key
     return key.version if key.storage == _ONLY_SEEN else (key.storage, key.version)
@@ -97,7 +97,7 @@ def reordered(key: Key, elements: int) -> tuple[Key, Map]:
 
 
 def _permutes(pairs: Map, elements: int) -> bool:
-    """Does a walk touch so many elements, each once and without gaps?"""
+    """Does a walk touch this many elements, each once and without gaps?"""
     step = 1
     for size, found in sorted(pairs, key=lambda pair: pair[1]):
         if found != step:

@@ -1,11 +1,6 @@
 """What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
-instructions, since values stay in registers and functions are Triton's.
-
-The slots are those that chains of 4 and 16 of a function took on an H200
-(`generated_function_chain`), so that what its instructions wait for is in them; those of gradients
-were counted in the machine code that Triton's compiler and ptxas make for compute capability 9.0.
-A special function (MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 at
-least.
+instructions, since values stay in registers and functions are Triton's
+(`simulator.costs.compiled_traits`).
 """
 
 from __future__ import annotations
@@ -13,24 +8,16 @@ from __future__ import annotations
 import sys
 
 from simulator.costs import Work
+from simulator.costs.compiled_traits import TRAITS
 from simulator.fusion.costed import costed
+from simulator.fusion.kinds import REDUCING_FAMILIES
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
-    "exp": 9, "exp2": 8, "expm1": 28, "log": 26, "log2": 28, "log1p": 29, "sin": 27, "cos": 29,
-    "sigmoid": 16, "silu": 19, "tanh": 30, "erf": 34, "erfc": 36, "gelu": 37, "softplus": 36,
-    "mish": 52, "hardswish": 8, "sqrt": 11, "rsqrt": 8, "reciprocal": 8, "div": 8,
-    "relu": 5, "clamp": 10, "hardtanh": 10, "clamp_min": 5, "clamp_max": 5, "maximum": 5,
-    "minimum": 5, "where": 2, "leaky_relu": 3, "elu": 30,
-    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 25, "gelu_backward": 47,
-    "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
-    "index": 18, "gather": 18, "index_select": 18,
-}  # fmt: skip
-"""An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without its path for large angles, which makes it 124; a hyperbolic tangent with
-both its paths, which warps of ordinary numbers take one after the other (13 with one). The larger
-or smaller of two numbers is chosen after a look for NaN. An index that is loaded is turned where it
-is negative, held against the bounds (config.assert_indirect_indexing), and made an address."""
+    name: traits.slots for name, traits in TRAITS.items() if traits.slots is not None
+}
+"""An element's issue slots. An op without a row takes one for each arithmetic function of its
+formula."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81
@@ -45,14 +32,8 @@ rate. Eager kernels share a round's four numbers among four elements, and so doe
 passes them on through shared memory: 35 in its machine code, and seven barriers."""
 
 ROWS: dict[str, tuple[int, int]] = {
-    # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
-    # along, each maximum so far costs two more exps and choices between, and the exp comes anew
-    "_softmax": (20, 50), "_log_softmax": (14, 50),
-    "logsumexp": (11, 32),
-    "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
-    # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
-    "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),
-}  # fmt: skip
+    name: traits.row_slots for name, traits in TRAITS.items() if traits.row_slots is not None
+}
 """An element's slots where its row stays in registers, and where the kernel walks along it."""
 
 PERSISTENT = 1024
@@ -63,16 +44,6 @@ where what comes after the sum reads it again (torch/_inductor/choices.py,
 _ROWS, _APART = 64, 64  # rows a multiprocessor, and elements of one
 
 _APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
-
-_REDUCING = {
-    "norm",
-    "softmax",
-    "reduction",
-    "batch_norm",
-    "batch_norm_backward",
-    "weight_gradient",
-    "norm_input_gradient",
-}
 
 
 def arithmetic(
@@ -114,7 +85,7 @@ def folded(op: Signature) -> int:
 
 def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
     name = op.name.split(".")[1].removesuffix("_")
-    if work.family in _REDUCING:
+    if work.family in REDUCING_FAMILIES:
         if name in ROWS:
             return ROWS[name][work.dims.get("cols", 0) > persistent] * op.inputs[0].numel
         return work.instructions

@@ -16,7 +16,7 @@ _TAKEN = {
 
 
 def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
-    """The call on its other operands, and the place of the bias; None where it has none. `known`
+    """The call without its bias, and the place of the bias; None if it has no bias. `known`
     are the signatures made before, by the id of those they came from."""
     if op.name not in _TAKEN:
         return None

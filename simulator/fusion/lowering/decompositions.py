@@ -19,45 +19,47 @@ if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
 
-def decompose(made: Lowering, index: int, op: Op) -> None:
-    """The loop nests of one op."""
+def decompose(lowering: Lowering, index: int, op: Op) -> None:
+    """Add the loop nests of one op."""
     name = op.name.split(".")[1]
     if name in ("native_layer_norm", "_fused_rms_norm", "native_group_norm"):
-        _norm(made, index, op)
+        _norm(lowering, index, op)
     elif name in (
         "native_layer_norm_backward",
         "_fused_rms_norm_backward",
         "native_group_norm_backward",
     ):
-        _norm_backward(made, index, op)
+        _norm_backward(lowering, index, op)
     elif "batch_norm_backward" in name:
-        _batch_norm_backward(made, index, op)
+        _batch_norm_backward(lowering, index, op)
     elif name == "batch_norm_stats":
-        _moments(made, index, op)
+        _moments(lowering, index, op)
     elif "batch_norm" in name:
-        _batch_norm(made, index, op)
+        _batch_norm(lowering, index, op)
     elif "softmax" in name:
-        _softmax(made, index, op)
+        _softmax(lowering, index, op)
     elif name == "cumsum":
-        _scan(made, index, op)
+        _scan(lowering, index, op)
     elif name == "nll_loss_forward":
-        _whole(made, index, op)
+        _whole(lowering, index, op)
     else:
-        _reduction(made, index, op)
+        _reduction(lowering, index, op)
 
 
-def _norm(made: Lowering, index: int, op: Op) -> None:
+def _norm(lowering: Lowering, index: int, op: Op) -> None:
     source = op.signature.inputs[0]
-    out, *statistics = made.flow.makes[index]
+    out, *statistics = lowering.flow.makes[index]
     rows = max(op.outputs[1].numel, 1)
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
-    inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
-    read, cols = made.inputs(index, op, "input"), source.numel // rows
-    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, read))
+    inner = not (
+        lowering.calls.channels_last and "group" in op.name
+    )  # a group's channels lie apart
+    read, cols = lowering.inputs(index, op, "input"), source.numel // rows
+    flops, instructions = arithmetic(op.signature, lowering.in_registers(rows, inner, read))
     after = applied(op.signature)
     reduce(
-        made,
+        lowering,
         index,
         rows,
         cols,
@@ -67,55 +69,61 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
         (flops, max(instructions - after, source.numel)),
         moments,
     )
-    reads = made.inputs(index, op) | dict(results)
-    made.make(index, reads, [(out, op.outputs[0])], 0, after)
+    reads = lowering.inputs(index, op) | dict(results)
+    lowering.make(index, reads, [(out, op.outputs[0])], 0, after)
 
 
-def _norm_backward(made: Lowering, index: int, op: Op) -> None:
-    reads = made.inputs(index, op)
+def _norm_backward(lowering: Lowering, index: int, op: Op) -> None:
+    reads = lowering.inputs(index, op)
     gradient, source = op.inputs[0], op.signature["input"]
     statistic = op.signature.get("rstd")
     rows = max(statistic.numel if statistic else 1, 1)
     cols = source.numel // rows
     flops, instructions = arithmetic(op.signature)
-    sums = [(next(made.number), rows * 4) for _ in range(2)]
+    sums = [(next(lowering.number), rows * 4) for _ in range(2)]
     half = flops // 2, instructions // 2
-    reduce(made, index, rows, cols, True, reads, sums, half)
-    results = list(zip(made.flow.makes[index], op.outputs, strict=True))
-    along = made.nodes[-1]
-    if along.inner and along.elements == rows * cols and _mixes(made, op, rows, cols):
-        _sums_across(made, index, op, results[1:], half)
-        made.make(index, reads | dict(sums), results[:1], 0, 0)
+    reduce(lowering, index, rows, cols, True, reads, sums, half)
+    results = list(zip(lowering.flow.makes[index], op.outputs, strict=True))
+    along = lowering.nodes[-1]
+    if along.inner and along.elements == rows * cols and _mixes(lowering, op, rows, cols):
+        _sums_across(lowering, index, op, results[1:], half)
+        lowering.make(index, reads | dict(sums), results[:1], 0, 0)
         return
-    made.make(index, reads | dict(sums), results[:1], 0, 0)
+    lowering.make(index, reads | dict(sums), results[:1], 0, 0)
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel]
     if affine:
-        wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
+        wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
         across = op.outputs[1].numel
-        reduce(made, index, across, gradient.numel // max(across, 1), False, wanted, affine, half)
+        reduce(
+            lowering, index, across, gradient.numel // max(across, 1), False, wanted, affine, half
+        )
 
 
-def _mixes(made: Lowering, op: Op, rows: int, cols: int) -> bool:
+def _mixes(lowering: Lowering, op: Op, rows: int, cols: int) -> bool:
     """Along the rows all must lie in the order of memory."""
     along = op.inputs[0].contiguous and op.signature["input"].contiguous
     affine = any(tensor.numel == cols for tensor in op.outputs[1:])
-    return made.inductor and mixed(rows, cols) and along and affine
+    return lowering.inductor and mixed(rows, cols) and along and affine
 
 
 def _sums_across(
-    made: Lowering, index: int, op: Op, results: list[tuple[Value, Tensor]], work: tuple[int, int]
+    lowering: Lowering,
+    index: int,
+    op: Op,
+    results: list[tuple[Value, Tensor]],
+    work: tuple[int, int],
 ) -> None:
     """Sums across the rows by the kernel that sums along them, in parts that an eager kernel each
     sums up; in half precision a loop then casts these."""
-    rows, cols = made.nodes[-1].rows, made.nodes[-1].cols
-    wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
-    across = made.node("reduction", rows, cols, True, wanted, (index,), *work)
-    made.nodes.append(across)
-    parts = Tensor((mixed_parts(rows, made.gpu), cols), "float32", (cols, 1))
+    rows, cols = lowering.nodes[-1].rows, lowering.nodes[-1].cols
+    wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
+    across = lowering.node("reduction", rows, cols, True, wanted, (index,), *work)
+    lowering.nodes.append(across)
+    parts = Tensor((mixed_parts(rows, lowering.gpu), cols), "float32", (cols, 1))
     for value, tensor in results:
         if not tensor.numel:
             continue
-        part, wide = next(made.number), tensor.itemsize < parts.itemsize
+        part, wide = next(lowering.number), tensor.itemsize < parts.itemsize
         across.writes[part] = parts.nbytes
         whole = Tensor((cols,), "float32", (1,))
         call = Op(
@@ -125,11 +133,11 @@ def _sums_across(
             (0, 0),
         )
         last = Node("library", 1, reads={part: parts.nbytes}, ops=(index,), call=call)
-        key = next(made.number) if wide else value
+        key = next(lowering.number) if wide else value
         last.writes[key] = whole.nbytes
-        made.nodes.append(last)
+        lowering.nodes.append(last)
         if wide:
-            made.make(index, {key: whole.nbytes}, [(value, tensor)], 0, cols)
+            lowering.make(index, {key: whole.nbytes}, [(value, tensor)], 0, cols)
 
 
 def _channels(source: Tensor) -> tuple[int, int]:
@@ -137,101 +145,103 @@ def _channels(source: Tensor) -> tuple[int, int]:
     return channels, source.numel // max(channels, 1)
 
 
-def _moments(made: Lowering, index: int, op: Op) -> None:
+def _moments(lowering: Lowering, index: int, op: Op) -> None:
     """Mean and reciprocal deviation of each channel."""
     rows, cols = _channels(op.inputs[0])
-    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    reads = made.inputs(index, op, "input")
-    reduce(made, index, rows, cols, False, reads, results, arithmetic(op.signature), True)
+    results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
+    reads = lowering.inputs(index, op, "input")
+    reduce(lowering, index, rows, cols, False, reads, results, arithmetic(op.signature), True)
 
 
-def _batch_norm(made: Lowering, index: int, op: Op) -> None:
+def _batch_norm(lowering: Lowering, index: int, op: Op) -> None:
     """In training the moments of each channel and the running ones, which are as long; then one
     loop over elements."""
     source = op.inputs[0]
     rows, cols = _channels(source)
-    out, *saved = made.flow.makes[index]
+    out, *saved = lowering.flow.makes[index]
     if not op.signature.arg("training", op.signature.arg("train", False)):
-        made.make(index, made.inputs(index, op), [(out, op.outputs[0])], *arithmetic(op.signature))
+        lowering.make(
+            index, lowering.inputs(index, op), [(out, op.outputs[0])], *arithmetic(op.signature)
+        )
         return
     results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True) if t.numel == rows]
     reduce(
-        made,
+        lowering,
         index,
         rows,
         cols,
         False,
-        made.inputs(index, op, "input"),
+        lowering.inputs(index, op, "input"),
         results,
         arithmetic(op.signature),
         True,
     )
-    made.make(index, made.inputs(index, op) | dict(results), [(out, op.outputs[0])], 0, 0)
+    lowering.make(index, lowering.inputs(index, op) | dict(results), [(out, op.outputs[0])], 0, 0)
 
 
-def _batch_norm_backward(made: Lowering, index: int, op: Op) -> None:
-    reads = made.inputs(index, op)
+def _batch_norm_backward(lowering: Lowering, index: int, op: Op) -> None:
+    reads = lowering.inputs(index, op)
     rows, cols = _channels(op.inputs[0])
     flops, instructions = arithmetic(op.signature)
-    results = list(zip(made.flow.makes[index], op.outputs, strict=True))
+    results = list(zip(lowering.flow.makes[index], op.outputs, strict=True))
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
-    affine = affine or [(next(made.number), rows * 4) for _ in range(2)]
+    affine = affine or [(next(lowering.number), rows * 4) for _ in range(2)]
     wanted = {k: v for k, v in reads.items() if v >= rows * 4}
-    reduce(made, index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
-    made.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
+    reduce(lowering, index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
+    lowering.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
 
 
-def _softmax(made: Lowering, index: int, op: Op) -> None:
-    reads = made.inputs(index, op)
+def _softmax(lowering: Lowering, index: int, op: Op) -> None:
+    reads = lowering.inputs(index, op)
     source = op.inputs[0]
     dim = op.signature.arg("dim", -1)
     cols = source.shape[dim] if source.shape else 1
     rows = source.numel // max(cols, 1)
     inner = dim in (-1, len(source.shape) - 1)
     width = 2 if "backward" not in op.name else 1
-    sums = [(next(made.number), rows * 4) for _ in range(width)]
-    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, reads))
-    reduce(made, index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
-    results = zip(made.flow.makes[index], op.outputs, strict=True)
-    made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
+    sums = [(next(lowering.number), rows * 4) for _ in range(width)]
+    flops, instructions = arithmetic(op.signature, lowering.in_registers(rows, inner, reads))
+    reduce(lowering, index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
+    results = zip(lowering.flow.makes[index], op.outputs, strict=True)
+    lowering.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
 
 
-def _scan(made: Lowering, index: int, op: Op) -> None:
-    """Running sums, each along its line in one kernel; a result for each element."""
+def _scan(lowering: Lowering, index: int, op: Op) -> None:
+    """Running sums, each along its line in one kernel, with a result for each element."""
     source, out = op.inputs[0], op.outputs[0]
     cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
-    node = made.node(
+    node = lowering.node(
         "reduction",
         source.numel // max(cols, 1),
         cols,
         True,
-        made.inputs(index, op),
+        lowering.inputs(index, op),
         (index,),
         *arithmetic(op.signature),
     )
-    node.writes[made.flow.makes[index][0]] = out.nbytes
-    made.nodes.append(node)
+    node.writes[lowering.flow.makes[index][0]] = out.nbytes
+    lowering.nodes.append(node)
 
 
-def _whole(made: Lowering, index: int, op: Op) -> None:
-    """A loss: one element looked up a row, all summed up."""
+def _whole(lowering: Lowering, index: int, op: Op) -> None:
+    """A loss: the sum of one looked-up element a row."""
     target = op.signature["target"]
-    reads = made.inputs(index, op)
-    picked = made.flow.reads[index][op.signature.names.index("self")]
-    if picked in reads and picked not in made.pending:
+    reads = lowering.inputs(index, op)
+    picked = lowering.flow.reads[index][op.signature.names.index("self")]
+    if picked in reads and picked not in lowering.pending:
         reads[picked] = min(reads[picked], target.numel * 32)
-    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    reduce(made, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    node = made.nodes[-1]
+    results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
+    reduce(lowering, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
+    node = lowering.nodes[-1]
     whole = max(op.signature["self"].numel, 1)
-    if picked in made.pending:  # and computed for these alone
-        held = made.pending[picked]
+    if picked in lowering.pending:  # and computed for these alone
+        held = lowering.pending[picked]
         node.flops -= held.flops - held.flops * target.numel // whole
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
 
-def _reduction(made: Lowering, index: int, op: Op) -> None:
+def _reduction(lowering: Lowering, index: int, op: Op) -> None:
     source, out = op.inputs[0], op.outputs[0]
     rows, cols = max(out.numel, 1), source.numel // max(out.numel, 1)
     dims = op.signature.arg("dim")
@@ -241,11 +251,11 @@ def _reduction(made: Lowering, index: int, op: Op) -> None:
     inner = not dims or any(d % rank == rank - 1 for d in dims if rank)
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
-    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    reads, (flops, slots) = made.inputs(index, op), arithmetic(op.signature)
-    if cols > made.in_registers(rows, inner, reads) and _of_softmax(made, index):
+    results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
+    reads, (flops, slots) = lowering.inputs(index, op), arithmetic(op.signature)
+    if cols > lowering.in_registers(rows, inner, reads) and _of_softmax(lowering, index):
         slots += _ONLINE * source.numel
-    reduce(made, index, rows, cols, inner, reads, results, (flops, slots))
+    reduce(lowering, index, rows, cols, inner, reads, results, (flops, slots))
 
 
 _ONLINE = 21
@@ -254,7 +264,7 @@ sums of their exponentials at once (`prepare_softmax_online` of torch/_inductor/
 maximum so far costs two more exps and choices."""
 
 
-def _of_softmax(made: Lowering, index: int) -> bool:
+def _of_softmax(lowering: Lowering, index: int) -> bool:
     """Do the subtraction, the exponential and the sum of a softmax follow a maximum?"""
-    names = [op.name.split(".")[1] for op in made.trace.ops[index : index + 4]]
+    names = [op.name.split(".")[1] for op in lowering.trace.ops[index : index + 4]]
     return names == ["amax", "sub", "exp", "sum"]

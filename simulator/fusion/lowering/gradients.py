@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
 
-def accumulated(made: Lowering) -> None:
+def accumulated(lowering: Lowering) -> None:
     """The copies, behind all else that the backward pass launches."""
     known: dict[Tensor, Signature] = {}
-    for index, op in enumerate(made.trace.ops):
+    for index, op in enumerate(lowering.trace.ops):
         if op.phase != "backward" or op.name != "aten.convolution_backward.default":
             continue
-        found = _weight_gradient(made, index, op)
+        found = _weight_gradient(lowering, index, op)
         if found is None or not needs_copy(op.signature["weight"]):
             continue
         value, tensor = found
@@ -34,17 +34,19 @@ def accumulated(made: Lowering) -> None:
                 "aten.clone.default", (turned(plain),), (plain,), ("self",), {}
             )
         copy = Op(known[plain], op.module, op.phase, (value[0], value[0]))
-        reads, writes = {value: tensor.nbytes}, {next(made.number): tensor.nbytes}
-        made.nodes.append(Node("library", 1, reads=reads, writes=writes, ops=(index,), call=copy))
+        reads, writes = {value: tensor.nbytes}, {next(lowering.number): tensor.nbytes}
+        lowering.nodes.append(
+            Node("library", 1, reads=reads, writes=writes, ops=(index,), call=copy)
+        )
 
 
-def _weight_gradient(made: Lowering, index: int, op: Op) -> tuple[Value, Tensor] | None:
+def _weight_gradient(lowering: Lowering, index: int, op: Op) -> tuple[Value, Tensor] | None:
     """The gradient of a convolution's weight as autograd receives it: after its cast, if any."""
     shape = op.signature["weight"].shape
-    for value, tensor in zip(made.flow.makes[index], op.outputs, strict=True):
+    for value, tensor in zip(lowering.flow.makes[index], op.outputs, strict=True):
         if tensor.shape == shape:
-            users = made.flow.users.get(value, [])
-            if len(users) == 1 and made.trace.ops[users[0]].name == "aten._to_copy.default":
-                return made.flow.makes[users[0]][0], made.trace.ops[users[0]].outputs[0]
+            users = lowering.flow.users.get(value, [])
+            if len(users) == 1 and lowering.trace.ops[users[0]].name == "aten._to_copy.default":
+                return lowering.flow.makes[users[0]][0], lowering.trace.ops[users[0]].outputs[0]
             return value, tensor
     return None

@@ -79,7 +79,7 @@ def _small(op: Signature) -> bool:
 
 
 def turned(tensor: Tensor) -> Tensor:
-    """An image or a weight, channels last."""
+    """The tensor of an image or a weight with channels last."""
     if len(tensor.shape) != 4:
         return tensor
     _, channels, height, width = tensor.shape
@@ -88,7 +88,7 @@ def turned(tensor: Tensor) -> Tensor:
 
 
 def needs_copy(tensor: Tensor) -> bool:
-    """Does it lie otherwise than channels-last, so that a kernel must turn it?"""
+    """Is it not channels-last, so that a kernel must convert it?"""
     wanted = turned(tensor).stride
     return len(tensor.shape) == 4 and any(
         size > 1 and step != other

@@ -1,8 +1,6 @@
 """From ops to loop nests, as Inductor's lowering does it: a value that only loops read is computed
-where it is read; one that a library reads, that leaves the graph, or that grew too long is stored.
-
-Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded_max_reads` (ir.py),
-`realize_reads_threshold`, `realize_acc_reads_threshold`, `realize_opcount_threshold` (config.py).
+where it is read; one that a library reads, that leaves the graph, or that grew too long is stored
+(`realizing`).
 """
 
 from __future__ import annotations
@@ -13,17 +11,20 @@ from itertools import count
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import adds, kind
-from simulator.fusion.lowering.access import Part, read, relaid, value_of, way
+from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
 from simulator.fusion.lowering.gradients import accumulated
 from simulator.fusion.lowering.library_calls import LibraryCalls
+from simulator.fusion.lowering.padded_products import PaddedProducts
 from simulator.fusion.lowering.padding import Seconds
 from simulator.fusion.lowering.pieces import accumulate, concatenate, scatter
-from simulator.fusion.lowering.recompute import instructions, together
+from simulator.fusion.lowering.read_keys import read_key
+from simulator.fusion.lowering.realizing import must_store
+from simulator.fusion.lowering.recompute import instructions, merge_recomputed
 from simulator.fusion.lowering.sectors import sector_bytes
 from simulator.fusion.lowering.seeds import drawing, seeds
-from simulator.fusion.node import Anew, Key, Node, Pending
+from simulator.fusion.node import Key, Node, Pending, Recomputed
 from simulator.fusion.offsets import offsets
 from simulator.fusion.tangents import is_tangent
 from simulator.hardware.gpu import GPU
@@ -31,7 +32,6 @@ from simulator.records import Op, Tensor, Trace
 from simulator.timing.rates import UNITS_SEEN
 
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
-_READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SCALAR_BYTES = 8
 _SCATTERED = (
     "aten.embedding_dense_backward.default",
@@ -56,8 +56,8 @@ class Lowering:
     ) -> None:
         self.only = only
         self.inductor = inductor and only is None
-        self.made: dict[Value, Tensor] = {}  # by loops
-        self.maker: dict[Value, int] = {}  # the op of that loop
+        self.computed: dict[Value, Tensor] = {}  # by loops, here or where they are read
+        self.computed_by: dict[Value, int] = {}  # its op
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
         self.graphs = graphs(trace)
@@ -66,7 +66,8 @@ class Lowering:
         self.pending: dict[Key, Pending] = {}
         self.kinds: dict[int, str] = {}
         self.number = count()
-        self.calls = LibraryCalls(self, seconds)
+        self.products = PaddedProducts(self, seconds)
+        self.calls = LibraryCalls(self, self.products)
 
     def run(self) -> list[Node]:
         drawn = drawing(self.trace, self.flow.computes) if self.inductor else []
@@ -159,23 +160,9 @@ class Lowering:
             size = sector_bytes(tensor)
             if rows is not None and name == "weight":
                 size = min(size, rows)
-            key = self.key(index, op, place, value)
+            key = read_key(self, index, op, place, value)
             reads[key] = max(reads.get(key, 0), size)
         return reads
-
-    def key(self, index: int, op: Op, place: int, value: Value) -> Key:
-        """How an op reads its input number `place`."""
-        if not self.inductor:
-            return value
-        tensor = op.inputs[place]
-        if value in self.made:
-            tensor = relaid(tensor, self.made[value])
-        how = way(op, place, tensor, self.kind(index) == "pointwise")
-        if "batch_norm" in op.name or (self.calls.channels_last and tensor.dense):
-            how = ()  # images lie in the order that suits their reader
-        elif how and value in self.made and _sizes(tensor) != _sizes(self.made[value]):
-            how = (("view", tensor.shape), *how)  # no order of the loops makes these the same
-        return read(value, self.offsets[index][place], how)
 
     def make(
         self,
@@ -191,18 +178,18 @@ class Lowering:
         numel = 0
         held = self._held(reads)
         flops += sum(each.flops for each in held)
-        anew = together(held)
+        recomputed = merge_recomputed(held)
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
             if not users and value not in self.flow.kept:
                 continue
-            self.made[value] = tensor
-            whole = anew | {index: Anew(instructions, tensor.shape)}
-            self.maker[value] = index
+            self.computed[value] = tensor
+            whole = recomputed | {index: Recomputed(instructions, tensor.shape)}
+            self.computed_by[value] = index
             self.pending[value] = Pending(shared, ops, flops, whole)
             numel = max(numel, tensor.numel)
-            if self._must_store(value, users, shared, ops):
+            if must_store(self, value, users, shared, ops):
                 stored[value] = tensor.nbytes
         if stored:
             for value in stored:
@@ -217,50 +204,17 @@ class Lowering:
                 ops,
                 flops,
                 instructions,
-                anew=anew,
+                recomputed=recomputed,
             )
             self.nodes.append(node)
-
-    def _must_store(
-        self, value: Value, users: list[int], reads: dict[Key, int], ops: tuple[int, ...]
-    ) -> bool:
-        if value in self.flow.kept or len(reads) > _READS:
-            return True
-        if self.only is None and self.graphs.cross(ops[-1], users):
-            return True
-        kinds = [self._reader(user, value) for user in users]
-        if "library" in kinds:
-            return True
-        parts = sum(self._parts(user, value) for user in users)
-        often = parts > 1 or "reduction" in kinds
-        return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
-
-    def _reader(self, user: int, value: Value) -> str:
-        """What reads a value: of a convolution's bias it is a loop."""
-        op = self.trace.ops[user]
-        if self.inductor and op.name == "aten.convolution.default" and "bias" in op.signature.names:
-            reads = self.flow.reads[user]
-            if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
-                return "pointwise"
-        if self.inductor and self.calls.pads(user, value):
-            return "pointwise"
-        return self.kind(user)
-
-    def _parts(self, user: int, value: Value) -> int:
-        """In how many ways an op reads a value."""
-        places = [i for i, read in enumerate(self.flow.reads[user]) if read == value]
-        if len(places) < 2 or not self.inductor:
-            return 1
-        op = self.trace.ops[user]
-        return len({(self.offsets[user][i], op.inputs[i].shape) for i in places})
 
     def store(self, value: Key) -> None:
         """Store a value that was to be computed where it is read."""
         held = self.pending.pop(value, None)
         if held is None:
             return
-        tensor = self.made[value]
-        slots = instructions([Node("pointwise", tensor.numel, anew=held.anew)])
+        tensor = self.computed[value]
+        slots = instructions([Node("pointwise", tensor.numel, recomputed=held.recomputed)])
         self.nodes.append(
             Node(
                 "pointwise",
@@ -300,7 +254,7 @@ class Lowering:
 
     def _part(self, key: Part, size: int) -> float:
         """How much of a value that is computed where it is read a reader of so many bytes wants."""
-        whole = self.made.get((key.storage, key.version))
+        whole = self.computed.get((key.storage, key.version))
         return min(size / whole.nbytes, 1.0) if whole is not None and whole.nbytes else 1.0
 
     def _held(self, reads: Iterable[Key]) -> list[Pending]:
@@ -330,17 +284,14 @@ class Lowering:
             (*before, *ops),
             flops + sum(h.flops for h in held),
             slots,
-            anew=together(held),
+            recomputed=merge_recomputed(held),
             looped=how == "reduction" and cols > self.in_registers(rows, inner, reads),
         )
 
 
-def _sizes(tensor: Tensor) -> list[int]:
-    return sorted(size for size in tensor.shape if size > 1)
-
-
-def lower_reduction(made: Lowering, index: int, op: Op) -> None:
+def lower_reduction(lowering: Lowering, index: int, op: Op) -> None:
     """An op with a reduction in it, as Inductor decomposes it."""
+    # decompositions imports Lowering
     from simulator.fusion.lowering.decompositions import decompose
 
-    decompose(made, index, op)
+    decompose(lowering, index, op)

@@ -26,8 +26,8 @@ def timer(gpu: GPU, profile: Profile) -> Seconds:
 
     def seconds(op: Signature) -> float:
         found: Sequence[Work] = launches(op, gpu) or ()
-        compute, held, fixed = roofs(found, gpu, profile).parts(np.zeros(len(found)), 0.0)
-        return float(sum(max(c, h) + f for c, h, f in zip(compute, held, fixed, strict=True)))
+        times = roofs(found, gpu, profile).parts(np.zeros(len(found)), 0.0)
+        return float(sum(times.duration_s))
 
     return seconds
 

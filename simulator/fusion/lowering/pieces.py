@@ -1,9 +1,10 @@
-"""Values that are written piece by piece: tables of gradients, and many operands in a row."""
+"""Values that are written in pieces: gradients of tables, and concatenations of many operands."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.node import Key, Node
 from simulator.records import Op
 
@@ -13,15 +14,15 @@ if TYPE_CHECKING:
 _SUM_BYTES = 4  # sums are kept in fp32
 
 
-def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
+def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
     """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
     which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
-    value, table = made.flow.makes[index][0], op.outputs[0]
+    value, table = lowering.flow.makes[index][0], op.outputs[0]
     source = op.inputs[0]
-    wide = made.inductor and table.itemsize < _SUM_BYTES
-    held: Key = next(made.number) if wide else value
+    wide = lowering.inductor and table.itemsize < _SUM_BYTES
+    held: Key = next(lowering.number) if wide else value
     item = _SUM_BYTES if wide else table.itemsize
-    made.nodes.append(
+    lowering.nodes.append(
         Node(
             "pointwise",
             table.numel,
@@ -30,48 +31,50 @@ def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
             instructions=table.numel,
         )
     )
-    node = made.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
+    node = lowering.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
     node.writes[held] = node.reads[held] = source.numel * item  # it reads what it adds to
     node.atomic = True
-    made.nodes.append(node)
+    lowering.nodes.append(node)
     if wide:
-        made.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+        lowering.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
 
 
-def accumulate(made: Lowering, index: int, op: Op) -> None:
+def accumulate(lowering: Lowering, index: int, op: Op) -> None:
     """What was there, then sums into the elements that indices name, atomically (`index_put_` of
     lowering.py)."""
-    value, out, added = made.flow.makes[index][0], op.outputs[0], op.signature["values"]
-    first = made.node(
-        "pointwise", out.numel, 1, True, made.inputs(index, op, "self"), (index,), 0, out.numel
+    value, out, added = lowering.flow.makes[index][0], op.outputs[0], op.signature["values"]
+    first = lowering.node(
+        "pointwise", out.numel, 1, True, lowering.inputs(index, op, "self"), (index,), 0, out.numel
     )
     first.writes[value] = out.nbytes
-    node = made.node(
+    node = lowering.node(
         "pointwise",
         added.numel,
         1,
         True,
-        made.inputs(index, op, "indices", "values"),
+        lowering.inputs(index, op, "indices", "values"),
         (index,),
         added.numel,
         added.numel * 4,
     )
     node.writes[value] = node.reads[value] = min(added.numel * out.itemsize, out.nbytes)
     node.atomic = True
-    made.nodes += [first, node]
+    lowering.nodes += [first, node]
 
 
-def concatenate(made: Lowering, index: int, op: Op) -> None:
-    """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+def concatenate(lowering: Lowering, index: int, op: Op) -> None:
+    """Write each part with a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
     before: Key | None = None
-    for place, (value, tensor) in enumerate(zip(made.flow.reads[index], op.inputs, strict=True)):
-        reads = {made.key(index, op, place, value): tensor.nbytes}
-        node = made.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
+    for place, (value, tensor) in enumerate(
+        zip(lowering.flow.reads[index], op.inputs, strict=True)
+    ):
+        reads = {read_key(lowering, index, op, place, value): tensor.nbytes}
+        node = lowering.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
         last = place == len(op.inputs) - 1
-        key = made.flow.makes[index][0] if last else next(made.number)
+        key = lowering.flow.makes[index][0] if last else next(lowering.number)
         node.writes[key] = tensor.nbytes
         node.alone = True
         if before is not None:
             node.reads[before] = 0  # whoever reads the last part needs all
-        made.nodes.append(node)
+        lowering.nodes.append(node)
         before = key

@@ -1,6 +1,6 @@
 """Values that a generated kernel computes where it reads them: once for each element of the loop
 that reads, not of the value. A bias of T5's positions, 17 ops over [256, 256], is computed for each
-batch and head anew, and twice where the kernel walks along its rows twice.
+batch and head again, and twice where the kernel walks along its rows twice.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from simulator.fusion.node import Anew, Node, Pending
+from simulator.fusion.node import Node, Pending, Recomputed
 
 
-def together(held: Iterable[Pending]) -> dict[int, Anew]:
-    """All that is computed anew for these values, by op."""
-    found: dict[int, Anew] = {}
+def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
+    """All ops that are computed again for these values."""
+    found: dict[int, Recomputed] = {}
     for each in held:
-        found |= each.anew
+        found |= each.recomputed
     return found
 
 
 def instructions(nodes: Sequence[Node]) -> int:
-    """Issue slots of the kernel that these nodes are. What several of them compute anew it computes
-    once, but for a reduction that walks along its rows, after which it computes all again."""
+    """Issue slots of the kernel of these nodes. It computes once what several nodes compute again,
+    unless a reduction walks along its rows: after it the kernel computes everything again."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
     again = sums is not None and sums.looped
@@ -30,13 +30,13 @@ def instructions(nodes: Sequence[Node]) -> int:
     for some in passes:
         each: dict[int, int] = {}
         for node in some:
-            for op, value in node.anew.items():
+            for op, value in node.recomputed.items():
                 each[op] = max(each.get(op, 0), _spread(value, node.elements, sums))
         slots += sum(each.values())
     return slots
 
 
-def _spread(value: Anew, elements: int, sums: Node | None) -> int:
+def _spread(value: Recomputed, elements: int, sums: Node | None) -> int:
     """Slots of a value in a loop over so many elements. Beside a reduction what is alike along a
     row is computed once a row, and what is alike in all rows once a block of them."""
     own = prod(value.shape)

@@ -1,4 +1,4 @@
-"""A reduction as the loop nests that Inductor makes of it: at once, or in parts first."""
+"""The loop nests that Inductor makes of a reduction: one, or two where it is split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUM_BYTES = 4  # sums are kept in fp32
 
 
 def reduce(
-    made: Lowering,
+    lowering: Lowering,
     index: int,
     rows: int,
     cols: int,
@@ -30,44 +30,48 @@ def reduce(
     each step is split anew and carries three numbers; of sums the second is the last, one
     kernel a result."""
     ops = (index,)
-    inner = inner and not _outer(made, rows * cols, reads)
-    split = parts(rows, cols, inner, made.gpu)
+    inner = inner and not _outer(lowering, rows * cols, reads)
+    split = parts(rows, cols, inner, lowering.gpu)
     while split > 1:
         partial: list[tuple[Key, int]] = [
-            (next(made.number), rows * split * _SUM_BYTES)
+            (next(lowering.number), rows * split * _SUM_BYTES)
             for _ in range(3 if moments else len(results))
         ]
-        node = made.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
+        node = lowering.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
         node.writes |= dict(partial)
         node.partial = True
-        made.nodes.append(node)
+        lowering.nodes.append(node)
         reads, work, cols = dict(partial), (0, rows * split * 3), split
-        split = parts(rows, cols, False, made.gpu) if moments else 1
+        split = parts(rows, cols, False, lowering.gpu) if moments else 1
         if not moments:
             for part, result in zip(partial, results, strict=True):
-                last = made.node("reduction", rows, cols, True, dict([part]), ops, *work)
+                last = lowering.node("reduction", rows, cols, True, dict([part]), ops, *work)
                 last.writes |= dict([result])
-                made.nodes.append(last)
+                lowering.nodes.append(last)
             return
         inner = False
-    node = made.node(
+    node = lowering.node(
         "reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops, *work
     )
     node.writes |= dict(results)
-    made.nodes.append(node)
+    lowering.nodes.append(node)
 
 
-def _outer(made: Lowering, elements: int, reads: dict[Key, int]) -> bool:
+def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
     """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
     ir.py)?"""
-    found = [_apart(made, key) for key, size in made.through(reads)[0].items() if size >= elements]
+    found = [
+        _apart(lowering, key)
+        for key, size in lowering.through(reads)[0].items()
+        if size >= elements
+    ]
     return any(found) and 2 * sum(found) >= len(found)
 
 
-def _apart(made: Lowering, key: Key) -> bool:
+def _apart(lowering: Lowering, key: Key) -> bool:
     """Does a read go across memory? What leaves the graph lies as in eager mode
     (config.keep_output_stride)."""
-    tensor = made.made.get(key) if key in made.flow.kept else None
-    if tensor is None or not made.inductor or made.calls.channels_last:
+    tensor = lowering.computed.get(key) if key in lowering.flow.kept else None
+    if tensor is None or not lowering.inductor or lowering.calls.channels_last:
         return strides_apart(key)
     return len(tensor.shape) > 1 and tensor.shape[-1] > 1 and tensor.stride[-1] != 1

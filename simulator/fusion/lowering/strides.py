@@ -44,7 +44,7 @@ def whole(trace: Trace, flow: Dataflow) -> set[Value]:
 
 
 def padded(made: Tensor) -> tuple[int, ...]:
-    """Steps of a row-major buffer once its lines are padded."""
+    """Strides of a row-major buffer once its lines are padded."""
     unit = _ALIGNED_BYTES // made.itemsize
     steps: list[int] = []
     step = 1
@@ -57,7 +57,7 @@ def padded(made: Tensor) -> tuple[int, ...]:
 
 
 def joins(made: Tensor, view: Tensor) -> bool:
-    """Does a contiguous view join dimensions that lie apart in the padded buffer?"""
+    """Does a contiguous view join dimensions that padding separates in the buffer?"""
     steps = padded(made)
     runs: list[int] = []  # elements that follow one another without a gap, from the last dimension
     following = 0

@@ -74,14 +74,14 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _given_bytes(op: Op) -> int:
-    """What an op reads, but for lists of tensors, which the partitioner does not look into."""
+    """The inputs of an op without lists of tensors, which the partitioner ignores."""
     often = Counter(op.signature.names)
     given = zip(op.inputs, op.signature.names, strict=True)
     return sum(_bytes(tensor) for tensor, name in given if often[name] == 1)
 
 
 def _materialized_backward(joint: Joint, tensor: int) -> bool:
-    """Does a backward op that does not fuse read it, or a view of it? Then to compute it again is
+    """Does a backward op that does not fuse read it, or a view of it? Then computing it again is
     never free."""
     waiting = [tensor]
     while waiting:

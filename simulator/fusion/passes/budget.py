@@ -60,7 +60,7 @@ def _made_bytes(joint: Joint, index: int) -> int:
 
 
 def _flops(joint: Joint, index: int) -> int:
-    """The FLOPs of a product, and 1 for all else, as torch's FlopCounterMode has it."""
+    """The FLOPs of a product as torch's FlopCounterMode counts them; 1 for any other op."""
     op = joint.trace.ops[index]
     counted = sum(w.flops for w in works(op.signature) or ()) if is_intensive(op) else 0
     return max(counted, 1)

@@ -18,7 +18,7 @@ _PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 
 
 def dot_products(joint: JointGraph) -> JointGraph:
-    """The step with those products as a multiplication and a sum; itself where there is none."""
+    """The step with these products as a multiplication and a sum; unchanged if there is none."""
     trace = joint.trace
     if not any(map(_is_one, trace.ops)):
         return joint
@@ -73,7 +73,7 @@ def _apart(op: Signature) -> tuple[Signature, Signature]:
 
 
 def _unsqueezed(of: Tensor, dim: int) -> Tensor:
-    """With a dimension of one before `dim`."""
+    """The tensor with a dimension of size 1 before `dim`."""
     shape, stride = of.shape, of.stride
     return replace(
         of, shape=(*shape[:dim], 1, *shape[dim:]), stride=(*stride[:dim], 1, *stride[dim:])
@@ -81,7 +81,7 @@ def _unsqueezed(of: Tensor, dim: int) -> Tensor:
 
 
 def _turned(of: Tensor) -> Tensor:
-    """Its last two dimensions the other way round."""
+    """The tensor with its last two dimensions transposed."""
     shape, stride = of.shape, of.stride
     return replace(
         of, shape=(*shape[:-2], shape[-1], shape[-2]), stride=(*stride[:-2], stride[-1], stride[-2])

@@ -12,8 +12,8 @@ from simulator.records import Op, Signature, Storage, Trace
 
 
 def functional(trace: Trace) -> Trace:
-    """The trace with each loop in place that overwrites all of an activation as the same loop out
-    of place; whoever comes after reads what it made."""
+    """The trace with each in-place loop that overwrites a whole activation replaced by the loop out
+    of place, whose result later ops read."""
     stands: dict[int, int] = {}  # for a storage, the one that holds what it held now
     fresh: list[tuple[int, int]] = []  # the old storage, and the op from which there is a new one
     plain: dict[int, Signature | None] = {}
@@ -38,7 +38,7 @@ def functional(trace: Trace) -> Trace:
 def _out_of_place(
     op: Op, storages: list[Storage], known: dict[int, Signature | None]
 ) -> Signature | None:
-    """The signature of the same loop out of place; None where it stays as it is."""
+    """The signature of the loop out of place; None if the loop stays in place."""
     name = op.name.split(".")[1]
     if not name.endswith("_") or len(op.outputs) != 1 or op.phase == "optimizer":
         return None

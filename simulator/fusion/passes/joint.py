@@ -16,13 +16,13 @@ from simulator.fusion.passes.op_types import base, is_fusible, is_random, is_vie
 from simulator.records import Op, Tensor, Trace
 
 FAR = 10**9
-"""The distance from the backward pass of what it does not need."""
+"""The distance from the backward pass of a tensor that it does not need."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A tensor: the forward op that made it (−1: it is older than the step), its value, its bytes,
-    and whether it is one of several results."""
+    """A tensor: the forward op that computes it (−1: it is older than the step), its value, its
+    bytes, and whether it is one of several results."""
 
     op: int
     value: Value
@@ -90,13 +90,13 @@ class Joint:
         return own and self._is_fusible(op)
 
     def written_over(self, tensor: int) -> bool:
-        """Is what it holds overwritten later in the step?"""
+        """Is its value overwritten later in the step?"""
         storage, version = self.tensors[tensor].value
         return version < self._last[storage]
 
     def writes_in_place(self, op: int) -> bool:
-        """Does it make a version of a storage that there was before, or read what is overwritten?
-        Such an op cannot run again."""
+        """Does it write a storage in place, or read a value that is overwritten later? Such an op
+        cannot run again."""
         touched = (*self.makes[op], *self.reads[op])
         return any(self.tensors[t].value[1] > 0 for t in self.makes[op]) or any(
             self.written_over(t) for t in touched
@@ -129,7 +129,7 @@ class Joint:
         self.makes[index] = tuple(self._known[key] for key in made)
 
     def _same(self, index: int, op: Op) -> bool:
-        """Does it give back what it was given, as `detach` does? Such an op is no part."""
+        """Does it return its input, as `detach` does? Such an op is left out of the graph."""
         made = self.flow.makes[index]
         same = len(made) == len(op.inputs) == 1 and op.inputs == op.outputs
         return same and made == self.flow.reads[index] and (made[0], op.outputs[0]) in self._known
@@ -158,7 +158,7 @@ class Joint:
         return len(self.tensors) - 1
 
     def _free_of_old(self, value: Value, tensor: Tensor) -> int:
-        """Bytes of what is older than the step: nothing for a parameter, which stays anyway."""
+        """Bytes of a tensor that is older than the step; 0 for a parameter, which stays anyway."""
         held = self.trace.storages[value[0]].role in ("weight", "buffer", "optimizer", "gradient")
         return 0 if held else tensor.numel * tensor.itemsize
 

@@ -1,30 +1,20 @@
-"""Ops with a result that torch's partitioner may take apart, taken apart as Inductor's
-decompositions do it (torch/_inductor/decomposition.py, torch/_decomp/decompositions.py): a
-softmax is its rows' largest and sums and loops, of which the loops run again; a batch norm in
-training the same with its moments; the backward of a ReLU reads where it was zero, that of a clamp
-compares in full precision.
+"""Ops that torch's partitioner sees as several, decomposed as Inductor decomposes them
+(torch/_inductor/decomposition.py, torch/_decomp/decompositions.py). A softmax is the maximum and
+the sum of each row, and loops that the backward pass computes again; a batch norm in training is
+its moments and a loop. The backward of a ReLU reads a mask of zeros, and that of a clamp compares
+in full precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value, dataflow
+from simulator.fusion.passes.decomposing import DecomposedTrace, GraphBuilder, Operand
 from simulator.fusion.tangents import gradient_of, returned
-from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major, touches
-
-
-@dataclass(frozen=True)
-class Apart:
-    """`source[i]` is the op of the trace before that op i of `trace` is, or a part of."""
-
-    trace: Trace
-    source: Sequence[int]
-
+from simulator.records import Op, Tensor, Trace, row_major
 
 _SOFTMAXES = ("aten._softmax.default", "aten._log_softmax.default")
 _WIDENING = (
@@ -34,125 +24,85 @@ _WIDENING = (
 _WIDE_BYTES = 4  # an element in full precision
 _WINDOW = 25  # elements of a window at most whose place is kept in a byte
 
-_Operand = tuple[str, Tensor, int]
-"""An input's name, what it looks like, and its storage."""
 
-
-class Taking:
-    """Collects the ops of the decomposed graph."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.fresh: list[Storage] = []
-        self.parts: dict[int, Sequence[Op]] = {}
-        self.signatures: dict[str, Signature] = {}
-        self.wide: dict[tuple[Value, Tensor], int] = {}
-
-    def storage(self, tensor: Tensor) -> int:
-        self.fresh.append(Storage(tensor.nbytes, 0, 0, "activation"))
-        return len(self.trace.storages) + len(self.fresh) - 1
-
-    def op(
-        self,
-        like: Op,
-        name: str,
-        inputs: Sequence[_Operand],
-        *outputs: tuple[Tensor, int],
-        **args: object,
-    ) -> Op:
-        """An op in the place of `like`: its inputs with their names and storages, its outputs with
-        their storages."""
-        made = Signature(
-            name,
-            tuple(t for _, t, _ in inputs),
-            tuple(t for t, _ in outputs),
-            tuple(n for n, _, _ in inputs),
-            args,
-        )
-        made = self.signatures.setdefault(repr(made), made)
-        storages = (*(s for _, _, s in inputs), *(s for _, s in outputs))
-        return Op(made, like.module, like.phase, storages)
-
-
-def taken_apart(trace: Trace) -> Apart:
-    """The step with such ops in parts."""
-    taking, flow = Taking(trace), dataflow(trace)
+def decompose(trace: Trace) -> DecomposedTrace:
+    """The step with these ops replaced by their decompositions."""
+    graph, flow = GraphBuilder(trace), dataflow(trace)
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
         if op.name in _SOFTMAXES and op.phase == "forward":
-            taking.parts[index] = _softmax(taking, op)
+            graph.parts[index] = _softmax(graph, op)
         elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
             relus[flow.makes[index][0]] = index
         elif op.name == "aten.threshold_backward.default" and not op.signature.arg("threshold", 0):
             made = relus.get(flow.reads[index][1])
-            if made is not None and made not in taking.parts:
-                _relu(taking, made, index)
+            if made is not None and made not in graph.parts:
+                _relu(graph, made, index)
         elif op.name == "aten.native_batch_norm.default" and op.signature.arg("training", False):
-            taking.parts[index] = _batch_norm(taking, op)
+            graph.parts[index] = _batch_norm(graph, op)
         elif op.name == "aten.hardtanh_backward.default":
-            taking.parts[index] = _hardtanh(taking, op)
+            graph.parts[index] = _hardtanh(graph, op)
         elif op.name in _WIDENING and op.inputs[0].itemsize < _WIDE_BYTES:
-            taking.parts[index] = _widened(taking, op, flow.reads[index][0])
+            graph.parts[index] = _widened(graph, op, flow.reads[index][0])
         elif op.name == "aten.max_pool2d_with_indices_backward.default":
             made = flow.reads[index][op.signature.names.index("indices")]
             if made in pools and _low_memory(trace.ops[pools[made]]):
-                _max_pool(taking, pools[made], index)
+                _max_pool(graph, pools[made], index)
         elif op.name == "aten.max_pool2d_with_indices.default" and op.phase == "forward":
             pools[flow.makes[index][1]] = index
         elif op.name == "aten.detach.default" and op.phase == "backward":
-            taking.parts[index] = ()  # of what autograd saved; it reads nothing
+            graph.parts[index] = ()  # of what autograd saved; it reads nothing
     for made, out in returned(trace, flow):
         gradient = gradient_of(trace, flow, made, out)
         if gradient is not None:
-            _tangent(taking, gradient)
-    return _put_together(taking)
+            _tangent(graph, gradient)
+    return graph.build()
 
 
-class _Along:
-    """Ops of one softmax, each of what the one before made; `given` are a name, a tensor and its
-    storage. All is in full precision."""
+class _RowOps:
+    """The ops of one softmax, in full precision, each of which reads the one before."""
 
-    def __init__(self, taking: Taking, op: Op) -> None:
-        self.taking, self.op = taking, op
+    def __init__(self, graph: GraphBuilder, op: Op) -> None:
+        self.graph, self.op = graph, op
         source = op.inputs[0]
         dim = int(op.signature.arg("dim", -1)) % max(len(source.shape), 1)
         shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
         self.over = {"dim": [dim], "keepdim": True}
         self.rows = Tensor(shape, "float32", row_major(shape), source.device)
         self.wide = replace(op.outputs[0], dtype="float32")
-        self.given: _Operand = ("self", source, op.storages[0])
+        self.given: Operand = ("self", source, op.storages[0])
         self.parts: list[Op] = []
 
-    def make(self, name: str, like: Tensor, *inputs: _Operand, **args: object) -> _Operand:
-        place = self.taking.storage(like)
-        self.parts.append(self.taking.op(self.op, name, inputs, (like, place), **args))
+    def make(self, name: str, like: Tensor, *inputs: Operand, **args: object) -> Operand:
+        place = self.graph.storage(like)
+        self.parts.append(self.graph.op(self.op, name, inputs, (like, place), **args))
         return "self", like, place
 
-    def minus(self, one: _Operand, other: _Operand) -> _Operand:
+    def minus(self, one: Operand, other: Operand) -> Operand:
         return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
 
-    def done(self, last: _Operand) -> tuple[Op, ...]:
+    def done(self, last: Operand) -> tuple[Op, ...]:
         """Its result is that of the last op, or the cast of that."""
         tensor = last[1]
         result = self.op.outputs[0], self.op.storages[1]
         if result[0].dtype == tensor.dtype:
             made = self.parts[-1]
-            self.taking.fresh.pop()
+            self.graph.fresh.pop()
             self.parts[-1] = replace(made, storages=(*made.storages[:-1], result[1]))
         else:
             self.parts.append(
-                self.taking.op(
+                self.graph.op(
                     self.op, "aten._to_copy.default", [last], result, dtype=result[0].dtype
                 )
             )
         return tuple(self.parts)
 
 
-def _softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
+def _softmax(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
     """exp(x − largest) / sum, or x − largest − log(sum): what is kept may be x with the two numbers
     of each row, from which all else is computed again."""
-    a = _Along(taking, op)
+    a = _RowOps(graph, op)
     moved = a.minus(a.given, a.make("aten.amax.default", a.rows, a.given, **a.over))
     grown = a.make("aten.exp.default", a.wide, moved)
     sums = a.make("aten.sum.dim_IntList", a.rows, grown, **a.over)
@@ -161,38 +111,38 @@ def _softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
     return a.done(a.make("aten.div.Tensor", a.wide, grown, ("other", *sums[1:])))
 
 
-def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
+def _batch_norm(graph: GraphBuilder, op: Op) -> tuple[Op, Op]:
     """Mean and reciprocal deviation of each channel; then (x − mean)·rstd·weight + bias."""
     given = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
     out, *moments = zip(op.outputs, op.storages[len(op.inputs) :], strict=True)
     read = ("input", *given["input"])
-    found = taking.op(
+    found = graph.op(
         op, "aten.batch_norm_stats.default", [read], *moments, eps=op.signature.arg("eps", 0.0)
     )
     affine = [(name, *given[name]) for name in ("weight", "bias") if name in given]
     known = [(n, *m) for n, m in zip(("mean", "invstd"), moments, strict=True)]
-    return found, taking.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
+    return found, graph.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
 
 
-def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
+def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
     """The gradient where the input was within bounds; these are compared in full precision."""
     parts: list[Op] = []
     like, signature = op.inputs[1], op.signature
 
-    def loop(name: str, made: str, *inputs: _Operand, **args: object) -> _Operand:
+    def loop(name: str, made: str, *inputs: Operand, **args: object) -> Operand:
         result = replace(like, dtype=made)
-        place = taking.storage(result)
-        parts.append(taking.op(op, name, inputs, (result, place), **args))
+        place = graph.storage(result)
+        parts.append(graph.op(op, name, inputs, (result, place), **args))
         return "self", result, place
 
-    read: _Operand = "self", like, op.storages[1]
+    read: Operand = "self", like, op.storages[1]
     if like.itemsize < _WIDE_BYTES:
         read = loop("aten._to_copy.default", "float32", read, dtype="float32")
     low = loop("aten.le.Scalar", "bool", read, other=signature.arg("min_val", -1.0))
     high = loop("aten.ge.Scalar", "bool", read, other=signature.arg("max_val", 1.0))
     _, outside, place = loop("aten.bitwise_or.Tensor", "bool", low, ("other", *high[1:]))
     gradient = ("self", op.inputs[0], op.storages[0])
-    masked = taking.op(
+    masked = graph.op(
         op,
         "aten.masked_fill.Scalar",
         [gradient, ("mask", outside, place)],
@@ -202,17 +152,17 @@ def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
     return (*parts, masked)
 
 
-def _widened(taking: Taking, op: Op, value: Value) -> tuple[Op, ...]:
+def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
     """The gradient in full precision, which each part of a norm's backward reads; of one gradient
     that several norms read it is one."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
     parts: list[Op] = []
-    place = taking.wide.get((value, wide))
+    place = graph.wide.get((value, wide))
     if place is None:
-        place = taking.wide[value, wide] = taking.storage(wide)
+        place = graph.wide[value, wide] = graph.storage(wide)
         parts = [
-            taking.op(
+            graph.op(
                 op,
                 "aten._to_copy.default",
                 [("self", gradient, op.storages[0])],
@@ -222,7 +172,7 @@ def _widened(taking: Taking, op: Op, value: Value) -> tuple[Op, ...]:
         ]
     key = "wide", id(op.signature)
     made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
-    made = taking.signatures.setdefault(repr(key), made)
+    made = graph.signatures.setdefault(repr(key), made)
     return *parts, replace(op, signature=made, storages=(place, *op.storages[1:]))
 
 
@@ -235,20 +185,20 @@ def _low_memory(pool: Op) -> bool:
     return plain and prod(window) ** (2 if len(window) == 1 else 1) <= _WINDOW
 
 
-def _max_pool(taking: Taking, made: int, read: int) -> None:
+def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
     """A byte an element for the places, where the backward pass reads them."""
-    forward, backward = taking.trace.ops[made], taking.trace.ops[read]
+    forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     places = replace(forward.outputs[1], dtype="int8")
-    held = taking.storage(places)
+    held = graph.storage(places)
     source = ("self", forward.inputs[0], forward.storages[0])
     out = forward.outputs[0], forward.storages[1]
-    taking.parts[made] = (
-        taking.op(forward, forward.name, [source], out, (places, held), **forward.signature.args),
+    graph.parts[made] = (
+        graph.op(forward, forward.name, [source], out, (places, held), **forward.signature.args),
     )
     gradient = ("grad_output", backward.inputs[0], backward.storages[0])
     result = backward.outputs[0], backward.storages[-1]
-    taking.parts[read] = (
-        taking.op(
+    graph.parts[read] = (
+        graph.op(
             backward,
             backward.name,
             [gradient, ("indices", places, held)],
@@ -258,59 +208,39 @@ def _max_pool(taking: Taking, made: int, read: int) -> None:
     )
 
 
-def _tangent(taking: Taking, index: int) -> None:
+def _tangent(graph: GraphBuilder, index: int) -> None:
     """Zeros, at the beginning of the backward pass, and their sum with the gradient that op `index`
     makes."""
-    op = taking.trace.ops[index]
-    *before, last = taking.parts.get(index, (op,))
+    op = graph.trace.ops[index]
+    *before, last = graph.parts.get(index, (op,))
     out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))
-    zeros, alone = taking.storage(out), taking.storage(out)
-    begin = next(i for i, each in enumerate(taking.trace.ops) if each.phase == "backward")
-    filled = taking.op(
-        taking.trace.ops[begin], "aten.zeros.default", [], (out, zeros), tangent=True
+    zeros, alone = graph.storage(out), graph.storage(out)
+    begin = next(i for i, each in enumerate(graph.trace.ops) if each.phase == "backward")
+    filled = graph.op(graph.trace.ops[begin], "aten.zeros.default", [], (out, zeros), tangent=True)
+    graph.parts[begin] = (
+        filled,
+        *graph.parts.get(begin, (graph.trace.ops[begin],)),
     )
-    taking.parts[begin] = (filled, *taking.parts.get(begin, (taking.trace.ops[begin],)))
     made = replace(last, storages=(*last.storages[:-1], alone))
     both = ("self", last.outputs[0], alone), ("other", out, zeros)
-    added = taking.op(last, "aten.add.Tensor", both, (last.outputs[0], last.storages[-1]))
-    taking.parts[index] = (*before, made, added)
+    added = graph.op(last, "aten.add.Tensor", both, (last.outputs[0], last.storages[-1]))
+    graph.parts[index] = (*before, made, added)
 
 
-def _relu(taking: Taking, made: int, read: int) -> None:
+def _relu(graph: GraphBuilder, made: int, read: int) -> None:
     """Where a ReLU's result is zero, a byte an element; its gradient is zero there."""
-    forward, backward = taking.trace.ops[made], taking.trace.ops[read]
+    forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     result, place = forward.outputs[0], forward.storages[-1]
     mask = Tensor(result.shape, "bool", result.stride, result.device)
-    held = taking.storage(mask)
-    zero = taking.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held), other=0)
+    held = graph.storage(mask)
+    zero = graph.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held), other=0)
     gradient = ("self", backward.inputs[0], backward.storages[0])
-    masked = taking.op(
+    masked = graph.op(
         backward,
         "aten.masked_fill.Scalar",
         [gradient, ("mask", mask, held)],
         (backward.outputs[0], backward.storages[-1]),
         value=0,
     )
-    taking.parts[made] = forward, zero
-    taking.parts[read] = (masked,)
-
-
-def _put_together(taking: Taking) -> Apart:
-    ops: list[Op] = []
-    source: list[int] = []
-    place: list[int] = []
-    for index, op in enumerate(taking.trace.ops):
-        place.append(len(ops))
-        found = taking.parts.get(index, (op,))
-        ops += found
-        source += [index] * len(found)
-    place.append(len(ops))
-    first, last = touches(ops)
-    storages = [s.moved(place) for s in taking.trace.storages]
-    for number, s in enumerate(storages):
-        if s.born >= 0:
-            storages[number] = replace(s, born=max(s.born, first.get(number, 0)))
-    for offset, s in enumerate(taking.fresh):
-        number = len(taking.trace.storages) + offset
-        storages.append(replace(s, born=first[number], freed=last[number] + 1))
-    return Apart(taking.trace.with_ops(ops, storages, place), source)
+    graph.parts[made] = forward, zero
+    graph.parts[read] = (masked,)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
-from simulator.fusion.passes.joint_decompositions import taken_apart
+from simulator.fusion.passes.joint_decompositions import decompose
 from simulator.records import Op, Trace
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ class JointGraph:
                         each for op in node.ops for each in self.members.get(op, (self.source[op],))
                     )
                 )
-        made = Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
-        made.trace.kept["fusion"] = made
-        return made
+        return Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
 
 
 def joint_graph(trace: Trace) -> JointGraph:
@@ -57,10 +55,10 @@ def joint_graph(trace: Trace) -> JointGraph:
 
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
-    apart = taken_apart(functional(trace))
-    joint = Joint(apart.trace, _fuses)
+    decomposed = decompose(functional(trace))
+    joint = Joint(decomposed.trace, _fuses)
     found, source = repeated_from(joint, kept_within(joint))
-    return JointGraph(_unreturned(joint, found), [apart.source[index] for index in source])
+    return JointGraph(_unreturned(joint, found), [decomposed.source[index] for index in source])
 
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:

@@ -1,4 +1,4 @@
-"""A trace whose backward pass computes again what was not kept."""
+"""A trace whose backward pass recomputes the tensors that are not saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def repeated(joint: Joint, kept: Collection[int]) -> Trace:
 
 
 def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
-    """The same, with the op of the old trace that each op of the new one is."""
+    """The trace of `repeated`, and the index in the old trace of each of its ops."""
     made = _Repeating(joint, kept)
     found = made.done()
     return found, made.source
@@ -63,7 +63,7 @@ class _Repeating:
         return value in self.values or not self.joint.made_forward(value)
 
     def _missing(self, tensors: Collection[int]) -> set[int]:
-        """The forward ops to run for these tensors, but for those that ran again already."""
+        """The forward ops that recompute these tensors, without those that ran again already."""
         found: set[int] = set()
         waiting = list(tensors)
         while waiting:

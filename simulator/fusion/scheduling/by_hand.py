@@ -24,7 +24,7 @@ IN_L1 = 64 * 1024
 
 
 def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
-    """Programs, and all the lanes that they run in: more than elements where rows are padded."""
+    """Programs and the lanes that they use, which exceed the elements where rows are padded."""
     if not rows:
         count = -(-elements // _ALONE)
         return count, count * _ALONE
@@ -54,13 +54,13 @@ a load from L2. A softmax of 32 rows takes 0.35 µs longer where several warps s
 
 
 def sums(ops: Iterable[Signature]) -> int:
-    """How often rows are summed, or their largest element found, one after another."""
+    """Number of sums and maxima over rows, one after another."""
     named = [op.name.split(".")[1] for op in ops if kind(op) == "reduction"]
     return sum(_SUMS.get(name, 1) for name in named if not name.startswith("nll_loss"))
 
 
 def waiting(cols: int, sums: int) -> int:
-    """Slots that pass while a program sums a row so often, and before the next part of it."""
+    """Slots that pass while a program sums a row `sums` times, and before its next part."""
     part = cols if cols <= _IN_REGISTERS else _PART
     halvings = min(5, max(part // (_WARP // 32), 1).bit_length() - 1)
     each = _SHUFFLE * halvings + (_EXCHANGE if part > _WARP else 0)

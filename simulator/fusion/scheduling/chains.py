@@ -12,7 +12,7 @@ from simulator.fusion.scheduling.chosen import REFERENCE, Chosen
 from simulator.fusion.scheduling.scheduling import groups
 
 Owner = Mapping[int, Hashable]
-"""Ops by what they belong to: no chain holds ops of two owners."""
+"""The owner of each op; a chain has ops of one owner."""
 
 
 def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
@@ -39,7 +39,7 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
 
 
 def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
-    """Each product with the first op of its owner that reads what it makes."""
+    """Each product with the first op of its owner that reads its result."""
     for index in owner:
         if is_product(chosen.trace.ops[index]):
             users = chosen.flow.users.get(chosen.flow.makes[index][0], [])
@@ -49,7 +49,7 @@ def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
 
 
 def with_epilogues(chosen: Chosen, owner: Owner) -> list[set[int]]:
-    """The chains, each product with the one that reads it where that may be its epilogue."""
+    """The chains, each product joined with the chain that may be its epilogue."""
     found = chains(chosen, owner)
     of = {index: members for members in found for index in members}
     for product, user in before_loops(chosen, owner):

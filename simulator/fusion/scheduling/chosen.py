@@ -1,4 +1,5 @@
-"""Any set of ops as one kernel: what it reads and writes of memory, or why it cannot be one."""
+"""A chosen set of ops as one kernel: the memory that it reads and writes, or why it cannot be one
+kernel."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
@@ -19,7 +21,7 @@ from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import by_hand
 from simulator.fusion.scheduling.fused_trace import external
-from simulator.fusion.scheduling.scheduling import together
+from simulator.fusion.scheduling.scheduling import can_share_kernel
 from simulator.fusion.scheduling.work import arguments
 from simulator.hardware.gpu import GPU
 from simulator.hardware.waits import syncs
@@ -28,21 +30,24 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""Reductions are split, or not, as on so many units: an edit of a trace knows no card."""
+"""Decides whether reductions are split: an edit of a trace does not know the GPU."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """`members` are indices of ops, in order; `op` takes their place; `inside` are the values that
-    none but they touch."""
+    """A kernel in the place of ops `members`, which are indices in order. `op` replaces them;
+    `inside` are the values that only they touch."""
 
     members: tuple[int, ...]
     op: Op
     inside: frozenset[Value]
 
 
+_NEEDS = Derived[Needs]()
+
+
 class Chosen:
-    """Sets of ops of one trace, to be looked at one by one."""
+    """Kernels made of sets of ops of one trace."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -52,13 +57,11 @@ class Chosen:
 
     @cached_property
     def needed(self) -> Needs:
-        if "needs" not in self.trace.kept:
-            self.trace.kept["needs"] = needs(self.trace, self.flow)
-        return self.trace.kept["needs"]
+        return _NEEDS.get(self.trace, lambda: needs(self.trace, self.flow))
 
     @cached_property
     def _fetched(self) -> set[Value]:
-        """Values that the host waits for."""
+        """Values that the host reads."""
         return {
             value
             for index, op in enumerate(self.trace.ops)
@@ -67,11 +70,11 @@ class Chosen:
         }
 
     def computing(self, indices: Iterable[int]) -> tuple[int, ...]:
-        """Those that launch something on the GPU, in order."""
+        """The ops that launch a kernel, in order."""
         return tuple(sorted(i for i in set(indices) if self.flow.computes[i]))
 
     def kernel(self, indices: Iterable[int]) -> Kernel:
-        """The kernel that a set would be. InputError, with the reason, where it cannot be one."""
+        """The kernel of a set of ops. Raises InputError if it cannot be one kernel."""
         members = self.computing(indices)
         if members not in self._known:
             self._known[members] = self._checked(members)
@@ -97,11 +100,11 @@ class Chosen:
         return self._made(members, nodes, product)
 
     def said(self, index: int) -> str:
-        """An op by its name and number."""
+        """An op's name and number."""
         return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
 
     def _product(self, members: Sequence[int]) -> int | None:
-        """The one product among them, whose epilogue the others are."""
+        """The product among them, if any; the other ops are its epilogue."""
         found: int | None = None
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
@@ -164,7 +167,7 @@ class Chosen:
                         "elements: an epilogue goes over these one by one; leave it out"
                     )
             for other in nodes[:at]:
-                if not together(other, node):
+                if not can_share_kernel(other, node):
                     raise InputError(
                         f"different shapes: {self._of(other)} {_space(other)}, {self._of(node)} "
                         f"{_space(node)}; leave one out"
@@ -227,7 +230,7 @@ class Chosen:
         return Kernel(members, op, frozenset(made - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
-        """Is a value of a set needed by others?"""
+        """Do ops outside of a set need its value?"""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
         return outside or value in self.flow.kept or value in self._fetched
 

@@ -1,4 +1,4 @@
-"""Loops that become the epilogue of the library product which makes what they read."""
+"""Loops fused as the epilogue of the library product whose result they read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simulator.fusion.scheduling.scheduling import ordered, reaches
 from simulator.records import Trace
 
 Pays = Callable[[Group, Group], bool]
-"""Is a product with these loops behind it worth its kernel?"""
+"""Does a product with these loops as its epilogue pay?"""
 
 
 def absorbed(
     found: list[Group], trace: Trace, pays: Pays = lambda product, loops: True
 ) -> list[Group]:
-    """The groups with each product's only reader, where it is loops over just its result and this
-    pays, joined to it."""
+    """The groups, each product joined by its only reader where that loops over the product's result
+    alone and the fusion pays."""
     maker: dict[Key, Group] = {key: g for g in found for n in g.nodes for key in n.writes}
     readers: dict[Key, set[Group]] = {}
     for group in found:
@@ -57,7 +57,7 @@ def _fits(product: Group, group: Group, trace: Trace, parts: Graphs) -> bool:
 
 
 def _join(product: Group, group: Group, found: list[Group], into: dict[Group, Group]) -> None:
-    """The group's nodes go to the product, and whoever needed the group needs that."""
+    """Move the group's nodes to the product, which takes the group's place in dependencies."""
     into[group] = product
     product.nodes += group.nodes
     product.last = group.last

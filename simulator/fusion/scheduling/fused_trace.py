@@ -1,5 +1,5 @@
-"""A trace whose ops are the launches of a compiled module: what lowering, residency, memory and the
-schedule then read like any other trace."""
+"""A trace whose ops are the launches of a compiled module. Lowering, L2 reuse, memory and the
+schedule read it as they read an eager trace."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ class _Building:
             notes = ["compiled by rules like Inductor's, without running it"]
         if self.templates:
             notes.append(self._templates())
-        found = dataclasses.replace(found, notes=tuple(notes))
-        made.kept["fusion"] = found
-        return found
+        return dataclasses.replace(found, notes=tuple(notes))
 
     def _templates(self) -> str:
         taken = sum(len(g.nodes) > 1 for g in self.groups if g.library)
@@ -99,7 +97,7 @@ class _Building:
         return Op(signature, first.module, first.phase, storages)
 
     def _with_epilogue(self, number: int, group: Group, from_outside: set[int]) -> Op:
-        """A product and loops over its result."""
+        """The op of a product with loops over its result."""
         node, *loops = group.nodes
         own = node.call or self.trace.ops[node.ops[-1]]
         reads, writes = external(group)
@@ -153,7 +151,7 @@ class _Building:
         return self.signatures[key]
 
     def _storages(self, ops: list[Op]) -> list[Storage]:
-        """Alive from the first op that touches it to the last; what no op stores is nothing."""
+        """Storages alive from the first op that touches them to the last; 0 bytes if no op does."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         size: dict[int, int] = {}
@@ -182,7 +180,7 @@ class _Building:
 
 
 def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
-    """Bytes that a group reads of what others made, and that it writes, by value."""
+    """Bytes that a group reads from other groups, and that it writes, by value."""
     reads: dict[Key, int] = {}
     writes: dict[Key, int] = {}
     for node in group.nodes:
@@ -196,5 +194,5 @@ def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
 
 
 def in_bytes(size: int) -> Tensor:
-    """So many bytes as a tensor."""
+    """A tensor of `size` bytes."""
     return Tensor((size,), "uint8", (1,))

@@ -1,4 +1,4 @@
-"""A trace in which sets of ops are one op each, in an order in which all can run."""
+"""A trace in which each set of ops is one op, in an order that respects dependencies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from simulator.records import Op, Storage, Trace
 
 
 def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
-    """The trace with each kernel in the place of its members. Views of what only they touch go
-    with them. InputError where two kernels wait for each other."""
+    """The trace with each kernel in the place of its members, and without views of values that only
+    these touch. Raises InputError if two kernels depend on each other."""
     trace, flow = chosen.trace, chosen.flow
     run = order([kernel.members for kernel in kernels], chosen.needed)
     if run is None:

@@ -1,7 +1,8 @@
-"""How a traced step is cut into kernels when it is compiled."""
+"""The kernels of a compiled step."""
 
 from __future__ import annotations
 
+from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
 from simulator.fusion.group import Group
@@ -29,7 +30,10 @@ def partition(
     launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
     and out of reductions too, "compiled" siblings that read the same as well; the others are of
     `simulator.fusion.rules`. The optimizer is not in the compiled module. Without a profile no
-    product is padded. InputError for an unknown level, or one that compiles no training step."""
+    product is padded.
+
+    Raises InputError if the level is unknown, or compiles no training step and the step trains.
+    """
     rule = RULES.get(level)
     if rule is None:
         known = ", ".join(map(repr, (*LEVELS, *LIKE)))
@@ -55,14 +59,17 @@ def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     return joint_graph(trace)
 
 
+_FUSED = Derived[Fused]()
+
+
 def fused(
-    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+    step: Trace | Fused, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
 ) -> Fused:
-    """The trace as its kernels, kept with it; level "none" is the trace itself."""
+    """A traced step as its kernels. A fused step stays as it is; level "none" fuses nothing."""
+    if isinstance(step, Fused):
+        return step
     if level == "none":
-        return Fused(trace, [], trace)
-    if "fusion" in trace.kept:  # it is compiled already
-        return trace.kept["fusion"]
+        return Fused(step, [], step)
     kind = (
         gpu.vendor,
         gpu.units,
@@ -70,13 +77,15 @@ def fused(
         tuple(gpu.tensor_flops_per_s),
         gpu.boost_hz,
     )
-    key = "fused", level, kind, profile and profile.id
-    if key not in trace.kept:
-        joint = _joint(trace, gpu, level)
-        if RULES[level].templates:
-            joint = dot_products(joint)
-        rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
-        groups = partition(joint.trace, gpu, level, profile)
-        made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
-        trace.kept[key] = joint.of_origin(made, trace)
-    return trace.kept[key]
+    key = level, kind, profile and profile.id
+    return _FUSED.get(step, lambda: _fused(step, gpu, level, profile), key)
+
+
+def _fused(trace: Trace, gpu: GPU, level: Level, profile: Profile | None) -> Fused:
+    joint = _joint(trace, gpu, level)
+    if RULES[level].templates:
+        joint = dot_products(joint)
+    rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
+    groups = partition(joint.trace, gpu, level, profile)
+    fusion = fused_trace(joint.trace, groups, rest, RULES[level].templates)
+    return joint.of_origin(fusion, trace)

@@ -83,15 +83,15 @@ def _fits(group: Group, node: Node) -> bool:
     other loops are."""
     sums = group.reduces if node.kind == "pointwise" else None
     if sums is None:
-        return all(together(other, node) for other in group.nodes)
+        return all(can_share_kernel(other, node) for other in group.nodes)
     return all(
-        not _in_pieces(other, node) if other.kind == "pointwise" else together(other, node)
+        not _in_pieces(other, node) if other.kind == "pointwise" else can_share_kernel(other, node)
         for other in group.nodes
     )
 
 
 def shared_bytes(group: Group, node: Node) -> int:
-    """Bytes that need not be read, or written and read, where a node joins a group."""
+    """Bytes of memory traffic that fusing a node into a group saves."""
     touched: dict[Key, int] = {}
     for other in group.nodes:
         touched |= other.reads | other.writes
@@ -99,7 +99,7 @@ def shared_bytes(group: Group, node: Node) -> int:
     return sum(min(size, mine[key]) for key, size in touched.items() if key in mine)
 
 
-def together(one: Node, other: Node) -> bool:
+def can_share_kernel(one: Node, other: Node) -> bool:
     """Can two loop nests run in one kernel?"""
     if _in_pieces(one, other):
         return False
@@ -114,12 +114,12 @@ def together(one: Node, other: Node) -> bool:
 
 
 def _loose(key: Key, node: Node) -> Key:
-    """A read, whatever the order of a loop's dimensions."""
+    """A read without the order of the loop's dimensions."""
     return reordered(key, node.rows)[0] if node.kind == "pointwise" else key
 
 
 def _crosswise(group: Group, node: Node) -> bool:
-    """Does it read in another order what the group writes?"""
+    """Does it read in another order a value that the group writes?"""
     written = {key for other in group.nodes for key in other.writes}
     return any(isinstance(key, Part) and value_of(key) in written for key in node.reads)
 
@@ -146,14 +146,14 @@ def _shared_when_reordered(group: Group, node: Node) -> int:
 
 
 def _in_pieces(one: Node, other: Node) -> bool:
-    """Does one read or write what the other writes piece by piece?"""
+    """Does one node read or write a value that the other writes in pieces?"""
     if one.atomic and set(one.writes) & set(other.reads):
         return True
     return other.atomic and bool(set(one.writes) & set(other.writes))
 
 
 def reaches(group: Group, target: Group) -> bool:
-    """Does `group` need what `target` makes?"""
+    """Does `group` depend on `target`?"""
     seen: set[Group] = set()
     waiting = [group]
     while waiting:
@@ -168,7 +168,7 @@ def reaches(group: Group, target: Group) -> bool:
 
 
 def ordered(found: list[Group]) -> list[Group]:
-    """By their first node, but after all that they need."""
+    """Order groups by their first node, each after the groups that it depends on."""
     done: dict[Group, None] = {}
     for group in found:
         stack = [group]

@@ -1,4 +1,4 @@
-"""What a generated kernel asks of a GPU: bytes that cross its border, and all its arithmetic."""
+"""The work of a generated kernel: the bytes that it reads and writes, and its arithmetic."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def arguments(
 
 @cost("fused.pointwise.default", "fused.reduction.default")
 def fused(op: Signature) -> Work:
-    """One launch: each value from outside read once, each that others need written once."""
+    """One launch, which reads each external value once and writes each needed value once."""
     generated = op.arg("generated", False)
     rows, cols, elements = (op.arg(name, 0) for name in ("rows", "cols", "elements"))
     found = dims(

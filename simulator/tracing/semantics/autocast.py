@@ -1,8 +1,9 @@
 """`torch.autocast("cuda")` for tensors that live on `meta`.
 
 torch's own casts apply to tensors on a GPU only, not to `meta`. Here the same lists
-(ATen/autocast_mode.h) are registered under a dispatch key that no backend of a stock build uses,
-and read the state that `torch.autocast("cuda", ...)` sets. Calls from C++ are cast as well.
+(`simulator.costs.compiled_traits`) are registered under a dispatch key that no backend of a stock
+build uses, and read the state that `torch.autocast("cuda", ...)` sets. Calls from C++ are cast as
+well.
 """
 
 from __future__ import annotations
@@ -15,30 +16,10 @@ from unittest.mock import patch
 import torch
 from torch.utils._pytree import tree_leaves
 
+from simulator.costs.compiled_traits import TRAITS, Autocast
+
 _KEY = "AutocastIPU"
 _DEVICE = "ipu"
-
-LOWER = """_convolution.deprecated _convolution conv1d conv2d conv3d conv_tbc conv_transpose1d
-conv_transpose2d.input conv_transpose3d.input convolution prelu addmm addmv addr matmul einsum mm mv
-linalg_vecdot linear addbmm baddbmm bmm chain_matmul linalg_multi_dot lstm_cell gru_cell
-rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention _cudnn_rnn""".split()
-
-SINGLE = """acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan
-pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar softplus layer_norm native_layer_norm rms_norm
-group_norm frobenius_norm.dim nuclear_norm nuclear_norm.dim cosine_similarity poisson_nll_loss
-cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss
-huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss
-triplet_margin_loss multi_margin_loss binary_cross_entropy_with_logits dist pdist cdist renorm
-logsumexp upsample_nearest1d _upsample_nearest_exact1d upsample_nearest2d
-_upsample_nearest_exact2d upsample_nearest3d _upsample_nearest_exact3d upsample_linear1d
-upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d upsample_bicubic2d
-_upsample_bicubic2d_aa""".split()
-
-SINGLE_BY_ARGUMENT = """prod prod.dim_int softmax.int log_softmax.int cumprod cumsum
-linalg_vector_norm linalg_matrix_norm linalg_matrix_norm.str_ord sum sum.dim_IntList""".split()
-
-WIDEST = """addcdiv addcmul atan2 bilinear cross dot vdot grid_sampler index_put tensordot
-scatter_add""".split()
 
 
 @contextmanager
@@ -49,17 +30,16 @@ def autocast_semantics() -> Generator[None]:
     aten = torch.library.Library("aten", "IMPL")
     fallthrough = torch.library.Library("_", "IMPL")
     fallthrough.fallback(torch.library.fallthrough_kernel, _KEY)
-    policies = (
-        (LOWER, lambda op: _lower(op, cache)),
-        (SINGLE, _single),
-        (SINGLE_BY_ARGUMENT, _single_by_argument),
-        (WIDEST, _widest),
-    )
-    for names, policy in policies:
-        for name in names:
-            op = _overload(name)
-            if op is not None:
-                aten.impl(name, _guarded(op, policy(op), key), _KEY)
+    policies: dict[Autocast, Callable[[Any], Callable[..., Any]]] = {
+        "low": lambda op: _lower(op, cache),
+        "float32": _single,
+        "float32_argument": _single_by_argument,
+        "widest": _widest,
+    }
+    for name, row in TRAITS.items():
+        op = _overload(name) if row.autocast else None
+        if row.autocast and op is not None:
+            aten.impl(name, _guarded(op, policies[row.autocast](op), key), _KEY)
     was_enabled = torch.is_autocast_enabled(_DEVICE)
     with ExitStack() as stack:
         stack.callback(fallthrough._destroy)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from simulator.fusion import fused
 from simulator.fusion.passes.functional import functional
-from simulator.fusion.passes.joint_decompositions import taken_apart
+from simulator.fusion.passes.joint_decompositions import decompose
 from simulator.hardware.gpu import gpu
 from simulator.networks.output import Output
 from simulator.records import Op, Trace
@@ -148,7 +148,7 @@ def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
     found = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
     casts = [
         op
-        for op in taken_apart(found).trace.ops
+        for op in decompose(found).trace.ops
         if op.phase == "backward"
         and op.name == "aten._to_copy.default"
         and op.outputs[0].dtype == "float32"

@@ -117,7 +117,7 @@ def test_kernels_name_the_ops_of_the_eager_step():
     module, args = small("llama3-1b", training=True)
     found = trace(module, args, phase="training", optimizer=None)
     p = predict_trace(found, mode="compiled")
-    fusion = p.trace.kept["fusion"]
+    fusion = p.fusion
     assert fusion.origin is found
     named = {op for group in fusion.groups for node in group.nodes for op in node.ops}
     assert named <= set(range(len(found.ops)))

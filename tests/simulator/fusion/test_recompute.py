@@ -11,7 +11,7 @@ from torch import Tensor
 from simulator.fusion import fused
 from simulator.fusion.lowering.arithmetic import in_registers
 from simulator.fusion.lowering.recompute import instructions
-from simulator.fusion.node import Anew, Node
+from simulator.fusion.node import Node, Recomputed
 from simulator.hardware.gpu import gpu
 from simulator.records import Signature
 from simulator.tracing import trace_call
@@ -47,10 +47,10 @@ def test_a_part_is_computed_for_itself_alone() -> None:
 
 
 def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
-    value = {7: Anew(3 * 4096, (4, 1024))}
+    value = {7: Recomputed(3 * 4096, (4, 1024))}
     for looped, times in ((False, 1), (True, 2)):
-        sums = Node("reduction", 4, 1024, instructions=100, anew=value, looped=looped)
-        after = Node("pointwise", 4096, instructions=50, anew=value)
+        sums = Node("reduction", 4, 1024, instructions=100, recomputed=value, looped=looped)
+        after = Node("pointwise", 4096, instructions=50, recomputed=value)
         # each its own, and 3 slots an element
         assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
 
@@ -58,11 +58,14 @@ def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
 def test_what_is_alike_along_a_row_is_computed_once_a_row() -> None:
     sums = Node("reduction", 64, 256)
     for shape, slots in (((64, 1), 8 * 64), ((256,), 8 * 256), ((1,), 8 * 64), ((16, 256), 131072)):
-        value = {0: Anew(8 * torch.Size(shape).numel(), shape)}
-        after = Node("pointwise", 64 * 256, anew=value)
+        value = {0: Recomputed(8 * torch.Size(shape).numel(), shape)}
+        after = Node("pointwise", 64 * 256, recomputed=value)
         assert instructions([sums, after]) == slots
     # outside a reduction's kernel each element computes it: 8 · 64 · 256
-    assert instructions([Node("pointwise", 64 * 256, anew={0: Anew(8 * 64, (64, 1))})]) == 131072
+    assert (
+        instructions([Node("pointwise", 64 * 256, recomputed={0: Recomputed(8 * 64, (64, 1))})])
+        == 131072
+    )
 
 
 def test_long_rows_are_walked_along_where_they_are_read_apart() -> None:

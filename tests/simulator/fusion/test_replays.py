@@ -10,14 +10,15 @@ from torch import Tensor, nn
 
 from simulator import predict_trace, trace
 from simulator.analysis.fusion_report import explain
+from simulator.fusion import Fused, Replays
 from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts
 from simulator.fusion.host.replay_costs import replaying
-from simulator.fusion.host.replays import Replays, replayed
+from simulator.fusion.host.replays import replayed
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
-from simulator.schedule.memory import POOL, memory
+from simulator.schedule.memory import memory
 from simulator.simulate.step import as_run
 from simulator.simulate.traces import Step, simulated
 from simulator.timing.profile import profile
@@ -63,15 +64,16 @@ def traced(module: nn.Module, *args: Tensor, training: bool = False) -> Trace:
 
 
 def replays(step: Trace) -> tuple[Trace, Replays]:
-    made = as_run(step, H200, REPLAY, profile())
-    return made, made.kept["replays"]
+    run = as_run(step, H200, REPLAY, profile())
+    assert isinstance(run, Fused) and run.replays is not None
+    return run.trace, run.replays
 
 
 def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
     step = traced(Block(), X)
     made, kept = replays(step)
     assert kept.copies == (0,)
-    assert kept.piece.tolist() == [-1] + [0] * (len(made.ops) - 1)
+    assert kept.graph_of.tolist() == [-1] + [0] * (len(made.ops) - 1)
     copy = made.ops[0]
     assert copy.name == "aten._foreach_copy_.default"
     assert [t.nbytes for t in copy.inputs] == [8 * 64 * 4] * 2
@@ -91,11 +93,11 @@ def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
 
 def test_the_host_pays_the_call_the_copy_and_one_replay():
     step = traced(Block(), X)
-    made, _ = replays(step)
+    made, kept = replays(step)
     driver = host()
     costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, 0.0, 0.0, driver.seconds["op"])
     launched, clock = replaying(
-        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
+        issued(made, H200), kept, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
     )
     # The call 100, an input 1, four weights 2 each; the copy is an op and a launch
     first = 109e-6 + driver.seconds["op"] + driver.launch_s
@@ -113,7 +115,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     made, kept = replays(step)
     phases = [op.phase for op in made.ops]
     by_phase = {
-        phase: {p for p, each in zip(kept.piece.tolist(), phases, strict=True) if each == phase}
+        phase: {p for p, each in zip(kept.graph_of.tolist(), phases, strict=True) if each == phase}
         for phase in ("forward", "backward", "optimizer")
     }
     assert by_phase == {"forward": {-1, 0}, "backward": {-1, 1}, "optimizer": {-1}}
@@ -122,7 +124,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
     alone = [
         op.name
-        for op, p in zip(made.ops, kept.piece.tolist(), strict=True)
+        for op, p in zip(made.ops, kept.graph_of.tolist(), strict=True)
         if p < 0 and op.phase == "backward"
     ]
     assert alone == ["aten.ones_like.default", "aten._foreach_copy_.default"]
@@ -134,7 +136,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
 def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
     step = traced(Cached(), X, torch.randn(8, 64))
     _, kept = replays(step)
-    assert set(kept.piece.tolist()) == {-1} and kept.copies == ()
+    assert set(kept.graph_of.tolist()) == {-1} and kept.copies == ()
     compiled, p = (predict_trace(step, mode=mode) for mode in ("compiled", REPLAY))
     assert p.period_s == compiled.period_s
     assert any(
@@ -144,19 +146,20 @@ def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
 
 def test_graphs_are_cut_where_the_size_depends_on_data():
     made, kept = replays(traced(Breaks(), X))
-    apart = [op.name for op, p in zip(made.ops, kept.piece.tolist(), strict=True) if p < 0]
+    apart = [op.name for op, p in zip(made.ops, kept.graph_of.tolist(), strict=True) if p < 0]
     copy = "aten._foreach_copy_.default"
     assert apart == [copy, "aten.nonzero.default", copy]  # what nonzero made does not lie still
-    assert kept.piece.max() == 1
+    assert kept.graph_of.max() == 1
     assert kept.notes == (
         "a graph is captured for each size that data gives: predicted as if this one was before",
     )
 
 
 def test_replaying_twice_is_replaying_once():
-    made, _ = replays(traced(Block(), X))
-    assert replayed(made) is made
-    assert as_run(made, H200, REPLAY, profile()) is made
+    run = as_run(traced(Block(), X), H200, REPLAY, profile())
+    assert isinstance(run, Fused)
+    assert replayed(run) is run
+    assert as_run(run, H200, REPLAY, profile()) is run
 
 
 def test_many_steps_at_once_say_the_same():
@@ -177,9 +180,9 @@ def test_what_was_fused_is_explained_past_the_copies():
 
 def test_a_graph_waits_for_no_room_in_the_queue():
     step = traced(Block(), X)
-    made, _ = replays(step)
+    made, kept = replays(step)
     short = msgspec.structs.replace(host(), depth=1)
-    launched, clock = replaying(issued(made, H200), short, profile())
+    launched, clock = replaying(issued(made, H200), kept, short, profile())
     assert clock.depth > 1 << 20
     assert np.all(launched.host_s >= 0)
 
@@ -187,8 +190,8 @@ def test_a_graph_waits_for_no_room_in_the_queue():
 def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
     """Eager temporaries of the optimizer lie beside the pool, not where activations were."""
     step = traced(Block(), X, training=True)
-    made, _ = replays(step)
-    pooled = made.kept[POOL]
+    made, kept = replays(step)
+    pooled = kept.pooled
     roles = {made.storages[n].role for n in pooled}
     assert roles == {"activation", "gradient"}
 
@@ -205,6 +208,6 @@ def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
         )
 
     others = set(range(len(made.storages))) - set(pooled)
-    assert memory(made).peak_bytes == most(set(pooled)) + most(others)
-    assert memory(made).peak_bytes > most(set(range(len(made.storages))))
-    assert sum(memory(made).at_peak.values()) == memory(made).peak_bytes
+    assert memory(made, pooled).peak_bytes == most(set(pooled)) + most(others)
+    assert memory(made, pooled).peak_bytes > most(set(range(len(made.storages))))
+    assert sum(memory(made, pooled).at_peak.values()) == memory(made, pooled).peak_bytes

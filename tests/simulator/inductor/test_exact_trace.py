@@ -74,7 +74,7 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
     assert (op.signature.read_bytes, op.signature.write_bytes) == (128, 128)
     assert op.storages == (0, 4)  # the eager trace's own input, and one more
     assert found.trace.storages[1].nbytes == 0  # what was fused away
-    assert found.trace.kept["fusion"] is found and "triton 3.9" in found.notes[0]
+    assert "triton 3.9" in found.notes[0]
 
 
 def test_what_a_schedule_says_of_itself_is_a_note() -> None:

@@ -123,7 +123,8 @@ def compiled(
     module = module if isinstance(module, nn.Module) else Function(module)
     options = {"loss": lambda out: out.float().square().sum()} if phase == "training" else {}
     made = predict(module.eval(), inputs, mode="compiled", phase=phase, optimizer=None, **options)
-    return made.trace.kept["fusion"]
+    assert made.fusion is not None
+    return made.fusion
 
 
 def numbers(found: Fused) -> list[int]:

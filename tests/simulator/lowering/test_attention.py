@@ -146,7 +146,11 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
         )
         assert found
         seconds.append(
-            float(roofline_terms(group(found[-1:]), "attention_cudnn_fwd", H200, profile())[0, 0])
+            float(
+                roofline_terms(group(found[-1:]), "attention_cudnn_fwd", H200, profile()).compute_s[
+                    0
+                ]
+            )
         )
     # 768 blocks on 132 units are 6 each, of 3,456 tiles together; of a tile's 128·128 scores each
     # takes 33 slots, of which a unit has 128 a clock

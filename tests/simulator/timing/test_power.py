@@ -50,11 +50,11 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     """1 s and 400 J at the highest clock: 100 + 400 = 500 W. At half of it V is 0.75, the kernel
     takes 2 s, and draws 100 + 0.5625 · 400 / 2 = 212.5 W."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
-    free = made_up(500.0).settled(kernel, 0.0, 0.0)
+    free = made_up(500.0).settle(kernel, 0.0, 0.0)
     assert float(free.clock) == 1.0 and not free.is_slower
-    held = made_up(212.5).settled(kernel, 0.0, 0.0)
+    held = made_up(212.5).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
-    assert float(held.slower.vector) == pytest.approx(2.0, rel=1e-12)
+    assert float(held.slowdown.vector) == pytest.approx(2.0, rel=1e-12)
     power = made_up(212.5).power(kernel, held, 2.0, 2.0)
     assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
     assert power.limited and power.clock_hz == pytest.approx(0.5e9)
@@ -64,26 +64,26 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
     """500 W while it runs, but it runs 1 s of 2: 100 + 400 / 2 = 300 W."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
-    assert float(made_up(300.0).settled(kernel, 2.0, 0.0).clock) == 1.0
-    assert float(made_up(299.0).settled(kernel, 2.0, 0.0).clock) < 1.0
+    assert float(made_up(300.0).settle(kernel, 2.0, 0.0).clock) == 1.0
+    assert float(made_up(299.0).settle(kernel, 2.0, 0.0).clock) < 1.0
 
 
 def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
     """1e12 bytes take 100 J of DRAM, whatever the clock: 100 + V² · 100 + 100 in 1 s; at 256.25 W
     V² is 0.5625, at half the clock, and the second stays."""
     kernel = load(0.2, 1.0, 100.0, 1e12)
-    held = made_up(256.25).settled(kernel, 0.0, 0.0)
+    held = made_up(256.25).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
-    assert float(kernel.busy_s(held.slower)) == 1.0
+    assert float(kernel.busy_s(held.slowdown)) == 1.0
 
 
 def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone() -> None:
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
-    own = made_up(500.0, measured=False).settled(kernel, 0.0, 0.0)
+    own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(own.clock) < 1.0 and not own.is_slower
-    lower = made_up(400.0, measured=False).settled(kernel, 0.0, 0.0)
+    lower = made_up(400.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(lower.clock) < float(own.clock)
-    assert float(lower.slower.vector) == pytest.approx(float(own.clock / lower.clock))
+    assert float(lower.slowdown.vector) == pytest.approx(float(own.clock / lower.clock))
 
 
 def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:

@@ -25,9 +25,9 @@ from simulator.timing.transfer import (
     issuing,
     l2_share,
     loaded_beside,
-    longer,
     tiles_of,
     traffic_of,
+    transfer_slowdown,
 )
 from simulator.timing.work_columns import group
 
@@ -39,7 +39,7 @@ def rate(share: float, here: str, dtype: str = "fp16") -> float:
     """FLOP/s on a GPU of what reaches this share of the H200's peak."""
     there = np.array([H200.peak("tensor", dtype) or 0.0])
     peak = np.array([gpu(here).peak("tensor", dtype) or 0.0])
-    return float((peak * share / longer(share, TENSOR, peak, there, gpu(here), H200))[0])
+    return float((peak * share / transfer_slowdown(share, TENSOR, peak, there, gpu(here), H200))[0])
 
 
 @pytest.mark.parametrize("share", [0.03, 0.3, 0.85, 1.0])
@@ -124,7 +124,8 @@ def attention_s(width: int, card: str) -> float:
     name = "aten._scaled_dot_product_cudnn_attention.default"
     op = Signature(name, (x, x, x), outs, ("query", "key", "value"), {})
     (work,) = [w for w in launches(op, gpu(card)) or () if w.family == "attention"]
-    return float(roofline_terms(group([work]), "attention_cudnn_fwd", gpu(card), known)[0, 0])
+    terms = roofline_terms(group([work]), "attention_cudnn_fwd", gpu(card), known)
+    return float(terms.compute_s[0])
 
 
 def test_exponentials_take_as_many_clocks_beside_faster_tensor_cores() -> None:

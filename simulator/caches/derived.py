@@ -1,0 +1,47 @@
+"""Values derived from an object, which live as long as the object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_SLOT = "_derived"
+
+
+class Derived(Generic[T]):
+    """A typed cache of what one module derives from objects that have a `__dict__`, such as traces.
+
+    The module declares the cache and alone reads it. The values lie in the object's `__dict__`, as
+    those of `functools.cached_property` do, so that a value may refer to its object without
+    keeping it alive. `size` bounds the values per object; the oldest one goes first.
+    """
+
+    def __init__(self, size: int | None = None) -> None:
+        self._size = size
+
+    def get(self, source: Any, make: Callable[[], T], key: Hashable = None) -> T:
+        """The value of `source` under `key`; calls `make` if there is none."""
+        values = self._values(source)
+        if key in values:
+            return values[key]
+        value = make()
+        if self._size is not None:
+            while len(values) >= self._size:
+                values.pop(next(iter(values)))
+        values[key] = value
+        return value
+
+    def peek(self, source: Any, key: Hashable = None) -> T | None:
+        """The value of `source` under `key`; None if there is none."""
+        return self._values(source).get(key)
+
+    def _values(self, source: Any) -> dict[Hashable, T]:
+        tables: dict[Derived[Any], dict[Hashable, Any]] = source.__dict__.setdefault(_SLOT, {})
+        return tables.setdefault(self, {})
+
+
+def share(source: Any, other: Any) -> None:
+    """Let `other` use all values derived from `source`, those of the past and of the future."""
+    other.__dict__[_SLOT] = source.__dict__.setdefault(_SLOT, {})

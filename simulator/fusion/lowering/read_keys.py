@@ -1,0 +1,32 @@
+"""How an op reads a value: where in it, and in which order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.fusion.dataflow import Value
+from simulator.fusion.lowering.access import read, relaid, way
+from simulator.fusion.node import Key
+from simulator.records import Op, Tensor
+
+if TYPE_CHECKING:
+    from simulator.fusion.lowering.lowering import Lowering
+
+
+def read_key(lowering: Lowering, index: int, op: Op, place: int, value: Value) -> Key:
+    """How an op reads its input number `place`."""
+    if not lowering.inductor:
+        return value
+    tensor = op.inputs[place]
+    if value in lowering.computed:
+        tensor = relaid(tensor, lowering.computed[value])
+    how = way(op, place, tensor, lowering.kind(index) == "pointwise")
+    if "batch_norm" in op.name or (lowering.calls.channels_last and tensor.dense):
+        how = ()  # images lie in the order that suits their reader
+    elif how and value in lowering.computed and _sizes(tensor) != _sizes(lowering.computed[value]):
+        how = (("view", tensor.shape), *how)  # no order of the loops makes these the same
+    return read(value, lowering.offsets[index][place], how)
+
+
+def _sizes(tensor: Tensor) -> list[int]:
+    return sorted(size for size in tensor.shape if size > 1)

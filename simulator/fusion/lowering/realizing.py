@@ -1,0 +1,58 @@
+"""Which values a compiled step writes to memory.
+
+Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded_max_reads` (ir.py),
+`realize_reads_threshold`, `realize_acc_reads_threshold`, `realize_opcount_threshold` (config.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.fusion.dataflow import Value
+from simulator.fusion.node import Key
+
+if TYPE_CHECKING:
+    from simulator.fusion.lowering.lowering import Lowering
+
+_READS_IF_SHARED, _READS, _OPS = 4, 8, 30
+
+
+def must_store(
+    lowering: Lowering,
+    value: Value,
+    users: list[int],
+    reads: dict[Key, int],
+    ops: tuple[int, ...],
+) -> bool:
+    """Is a value written to memory, that `users` read and that `ops` compute from `reads`?"""
+    if value in lowering.flow.kept or len(reads) > _READS:
+        return True
+    if lowering.only is None and lowering.graphs.cross(ops[-1], users):
+        return True
+    kinds = [_reader(lowering, user, value) for user in users]
+    if "library" in kinds:
+        return True
+    parts = sum(_parts(lowering, user, value) for user in users)
+    often = parts > 1 or "reduction" in kinds
+    return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
+
+
+def _reader(lowering: Lowering, user: int, value: Value) -> str:
+    """The kind of op that reads a value; a loop reads a convolution's bias."""
+    op = lowering.trace.ops[user]
+    if lowering.inductor and op.name == "aten.convolution.default" and "bias" in op.signature.names:
+        reads = lowering.flow.reads[user]
+        if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
+            return "pointwise"
+    if lowering.inductor and lowering.products.pads(user, value):
+        return "pointwise"
+    return lowering.kind(user)
+
+
+def _parts(lowering: Lowering, user: int, value: Value) -> int:
+    """In how many different ways an op reads a value."""
+    places = [i for i, read in enumerate(lowering.flow.reads[user]) if read == value]
+    if len(places) < 2 or not lowering.inductor:
+        return 1
+    op = lowering.trace.ops[user]
+    return len({(lowering.offsets[user][i], op.inputs[i].shape) for i in places})

@@ -1,0 +1,88 @@
+"""The classes of a family's kernels: kernels of one signature with equal reuse distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.caches.derived import Derived
+from simulator.lowering import Lowered as Kernels
+from simulator.records import Trace
+from simulator.schedule.launch_plan import LaunchPlan
+from simulator.schedule.timeline import Floats, Ints
+from simulator.symbols.family import Family
+from simulator.symbols.instances import Lowered
+from simulator.symbols.reuse import Reuse, reuse
+
+
+@dataclass(frozen=True)
+class KernelClasses:
+    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
+    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
+
+    plan: LaunchPlan
+    reuse: Reuse
+    class_of: Ints
+    count: Floats
+    op_class: Ints
+    place: Ints
+
+
+_CLASSES = Derived[KernelClasses]()
+_HOST_TRACE = Derived[Trace]()
+
+
+def launch_patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
+    """Groups of points whose ops launch equally many kernels and works."""
+    code = np.zeros(points, np.int64)
+    for low in lowered:
+        if len(low.places) > 1:
+            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
+            code = code.ravel()
+    for number in np.unique(code):
+        yield np.flatnonzero(code == number)
+
+
+def kernel_classes(
+    family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int
+) -> KernelClasses:
+    """The classes of the kernels of points that launch what the one at `place` does. `point` is
+    any of the family."""
+    places = [low.places[low.pattern[place]] for low in lowered]
+    return _CLASSES.get(family, lambda: _classes(family, point, places), tuple(places))
+
+
+def _classes(
+    family: Family, point: tuple[int, int], places: list[tuple[int, ...]]
+) -> KernelClasses:
+    # The host does the same at all points.
+    trace = _HOST_TRACE.get(family, lambda: family.at(*point))
+    count = np.array([len(p) for p in places], np.int64)
+    rows = np.array(family.rows, np.int64)
+    far = reuse(family, count[rows] > 0)
+    begins: dict[int, int] = {}
+    op_class: list[int] = []
+    place: list[int] = []
+    for each, number in enumerate(far.number.tolist()):
+        begins[each] = len(op_class)
+        distinct = max(places[number], default=-1) + 1
+        op_class += [each] * distinct
+        place += range(distinct)
+    launches = [
+        begins[each] + np.array(places[number], np.int64)
+        for each, number in enumerate(far.number.tolist())
+    ]
+    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
+    class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
+    # For the host a kernel is the op that launches it.
+    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
+    return KernelClasses(
+        LaunchPlan(trace, kernels),
+        far,
+        class_of,
+        np.bincount(class_of, minlength=len(op_class)).astype(float),
+        np.array(op_class, np.int64),
+        np.array(place, np.int64),
+    )

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import gc
+from functools import partial
+from weakref import ref
+
+from simulator.caches.derived import Derived, share
+
+
+class Source:
+    pass
+
+
+def test_a_value_is_made_once_per_object_and_key():
+    cache, source = Derived[object](), Source()
+    value = cache.get(source, object, "key")
+    assert cache.get(source, object, "key") is value
+    assert cache.get(source, object, "other") is not value
+    assert cache.get(Source(), object, "key") is not value
+
+
+def test_two_caches_of_one_object_do_not_meet():
+    source = Source()
+    assert Derived[int]().get(source, lambda: 1) == 1
+    assert Derived[int]().get(source, lambda: 2) == 2
+
+
+def test_the_oldest_value_goes_first():
+    cache, source = Derived[int](size=2), Source()
+    for key in (1, 2, 3):
+        cache.get(source, lambda key=key: key, key)
+    assert [cache.get(source, lambda: -1, key) for key in (2, 3)] == [2, 3]
+    assert cache.get(source, lambda: -1, 1) == -1
+
+
+def test_a_value_that_refers_to_its_object_does_not_keep_it():
+    cache, source = Derived[list[Source]](), Source()
+    cache.get(source, partial(list, (source,)))
+    alive = ref(source)
+    del source
+    gc.collect()
+    assert alive() is None
+
+
+def test_shared_values_serve_both_objects():
+    cache, one, other = Derived[object](), Source(), Source()
+    before = cache.get(one, object, "before")
+    share(one, other)
+    after = cache.get(other, object, "after")
+    assert cache.get(other, object, "before") is before
+    assert cache.get(one, object, "after") is after

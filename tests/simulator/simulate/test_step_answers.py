@@ -1,0 +1,114 @@
+"""Predictions as a whole: errors, notes, unmodelled ops and memory."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator import predict, predict_trace
+from simulator.hardware.host import hosts
+from simulator.networks.catalogue import build
+from simulator.timing.profile import profile
+from simulator.tracing import trace
+from tests.simulator.conftest import Calls
+from tests.simulator.simulate.steps import answer, refused, traced
+
+
+def test_a_network_that_waits_for_the_gpu_cannot_be_a_graph() -> None:
+    assert refused(lambda: answer("mixtral-small", mode="cuda_graph")) == (
+        "mode 'cuda_graph' cannot capture aten.nonzero.default in layers.0.feed_forward: it waits "
+        "for the GPU; predict mode='eager'"
+    )
+    root = Calls(lambda _, x: x * x.sum().item())
+    assert refused(lambda: predict(root, (torch.ones(4),), mode="cuda_graph")) == (
+        "mode 'cuda_graph' cannot capture aten._local_scalar_dense.default: it waits for the GPU; "
+        "predict mode='eager'"
+    )
+
+
+def test_unknown_names() -> None:
+    assert refused(lambda: answer("mlp-tiny", mode="graph")) == (
+        "unknown mode 'graph': expected one of 'eager', 'cuda_graph', 'compiled', "
+        "'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'"
+    )
+    assert refused(lambda: answer("mlp-tiny", "h201")).startswith(
+        "unknown GPU 'h201': did you mean 'h20' or 'h200'?"
+    )
+    step = traced("mlp-tiny")
+    assert refused(lambda: predict_trace(step, host="xeon-h20")) == (
+        "unknown host 'xeon-h20': did you mean 'xeon-h200' or 'xeon-h100'?"
+    )
+    assert refused(lambda: predict_trace(step, host="zzz")) == (
+        f"unknown host 'zzz': expected one of {', '.join(hosts())}, or a calibrated host's .json "
+        "file"
+    )
+
+
+# -- what is not modelled -----------------------------------------------------------------------
+
+
+@torch.library.custom_op("ridgepoint_test::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return 2 * x
+
+
+@twice.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def test_ops_without_a_cost_are_named_with_their_number() -> None:
+    module = Calls(lambda _, x: twice(twice(x)) + 1)
+    found = predict(module, (torch.ones(1024),))
+    assert found.unmodelled == {"ridgepoint_test.twice.default": 2}
+    assert [kernel.name for kernel in found.kernels] == ["add.Tensor"]
+    assert answer("bert-base").unmodelled == {}
+
+
+def test_what_depends_on_data_is_noted() -> None:
+    (note,) = answer("mixtral-small").notes
+    # 4·128 = 512 tokens, and one note for the eight experts
+    assert note.startswith("aten.nonzero.default depends on data: taken as ")
+    assert note.endswith(" (and 7 more)")
+
+
+def test_a_network_that_launches_nothing() -> None:
+    for module in (nn.Identity(), Calls(lambda _, x: x.view(-1))):
+        found = predict(module, (torch.ones(4),))
+        assert found.kernels == [] and found.gpu_busy_s == 0 and found.flops == 0
+        assert found.shares == {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
+        assert found.period_s == pytest.approx(found.host_s) and found.host_s > 0
+        graph = predict(module, (torch.ones(4),), mode="cuda_graph")
+        assert graph.period_s == pytest.approx(profile().graph_launch_s)
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+def test_weights_and_peak_by_hand() -> None:
+    found = answer("mlp-wide", dtype="bfloat16")
+    # 4·(8192·8192 + 8192) + 8192·10 + 10 = 268,550,154 weights of 2 bytes
+    assert found.weight_bytes == 537_100_308
+    # the head's 10 biases fill a block: 20 → 512; while a ReLU runs there are the network's
+    # input, the layer's, and the ReLU's own two tensors, 1024·8192·2 = 16,777,216 bytes each
+    assert found.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
+    assert found.workspace_bytes == 32 * 2**20 and found.fits
+    # before Hopper cuBLAS takes 8 MiB and 128 KiB
+    assert answer("mlp-wide", "a100", dtype="bfloat16").workspace_bytes == 8_519_680
+
+
+def test_what_does_not_fit() -> None:
+    with torch.device("meta"):
+        module = build("llama3-8b", layers=8)
+        inputs = module.example_inputs(1, 128, True)  # pyright: ignore
+    step = trace(module, inputs, phase="training")
+    # 2·128256·4096 + 8·218,112,000 + 4096 = 2,795,573,248 weights: themselves, gradients, two
+    # moments and AdamW's temporary roots are 5·4 bytes each, 55.9 GB
+    assert step.parameters == 2_795_573_248
+    found = predict_trace(step, gpu="h200")
+    assert found.peak_memory_bytes == pytest.approx(20 * step.parameters, rel=0.01)
+    assert found.fits and predict_trace(step, gpu="a100").fits
+    assert not predict_trace(step, gpu="a100-40gb").fits
+    # 48 GiB
+    assert not predict_trace(step, gpu="l40s").fits
