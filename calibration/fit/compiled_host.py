@@ -120,11 +120,12 @@ def main() -> None:
 
 def further_graph_s() -> tuple[float, float]:
     """What a graph behind a break takes beyond its call, and its autograd function: what the costs
-    of now leave over of the measured slopes."""
+    of now leave over of the measured slopes, none below zero. Run the fit again where it changed
+    the way into a graph: the slopes are of the costs as they were."""
     now = compiled_host().launched
     inference, training = (was - said for was, said in map(slopes, (False, True)))
     found = now.resumed_s + inference, now.node_s + training - inference
-    resumed_s, node_s = (float(f"{each:.3g}") for each in found)
+    resumed_s, node_s = (float(f"{max(each, 0.0):.3g}") for each in found)
     return resumed_s, node_s
 
 
