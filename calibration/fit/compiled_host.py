@@ -3,7 +3,7 @@
 Prints each step's predicted over measured time, fitted and with its family left out, and writes
 `simulator/fusion/host/profiles`. All are in seconds of the default host: how fast the host was that
 ran a step, and whether PyTorch's profiler lengthened its launches, comes with the step
-(`calibration.record.compiled_steps`).
+(`calibration.fit.compiled_steps`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from calibration.fit.compiled_steps import Compiled, compiled_steps, in_rounds
 from calibration.fit.replays import fitted
 from calibration.measure.graph_breaks import slopes
-from calibration.record.compiled_steps import Compiled, compiled_steps, in_rounds
 from simulator.fusion import fused
 from simulator.fusion.host.compiled_host import (
     FOLDER,
