@@ -1,29 +1,24 @@
 """Fit what the host takes for compiled steps: `python -m calibration.fit.compiled_host`.
 
-Prints each step's predicted over measured time, and writes `simulator/profiles/compiled`.
-Each is in seconds of the reference host, which the machine's own speed is divided out for: it lies
-between what the host index says, whose loops over one op are warmer than networks, and what the
-small steps' eager twins say, which are nearly as warm as the compiled ones beside them.
+Prints each step's predicted over measured time, fitted and with its family left out, and writes
+`simulator/fusion/host/profiles`. All are in seconds of the default host: how fast the host was that
+ran a step, and whether PyTorch's profiler lengthened its launches, comes with the step
+(`calibration.fit.compiled_steps`).
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-from math import sqrt
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import fields, replace
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from calibration.fit.compiled_steps import Compiled, compiled_steps, in_rounds
 from calibration.fit.replays import fitted
 from calibration.measure.graph_breaks import slopes
-from calibration.measure.host_index import index
-from calibration.record.read import MEASUREMENTS
-from calibration.validate.trace_fidelity import retrace
-from simulator import predict_trace
 from simulator.fusion import fused
 from simulator.fusion.host.compiled_host import (
     FOLDER,
@@ -32,95 +27,82 @@ from simulator.fusion.host.compiled_host import (
     HostCosts,
     compiled_host,
 )
-from simulator.fusion.host.host_costs import tabled
+from simulator.fusion.host.host_costs import launches
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
-from simulator.hardware.host_counts import tail_s
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import profile
 
-COSTS = (
-    "call_s",
-    "input_s",
-    "weight_s",
-    "triton_s",
-    "library_share",
-    "backward_s",
-    "gradient_s",
-    "tabled_s",
-)
+_APART = ("resumed_s", "node_s", "reference_op_s")
+COSTS = tuple(field.name for field in fields(HostCosts) if field.name not in _APART)
 SOURCE = (
-    "non-negative least squares on relative errors over small compiled steps that their host "
-    "rules, beside an H200; torch 2.11, triton 3.6"
+    "non-negative least squares on relative errors over small compiled steps and networks that "
+    "their host rules, beside an H200 and an H100; launches without a profiler's hooks; torch "
+    "2.11, triton 3.6"
 )
-_NETWORKS = ("blocks",)
+BLIND = "h200_sxm_second"
+Floats = NDArray[np.float64]
 
 
-def counted(trace: Trace, triton: int, host: Host) -> tuple[list[float], float]:
-    """How often each of `COSTS` is paid in a step, and the seconds of what eager code does in it:
-    the optimizer and the launches of the libraries."""
+def counted(trace: Trace, host: Host) -> tuple[list[float], float]:
+    """How often each of `COSTS` is paid in a step, in units of what it is on the default host; and
+    the seconds of all else: launches, the optimizer, Python."""
     made = fused(trace, find_gpu("h200"), "compiled", profile()).trace
     found = issued(made, find_gpu("h200"))
-    own, launched = host.op_s(found.counts), found.launches
-    phases = [op.phase for op in made.ops]
-    eager = np.array([phase == "optimizer" for phase in phases], bool)
-    generated = np.array([op.name.startswith("fused.") for op in made.ops], bool)
-    library = ~eager & ~generated
-    if "backward" in phases:  # where the eager model counts what a backward pass begins with
-        library[phases.index("backward")] = False
-    roles = [storage.role for storage in trace.storages]
-    weights = roles.count("weight")
-    back = float("backward" in phases)
-    each = [
-        1.0,
-        roles.count("input"),
-        weights + roles.count("buffer"),
-        triton,
-        float(own[library].sum()),
-        back,
-        back * weights,
-        float(tabled(made).sum()),
-    ]
-    rest = own[eager].sum() + launched[~generated].sum() * host.launch_s
-    return each, float(rest + tail_s(trace, host))
+
+    def host_s(costs: HostCosts) -> float:
+        each = launches(found, host, costs)
+        return float(each.host_s.sum() + each.tail_s)
+
+    free = HostCosts(**dict.fromkeys((field.name for field in fields(HostCosts)), 0.0))
+    free = replace(free, reference_op_s=find_host().seconds["op"])
+    rest = host_s(free)
+    return [host_s(replace(free, **{name: 1.0})) - rest for name in COSTS], rest
 
 
-def fit(
-    counts: NDArray[np.float64], rest_s: NDArray[np.float64], seconds: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def fit(counts: Floats, rest_s: Floats, seconds: Floats) -> Floats:
     """Non-negative least squares on relative errors: seconds for each of `COSTS`."""
     found, _ = nnls(counts / seconds[:, None], (seconds - rest_s) / seconds)
     return np.array([float(f"{v:.3g}") for v in found])
 
 
+class Table:
+    """Steps as what is counted in them."""
+
+    def __init__(self, steps: Sequence[Compiled]) -> None:
+        found = [counted(step.trace, step.host) for step in steps]
+        self.counts = np.array([each for each, _ in found])
+        self.rest = np.array([rest for _, rest in found])
+        self.seconds = np.array([step.seconds for step in steps])
+
+    def fit(self, rows: NDArray[np.bool_]) -> Floats:
+        """The costs that fit these rows."""
+        return fit(self.counts[rows], self.rest[rows], self.seconds[rows])
+
+    def ratios(self, costs: Floats) -> Floats:
+        """Predicted over measured."""
+        return (self.counts @ costs + self.rest) / self.seconds
+
+
 def main() -> None:
-    """Fit to the recorded small steps that replay no graph."""
+    """Fit to the recorded steps that replay no graph, then what replays take."""
     host = find_host()
-    steps: list[dict[str, Any]] = []
-    machine: dict[str, float] = {}
-    path = MEASUREMENTS / "h200_sxm" / "compiled_host.jsonl.gz"
-    with gzip.open(path, "rt") as lines:
-        for line in lines:
-            row = json.loads(line)
-            machine = row.get("host_index", machine)
-            if row.get("case", {}).get("mode") == "compiled" and "failed" not in row:
-                steps.append(row)
-    traces = [retrace(row["case"]) for row in steps]
-    twins = [
-        row["eager"]["period"]["median_s"] / predict_trace(trace, host=host).period_s
-        for row, trace in zip(steps, traces, strict=True)
-        if any(part in row["case"]["network"] for part in _NETWORKS)
-    ]
-    speed = sqrt(index(machine, host.reference) * float(np.median(twins)))
-    triton = [sum(name.startswith("triton") for name, _ in row["launches"]) for row in steps]
-    found = [counted(trace, n, host) for trace, n in zip(traces, triton, strict=True)]
-    counts, rest = np.array([each for each, _ in found]), np.array([rest for _, rest in found])
-    seconds = np.array([row["period"]["median_s"] for row in steps]) / speed
-    costs = fit(counts, rest, seconds)
-    for row, ratio in zip(steps, (counts @ costs + rest) / seconds, strict=True):
-        print(f"{ratio:5.2f}  {row['case']['name']}")
+    steps = list(compiled_steps())
+    table = Table(steps)
+    costs = table.fit(np.ones(len(steps), bool))
+    ratios = table.ratios(costs)
+    families = np.array([step.family for step in steps])
+    unseen = np.empty(len(steps))
+    for family in sorted({*families}):
+        rows = families == family
+        unseen[rows] = table.ratios(table.fit(~rows))[rows]
+    for step, ratio, left_out in zip(steps, ratios, unseen, strict=True):
+        print(f"{ratio:5.2f} {left_out:5.2f}  {step.name}")
+    print("fitted", _error(ratios), "each family left out", _error(unseen))
+    blind = list(in_rounds(BLIND))
+    print("blind machine", Table(blind).ratios(costs), [step.name for step in blind])
     resumed_s, node_s = further_graph_s()
     launched = HostCosts(
         **dict(zip(COSTS, costs.tolist(), strict=True)),
@@ -129,9 +111,7 @@ def main() -> None:
         reference_op_s=host.seconds["op"],
     )
     replayed, again = fitted(host, launched)
-    made = CompiledHost(
-        SOURCE, launched, _error((counts @ costs + rest) / seconds), replayed, _error(again)
-    )
+    made = CompiledHost(SOURCE, launched, _error(ratios), replayed, _error(again))
     text = msgspec.json.format(msgspec.json.encode(made), indent=1)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{host.id}.json").write_bytes(text + b"\n")
@@ -140,11 +120,12 @@ def main() -> None:
 
 def further_graph_s() -> tuple[float, float]:
     """What a graph behind a break takes beyond its call, and its autograd function: what the costs
-    of now leave over of the measured slopes."""
+    of now leave over of the measured slopes, none below zero. Run the fit again where it changed
+    the way into a graph: the slopes are of the costs as they were."""
     now = compiled_host().launched
     inference, training = (was - said for was, said in map(slopes, (False, True)))
     found = now.resumed_s + inference, now.node_s + training - inference
-    resumed_s, node_s = (float(f"{each:.3g}") for each in found)
+    resumed_s, node_s = (float(f"{max(each, 0.0):.3g}") for each in found)
     return resumed_s, node_s
 
 

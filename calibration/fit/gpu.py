@@ -224,6 +224,11 @@ def refit(
     fitted = fit(found, card, base(*between))
     print(report(found, card, fitted))
     write(fitted)
+    judge(fitted, held_out)
+
+
+def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
+    """Write the profile with its intervals: of steps that were never fitted, as the host is now."""
     host = host_of("validation")
     seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
     judged = msgspec.structs.replace(fitted, interval=interval(seen))

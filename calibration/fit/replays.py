@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -48,11 +49,12 @@ class Measured:
 
 
 def measured(host: Host) -> Iterator[Measured]:
-    """Those that their host rules, of each file beside its own host."""
+    """Those that their host rules, of each file beside its own host; their twins were timed once
+    the profiler had run."""
     for file in FILES:
         rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
         yield from _beside(
-            host,
+            hooked(host),
             [
                 (row["case"], row["period"]["median_s"], row["eager"]["period"]["median_s"])
                 for row in rows
@@ -84,7 +86,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Iterator[Measured]:
     """Steps with their seconds, and those of their eager twins, which say how slow the host was:
-    what is asked of a mode is how much faster it makes a step."""
+    what is asked of a mode is how much faster it makes a step. `host` as the twins had it."""
     for case, period_s, eager_s in steps:
         twin = predict_trace(retrace({**case, "mode": "eager"}), host=host)
         yield Measured(case["name"], retrace(case), period_s, eager_s / twin.period_s)

@@ -66,6 +66,13 @@ class Trained:
 def _run(function: Function, operands: Sequence[Tensor]) -> Function:
     if operands[0].device.type == "meta":
         return function
-    torch._dynamo.config.recompile_limit = MOST_SHAPES
-    torch._dynamo.config.accumulated_recompile_limit = MOST_SHAPES * 64
-    return torch.compile(function, dynamic=False)
+    compiled = torch.compile(function, dynamic=False)
+    many = torch._dynamo.config.patch(
+        recompile_limit=MOST_SHAPES, accumulated_recompile_limit=MOST_SHAPES * 64
+    )
+
+    def run(*operands: Tensor) -> Any:
+        with many:
+            return compiled(*operands)
+
+    return run

@@ -122,7 +122,7 @@ class Paths:
         if self.dry:
             return
         timing = importlib.import_module("calibration.measure.timing")
-        recording = importlib.import_module("calibration.record.write")
+        recording = importlib.import_module("calibration.record.profiled")
         if mode == "captured":
             step = captured(step).replay
         if mode == "compiled":
@@ -204,7 +204,7 @@ class Paths:
                 found["replayed_s"] = timing.replayed(call, 0.02).median_s
 
     def names(self, call: Callable[[], object]) -> list[Any]:
-        recording = importlib.import_module("calibration.record.write")
+        recording = importlib.import_module("calibration.record.profiled")
         return [
             [e["name"][:200], round(e["dur"] * 1e-6, 9)]
             for e in sorted(recording.gpu_events(call), key=lambda e: e.get("ts", 0))

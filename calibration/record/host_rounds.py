@@ -81,11 +81,11 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
     return Parts(sqrt(times(_PYTHON) * ops), ops, ops)
 
 
-def steps(machine: str) -> Iterator[Step]:
-    """The eager steps that the host rules, with the rounds in which it kept its speed."""
+def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
+    """The steps of a mode that the host rules, with the rounds in which it kept its speed."""
     reference = quiet()
     for row in lines(machine):
-        if not row.get("rounds") or row["case"]["mode"] != "eager":
+        if not row.get("rounds") or row["case"]["mode"] != mode:
             continue
         at = [speed(each["probes"], reference) for each in row["rounds"]]
         at.append(speed(row["after"], reference))

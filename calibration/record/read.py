@@ -44,7 +44,9 @@ class Recording(msgspec.Struct, frozen=True):
 class Timed(msgspec.Struct, frozen=True):
     """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` the
     period of its eager twin in the same process, of a compiled step. `host_index` is what the fixed
-    host suite took in that process; `rounds` are (fixed host work, compiled, eager), in seconds."""
+    host suite took in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
+    `profiled`: PyTorch's profiler had run in the process before the step was timed, and
+    `twin_profiled` before its twin and the rounds were (`calibration.record.profiler_hooks`)."""
 
     case: dict[str, Any]
     period_s: float
@@ -56,6 +58,8 @@ class Timed(msgspec.Struct, frozen=True):
     host_index: dict[str, float]
     eager_s: float | None = None
     rounds: list[tuple[float, float, float]] = []
+    profiled: bool = False
+    twin_profiled: bool = False
 
     @property
     def name(self) -> str:
@@ -65,9 +69,11 @@ class Timed(msgspec.Struct, frozen=True):
 def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
     """Every case of a suite that was timed without its ops."""
     host: dict[str, float] = {}
+    apart = profiled = False
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
-            host = row.get("host_index", host)  # each process says so before its cases
+            if "host_index" in row:  # each process says so before its cases
+                host, apart, profiled = row["host_index"], "profiled" in row, False
             if "period" in row:
                 yield Timed(
                     row["case"],
@@ -80,7 +86,10 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                     host,
                     row["eager"]["period"]["median_s"] if "eager" in row else None,
                     row.get("rounds", []),
+                    profiled,
+                    not apart,
                 )
+                profiled = not apart
 
 
 def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:

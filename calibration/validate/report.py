@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from calibration.cases.case import COMPILED_OPTIMIZER, TORCH_MODES
 from calibration.measure.host_index import REFERENCE
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.record.library_samples import Swept, swept
+from calibration.record.profiler_hooks import hooked
 from calibration.record.read import Recording, host_index, recordings, timed
 from calibration.record.samples import Pair
 from calibration.validate import batch_sweeps, crossing, single_ops
@@ -50,19 +50,11 @@ HOST_BOUND = 1.25
 _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
-PROFILED_LAUNCH_S = 2.8e-6
-"""What a launch takes longer once PyTorch's profiler has run in a process, as in all recordings but
-the first of each: the same loops of adds, scales, linear layers and norms took 1.9, 1.8, 3.8 and
-4.0 µs more a launch there than in the host index at the beginning of the process."""
-
-
 def host_of(suite: str) -> Host:
     """The calibrated host as fast as the one that recorded a suite was, the profiler's hooks left
     in its process."""
     host = find_host()
-    then = host.slower(parts(host_index(suite), host.reference))
-    seconds = dict(then.seconds) | {"launch": then.launch_s + PROFILED_LAUNCH_S}
-    return msgspec.structs.replace(then, seconds=seconds)
+    return hooked(host.slower(parts(host_index(suite), host.reference)))
 
 
 def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
@@ -119,8 +111,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
         whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
         updated = CompiledUpdate()(traced) if whole else traced
-        host = find_host().slower(parts(step.host_index, find_host().reference))
-        p = predict_trace(updated, mode=mode, host=host)
+        then = find_host().slower(parts(step.host_index, find_host().reference))
+        p = predict_trace(updated, mode=mode, host=hooked(then) if step.profiled else then)
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
@@ -138,7 +130,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
         ]
         if step.eager_s is not None:
-            gain = predict_trace(traced, host=host).period_s / p.period_s
+            twin = predict_trace(traced, host=hooked(then) if step.twin_profiled else then)
+            gain = twin.period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
             found.append(Outcome(step.name, group, "speed-up", ratio))
     return found
@@ -147,7 +140,7 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
 def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
     """The period and the speed-up of steps that were timed by turns, in mode "compiled" and eager,
     on a busy host: each round against the prediction for a host as fast as it was in that round,
-    the median of the rounds."""
+    with the profiler's hooks where they were; the median of the rounds."""
     host = find_host()
     reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
     found: list[Outcome] = []
@@ -156,6 +149,7 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
         ratios: list[tuple[float, float]] = []
         for work_s, compiled_s, eager_s in step.rounds:
             then = host.slower(work_s / reference_s)
+            then = hooked(then) if step.twin_profiled else then
             p = predict_trace(traced, mode="compiled", host=then).period_s
             gain = predict_trace(traced, host=then).period_s / p
             ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))

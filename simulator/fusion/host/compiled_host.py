@@ -20,7 +20,10 @@ class HostCosts:
     weight_s         a weight or buffer of the module: the same, and finding it
     backward_s       the backward's node, and the way into its code
     gradient_s       a gradient given to its weight, and cleared
-    triton_s         launching a generated kernel, its result's allocation included
+    triton_s         the wrapper's work for a generated kernel, its result's allocation included;
+                     the driver's call (`Host.launch_s`) comes on top, as for any other kernel
+    backward_triton_s  more of it in the backward pass: autograd's thread is another one, whose
+                     caches hold less of it, and each kernel has more tensors
     library_share    of an eager op's time that a library call takes from the wrapper
     tabled_s         more of a convolution's backward, called through Python's table of operators
     resumed_s        more of a graph behind a break: the function that goes on there is a call
@@ -33,6 +36,7 @@ class HostCosts:
     backward_s: float
     gradient_s: float
     triton_s: float
+    backward_triton_s: float
     library_share: float
     tabled_s: float
     resumed_s: float

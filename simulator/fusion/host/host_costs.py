@@ -39,10 +39,12 @@ def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
         [op.phase == "optimizer" or parts.eager(index) for index, op in enumerate(trace.ops)], bool
     )
     generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
-    work = np.where(generated, costs.triton_s * speed * (number > 0), own * costs.library_share)
-    work = np.where(eager, own, work) + np.where(generated, 0, number) * host.launch_s
+    backward = np.array([op.phase == "backward" for op in trace.ops], bool)
+    triton_s = (costs.triton_s + costs.backward_triton_s * backward) * (number > 0) * speed
+    work = np.where(generated, triton_s, own * costs.library_share)
+    work = np.where(eager, own, work) + number * host.launch_s
     work += tabled(trace) * costs.tabled_s * speed
-    begun = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
+    begun = _first(backward)
     # What the eager model counts where a backward pass begins is not paid twice.
     return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
 

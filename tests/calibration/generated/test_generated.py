@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from calibration.fit.compiled_host import COSTS, fit
 from calibration.generated.bench import configurations
+from calibration.generated.compiled import MOST_SHAPES, compiled
 from calibration.generated.kernels import averaged, matched, otherwise, traced
 from calibration.measure.log import read
 from calibration.measure.run import load
@@ -136,6 +139,34 @@ def test_how_a_kernel_was_configured() -> None:
 def test_host_constants_come_back_from_steps_made_of_them() -> None:
     random = np.random.default_rng(0)
     counts = random.integers(0, 50, (30, len(COSTS))).astype(float)
-    costs = np.array([3e-5, 8e-7, 6e-7, 7e-6, 1.0, 1e-3, 9e-6, 1e-5])
+    costs = np.array([3e-5, 8e-7, 6e-7, 1e-3, 9e-6, 7e-6, 5e-6, 1.0, 1e-5])
     rest = random.uniform(0, 1e-4, 30)
     assert fit(counts, rest, counts @ costs + rest) == pytest.approx(costs, rel=1e-2)
+
+
+def test_the_limit_of_compiled_versions_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds while a function runs, which is when it is compiled."""
+    import torch._dynamo.config as dynamo
+
+    seen: list[int] = []
+
+    def eager(function: Callable[..., object], dynamic: bool) -> Callable[..., object]:
+        def run(*operands: object) -> object:
+            seen.append(dynamo.recompile_limit)
+            return function(*operands)
+
+        return run
+
+    monkeypatch.setattr(torch, "compile", eager)
+    before = dynamo.recompile_limit, dynamo.accumulated_recompile_limit
+    call = compiled(lambda x: x + 1, [torch.ones(2)])
+    assert torch.equal(call(), torch.full((2,), 2.0))  # pyright: ignore[reportArgumentType]
+    assert seen == [MOST_SHAPES] and before[0] < MOST_SHAPES
+    assert (dynamo.recompile_limit, dynamo.accumulated_recompile_limit) == before
+
+    def fails(x: object) -> object:
+        raise RuntimeError("no memory")
+
+    with pytest.raises(RuntimeError, match="no memory"):
+        compiled(fails, [torch.ones(2)])()
+    assert (dynamo.recompile_limit, dynamo.accumulated_recompile_limit) == before

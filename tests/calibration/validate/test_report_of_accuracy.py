@@ -107,6 +107,30 @@ def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatc
     assert (gain.figure, gain.ratio) == ("speed-up", pytest.approx(1.5))
 
 
+def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One launch: a round that took as long as predicted, and its launch longer by the hooks."""
+    case = {
+        "network": "chain",
+        "precision": "fp32",
+        "phase": "inference",
+        "batch": 1,
+        "seq": 0,
+        "optimizer": None,
+        "sizes": {"n": 4, "elements": 64},
+        "mode": "compiled",
+        "name": "made",
+    }
+    traced, host = retrace(case), find_host()
+    fused_s = predict_trace(traced, mode="compiled", host=host).period_s
+    eager_s = predict_trace(traced, host=host).period_s
+    work_s = host.reference["linears/fp32/inference/b4s0@cpu"]
+    rounds = [(work_s, fused_s + 3.9e-6, eager_s + 4 * 3.9e-6)]
+    step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds, twin_profiled=True)
+    monkeypatch.setattr(report, "timed", lambda suite: [step])
+    period, gain = by_turns()
+    assert (period.ratio, gain.ratio) == (pytest.approx(1), pytest.approx(1))
+
+
 def test_single_calls_by_hand() -> None:
     """A call predicted in 2 µs and measured in 4 µs warm and 1 µs cold."""
     work = Work("fill", write_bytes=4, dims={"elements": 1})

@@ -95,7 +95,9 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     step = traced(Block(), X)
     made, kept = replays(step)
     driver = host()
-    costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, 0.0, 0.0, driver.seconds["op"])
+    costs = HostCosts(
+        100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 0.0, 1.0, 0.0, 0.0, 0.0, driver.seconds["op"]
+    )
     launched, clock = replaying(
         issued(made, H200), kept, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
     )

@@ -1,0 +1,111 @@
+"""Compiled steps that their host rules, each with its host as it was: what the costs of compiled
+code are fitted to (`calibration.fit.compiled_host`). No other step of theirs enters a fit.
+
+small        `compiled_host`: one kind of host work at a time, launched one by one
+networks     `compiled`: the catalogue's, on the calmest host so far
+unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and BERT
+             as transformers writes it, beside two GPUs, each round with the host of that second
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from math import sqrt
+from statistics import median
+from typing import Any, NamedTuple
+
+from calibration.fit.hosts_seen import seen
+from calibration.record.host_rounds import MACHINES, REFERENCE, Round, lines, steps
+from calibration.record.profiler_hooks import hooked
+from calibration.record.read import MEASUREMENTS, Timed, timed
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.hardware.host import Host, Parts
+from simulator.hardware.host import host as find_host
+from simulator.hardware.host_speed import parts
+from simulator.records import Trace
+
+RULES = 1.25
+"""Of the GPU's busy time: a step this long is ruled by its host."""
+_BLOCKS = "blocks"  # in the names of the small steps that are networks
+
+
+class Compiled(NamedTuple):
+    """A step back to back in mode "compiled", and the host as fast as it was then, with the
+    profiler's hooks where they were."""
+
+    name: str
+    trace: Trace
+    seconds: float
+    host: Host
+
+    @property
+    def family(self) -> str:
+        """What is left out together."""
+        return self.name.partition("/")[0].partition(",")[0]
+
+
+def compiled_steps() -> Iterator[Compiled]:
+    """All of them."""
+    yield from small()
+    for step in _ruled("compiled"):
+        yield _compiled(step, _beside(step.host_index))
+    yield from unprofiled()
+
+
+def small() -> Iterator[Compiled]:
+    """The small steps. Their host lies between what its index says, whose loops over one op are
+    warmer than networks, and what their eager twins say, which are nearly as warm as they are."""
+    found = [step for step in _ruled("compiled_host") if step.case["mode"] == "compiled"]
+    host = _beside(found[0].host_index)
+    twins = [
+        step.eager_s / predict_trace(retrace(step.case), host=hooked(host)).period_s
+        for step in found
+        if step.eager_s and _BLOCKS in step.case["network"]
+    ]
+    for step in found:
+        yield _compiled(step, host.slower(sqrt(median(twins))))
+
+
+def unprofiled() -> Iterator[Compiled]:
+    """The networks timed where no profiler ran."""
+    index: dict[str, float] = {}
+    with gzip.open(MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz", "rt") as rows:
+        for row in map(json.loads, rows):
+            index = row.get("host_index", index)
+            case: dict[str, Any] = row.get("case", {})
+            if case.get("mode") == "compiled" and case["phase"] == "training" and "period_s" in row:
+                yield Compiled(case["name"], retrace(case), row["period_s"], _beside(index))
+    for machine in MACHINES:
+        yield from in_rounds(machine)
+
+
+def in_rounds(machine: str) -> Iterator[Compiled]:
+    """Those of `host_truth` on a machine: the round in the middle of each."""
+    reference = [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
+    default = seen(reference).median
+    for step in steps(machine, "compiled"):
+        ordered = sorted(step.rounds, key=_work)
+        middle = ordered[len(ordered) // 2]
+        times = Parts(*(a / b for a, b in zip(middle.host, default, strict=True)))
+        host = find_host().slower(times)
+        yield Compiled(f"{step.name} beside {machine}", retrace(step.case), middle.seconds, host)
+
+
+def _work(each: Round) -> float:
+    return each.seconds / each.host.dispatcher
+
+
+def _ruled(suite: str) -> Iterator[Timed]:
+    return (step for step in timed(suite) if step.period_s > RULES * step.gpu_busy_s)
+
+
+def _beside(index: dict[str, float]) -> Host:
+    return find_host().slower(parts(index, find_host().reference))
+
+
+def _compiled(step: Timed, host: Host) -> Compiled:
+    as_was = hooked(host) if step.profiled else host
+    return Compiled(step.name, retrace(step.case), step.period_s, as_was)

@@ -1,0 +1,93 @@
+"""The times of a case: the first pass over a suite, before the profiler has run in the process."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+
+from calibration.cases.case import Case, Step
+from calibration.measure.device import Watch
+from calibration.measure.host_index import REFERENCE
+from calibration.measure.host_probes import Probes
+from calibration.measure.timing import latency, period
+from calibration.record.profiled import OpLog, captured
+
+ROUNDS = 15
+"""Turns of a compiled step and its eager twin: in their median a busy second does not count."""
+
+_SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
+"""A failed capture leaves the process's generator broken, so these are not captured at all."""
+
+
+def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[str, Any]:
+    """Run one case and return its memory and its times as plain data, with fixed host work timed
+    before and after; those of its graph too where it is `whole`, which `ops` marks.
+    `budget` times the usual seconds go into each figure."""
+    step = Step(case, "cuda")
+    for _ in range(3):  # optimizer state, autotuning, workspaces, compilation
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before_bytes = torch.cuda.memory_allocated()
+    step()
+    torch.cuda.synchronize()
+    peak_bytes = torch.cuda.max_memory_allocated()
+    probes = Probes("cuda")
+    before = probes.seconds()
+    found: dict[str, Any] = {
+        "case": case.record(),
+        "before_bytes": before_bytes,
+        "peak_bytes": peak_bytes,
+        "period": asdict(period(step, budget if whole else 0.4 * budget)),
+        **watch.reading(),
+        "latency": asdict(latency(step, (0.5 if whole else 0.2) * budget)),
+        "probes": [before, probes.seconds()],
+    }
+    if whole:
+        found["ops"] = []
+        if case.phase == "inference" and not _SYNCS & _names(step):
+            found["graph"] = _graph(step, budget)
+    elif case.mode != "eager":
+        found |= _beside_eager(case, step)
+    return found
+
+
+def _names(step: Step) -> set[str]:
+    log = OpLog()
+    with log:
+        step()
+    return {name for name, _, _ in log.ops}
+
+
+def _graph(step: Step, budget: float) -> dict[str, Any]:
+    """An inference step captured as a CUDA graph: its times, or why there are none."""
+    try:
+        graph = captured(step)
+        return {
+            "period": asdict(period(graph.replay, 0.4 * budget)),
+            "latency": asdict(latency(graph.replay, 0.2 * budget)),
+        }
+    except RuntimeError as error:
+        torch.cuda.synchronize()
+        return {"failed": str(error).splitlines()[0]}
+
+
+def _beside_eager(case: Case, compiled: Step) -> dict[str, Any]:
+    """The same step as eager PyTorch runs it; and rounds in which both alternate, each round with
+    what the host took over fixed work just before: neighbours on its CPU slow it for seconds."""
+    step = Step(replace(case, mode="eager"), "cuda")
+    for _ in range(3):
+        step()
+    timing = {"period": asdict(period(step, 0.4)), "latency": asdict(latency(step, 0.2))}
+    work = Step(REFERENCE, "cpu")
+    rounds = [
+        [
+            period(work, 0.01, 1, "cpu").median_s,
+            period(compiled, 0.12, 1).median_s,
+            period(step, 0.12, 1).median_s,
+        ]
+        for _ in range(ROUNDS)
+    ]
+    return {"eager": timing, "rounds": rounds}
