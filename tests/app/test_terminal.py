@@ -51,10 +51,9 @@ def test_an_error_cannot_either(run: Run) -> None:
 def test_a_saved_trace_has_a_name_by_which_it_is_known(run: Run, tmp_path: Path, name: str) -> None:
     for command, option in (("predict", "--save-trace"), ("trace", "--output")):
         result = run(command, "mlp-tiny", option, tmp_path / name)
-        suffix = Path(name).suffix or "no suffix"
         assert (result.exit_code, result.stderr) == (
             2,
-            f"error: {option} {tmp_path / name}: ends in {suffix!r}: expected .rpt.json (text) or "
-            ".rpt (msgpack); rename it\n",
+            f"error: {option} {tmp_path / name}: unknown suffix {Path(name).suffix!r}: expected "
+            ".rpt.json (text) or .rpt (msgpack); rename it\n",
         )
     assert not list(tmp_path.iterdir())

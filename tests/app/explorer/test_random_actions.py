@@ -53,7 +53,9 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "gpus").mkdir()
     monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "gpus"))
     # what would be traced, for minutes, is refused: only what the explorer brings is predicted
-    monkeypatch.setattr(Tracing, "need", lambda _, need, urgent, told: told("not traced here"))
+    monkeypatch.setattr(
+        Tracing, "request", lambda _, need, urgent, callback: callback("not traced here")
+    )
     running = application()
     made = Window(Session(START), Worker())
     made.resize(1280, 800)

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.explorer.docks.twin import TableDialog, write_csv
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
+from app.explorer.docks.table_dialog import TableDialog, write_csv
 from app.theme import Theme
 from app.views.measured import MeasuredView, names
 from simulator.errors import InputError
@@ -69,7 +69,7 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
     view = shown(MeasuredView, (measured,))
     dialog = TableDialog(view)
     dialog.show()
-    lines = dialog.copied().split("\n")
+    lines = dialog.selected_text().split("\n")
     assert [line.split("\t") for line in lines] == view.rows()[1:]
     cells = [dialog.table.item(0, at) for at in range(dialog.table.columnCount())]
     across = [cell.textAlignment() & 0xF for cell in cells if cell is not None]
@@ -77,7 +77,7 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
     assert sides["Op"] == Qt.AlignmentFlag.AlignLeft.value
     assert sides["Calls"] == sides["Predicted"] == Qt.AlignmentFlag.AlignRight.value
     dialog.table.selectRow(1)
-    assert dialog.copied() == lines[1]
+    assert dialog.selected_text() == lines[1]
     dialog.close()
     write_csv(view, tmp_path / "m.csv")
     written = (tmp_path / "m.csv").read_text("utf-8").splitlines()
@@ -87,5 +87,5 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
 
 def test_a_table_of_nothing_is_refused(shown: Any, side: Side, tmp_path: Path) -> None:
     view = shown(MeasuredView, (side,))
-    with pytest.raises(InputError, match="Measured shows nothing yet: expected a picture to write"):
+    with pytest.raises(InputError, match="Measured has no data yet; wait for the prediction"):
         write_csv(view, tmp_path / "m.csv")

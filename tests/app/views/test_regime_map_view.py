@@ -46,7 +46,7 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
     assert view.status.text() == "refining …"
     emitted: list[int] = []
     view.question_changed.connect(lambda: emitted.append(1))
-    assert settled(view, side) == ["Chart", "Exact"] and len(emitted) == 2
+    assert settled(view, side) == ["Chart", "ExactShifts"] and len(emitted) == 2
     assert (
         view.chart.done
         and len(view.chart.x.values) > 20
@@ -63,14 +63,14 @@ def test_the_map_stays_while_the_scenario_moves_on_it(shown: Any, side: Side) ->
     there = Scenario("mlp-tiny", batch=64)
     moved = replace(side, scenario=there, prediction=predict(there))
     view.draw((moved,), 0)
-    assert settled(view, moved) == ["Exact"] and view.chart is before
+    assert settled(view, moved) == ["ExactShifts"] and view.chart is before
     assert before.x.values[view.map.spot[0]] == there.batch
     between = Scenario("mlp-tiny", batch=74)
     assert 74 not in before.x.values
     off = replace(side, scenario=between, prediction=predict(between))
     view.draw((off,), 0)
     assert view.map.stale
-    assert settled(view, off) == ["Chart", "Exact"]
+    assert settled(view, off) == ["Chart", "ExactShifts"]
     assert 74 in view.chart.x.values and view.chart.x.values[-1] == 256  # the ends stay
     late = before
     graph = Scenario("mlp-tiny", mode="cuda_graph")

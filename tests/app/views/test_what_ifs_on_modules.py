@@ -82,8 +82,8 @@ def test_what_this_card_lacks_is_said(parts: dict[str, ModuleNode]) -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), [
-    ("cuda_graph", "cuda graph is of the whole step"), ("recompute", "recompute: the step is"),
-    ("freeze", "freeze: the step is inference"), ("batch", "batch is of the whole step"),
+    ("cuda_graph", "cuda graph applies to the whole step"), ("recompute", "recompute: the step is"),
+    ("freeze", "freeze: the step is inference"), ("batch", "batch applies to the whole step"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_reason(
     gpt: Side, parts: dict[str, ModuleNode], name: str, words: str
@@ -102,10 +102,10 @@ def test_waiting_ops_and_what_has_no_weights_are_refused(
     )
     gelu = next(p for p in parts.values() if "gelu" in p.name and not p.wait)
     words = on("precision", gelu, gpt).words
-    assert "has no weights" in words or "is one op: precision is of a module" in words
+    assert "has no weights" in words or "is one op: precision applies to modules" in words
     network = next((p for p in parts.values() if p.path.startswith("(")), None)
     if network is not None:
-        assert "is no module" in on("precision", network, gpt).words
+        assert "is not a module" in on("precision", network, gpt).words
     assert dropped("gpu:l40s", block_of(parts), GPT, gpt.prediction).scenario is None
 
 

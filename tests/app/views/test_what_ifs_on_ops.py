@@ -104,16 +104,16 @@ def test_what_a_row_cannot_be_is_said(gpt: Side, resnet: Side) -> None:
         return change.words
 
     assert words(gpt, "op", "gelu") == (
-        "gelu is one op: precision is of a module; choose blocks.#, which it is in"
+        "gelu is one op: precision applies to modules; choose blocks.#, which contains it"
     )
-    assert "is no module: expected one" in words(gpt, "op", "arange")
+    assert "is not a module: expected a module of the network" in words(gpt, "op", "arange")
     assert words(resnet, "op", "max_pool2d_with_indices").startswith("(the network itself)")
-    assert "of the whole step, not of a module" in words(gpt, "op", "addmm", card="batch")
+    assert "applies to the whole step, not to a module" in words(gpt, "op", "addmm", card="batch")
     p = resnet.prediction
     part = parts_of(groups(p, "launch"), group_of(resnet, "launch", "stem.0"), p)
     many = on_row("whatif:precision", part * 9, RESNET, p)
     assert many.scenario is None
-    assert many.words.startswith("these ops are in 9 modules unlike each other: expected at most 8")
+    assert many.words.startswith("these ops are in 9 different modules: expected at most 8")
 
 
 def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:

@@ -115,10 +115,10 @@ def test_a_search_says_where_it_had_to_trace(tmp_path: Path):
 def test_where_it_had_to_trace_is_said_in_words():
     why = {24.0: "batch 24 is outside the range that was verified", 1.0: "batch 1: too few points"}
     assert retraced_at("batch", why) == (
-        "retraced at batch 1 and 24: outside of what was verified; too few points"
+        "retraced at batch 1 and 24: outside the range that was verified; too few points"
     )
     many = {float(v): f"batch {v} is outside the range that was verified" for v in range(1, 10)}
     assert retraced_at("batch", many) == (
-        "retraced at batch 1, 2, 3, 4, 5 and 4 more: outside of what was verified"
+        "retraced at batch 1, 2, 3, 4, 5 and 4 more: outside the range that was verified"
     )
     assert retraced_at("batch", {}) == ""

@@ -236,10 +236,10 @@ def test_the_last_position_is_found_and_refused_beyond() -> None:
 
 
 def test_a_sequence_is_given_where_there_is_one() -> None:
-    with pytest.raises(InputError, match="has a sequence: give its length as seq"):
+    with pytest.raises(InputError, match="this network has a sequence: expected its length as seq"):
         Symbolic.fit(of(torch.exp), seq=64).at(3)
     images = fitted("convnet-tiny", False, "fp32")
-    with pytest.raises(InputError, match="has no sequence: leave seq out"):
+    with pytest.raises(InputError, match="this network has no sequence: expected no seq"):
         images.at(3, 4)
     assert images.at(3).samples == 3
 

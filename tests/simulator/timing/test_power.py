@@ -151,6 +151,6 @@ def test_a_limit_that_cannot_be_is_refused() -> None:
         "power_limit: watts is 800: H200 SXM 141GB has a TDP of 700 W: expected less; choose a "
         "lower limit"
     )
-    with pytest.raises(InputError, match="unknown: no power data for Intel Gaudi 3"):
+    with pytest.raises(InputError, match="the power draw of Intel Gaudi 3 OAM is unknown"):
         apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))
     assert apply(WIDE, *parse("+power_limit=700")) is WIDE

@@ -180,7 +180,7 @@ def test_a_cache_of_8_bits_is_half_as_large():
         sum(k.read_bytes for k in p.kernels if k.family == "attention") for p in (before, after)
     )
     assert was - now == cache
-    with pytest.raises(InputError, match="reads no cache of keys and values"):
+    with pytest.raises(InputError, match="no fused attention reads a cache of keys and values"):
         predict(apply(asked("bert-base", dtype="bf16"), "kv_cache"))
 
 

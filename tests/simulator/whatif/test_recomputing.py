@@ -92,7 +92,7 @@ def test_recomputing_is_refused_with_its_reason():
     with pytest.raises(InputError, match="recompute: the step is inference: expected training"):
         apply(inference, "recompute")
     training = asked("gpt2", training=True)
-    with pytest.raises(InputError, match=r"no module with a backward fits 'layers.\*'"):
+    with pytest.raises(InputError, match=r"no module with a backward pass matches 'layers.\*'"):
         predict(apply(training, "recompute", {"modules": "layers.*"}))
     once = apply(training, "recompute")
     with pytest.raises(InputError, match="other modules are recomputed already"):

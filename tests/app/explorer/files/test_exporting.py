@@ -32,5 +32,5 @@ def test_each_form_reads_back(answer: Answer, tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_told(answer: Answer, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Export report .*gone.*: cannot be written: No such"):
+    with pytest.raises(InputError, match=r"Export report .*gone.*: cannot write: No such"):
         export(FORMS[0], answer, tmp_path / "gone" / "r.html")

@@ -7,14 +7,14 @@ import pytest
 from PySide6.QtCore import QRectF
 
 from app import examples
-from app.answers.answer import Answer, answered
+from app.answers.answer import Answer, compute_answer
 from app.examples import FIRST
 from app.explorer.window.verdict import VerdictBar
 from app.explorer.window.verdict_columns import COLUMNS, column_edges
 from app.theme import THEMES
 from app.widgets.drawing import application
 from app.widgets.paint import Paint, width
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 
 SCENARIOS = {
@@ -35,7 +35,7 @@ def _application():
 def predicted(scenario: Scenario) -> Answer:
     resolved = resolve(scenario)
     examples.load(resolved.ask, resolved.gpu)
-    return answered(scenario)
+    return compute_answer(scenario)
 
 
 @pytest.mark.parametrize("wide", [900.0, 1084.0, 1264.0, 1424.0, 1904.0])
