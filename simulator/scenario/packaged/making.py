@@ -45,13 +45,14 @@ def make(request: TraceRequest, card: str) -> str:
     own = FOLDER / f"{name}.families"
     entries = read_index().entries
     for path in _same(request, card):
-        if _agrees(path, request, gpu):
+        its_own = name in entries and path.name == entries[name].file
+        if _agrees(path, request, gpu, guessed=not its_own):
             _enter(name, path, request)
-            return "checked" if entries.get(name) == Entry(path.name, "") else f"as {path.name}"
+            return "checked" if its_own else f"as {path.name}"
     source = FOLDER / f"{name_of(replace(request, dtype='bf16'))}.{card}.families"
     if request.dtype in ("fp16", "fp32") and source.is_file():
         with_dtype(source, own, _TORCH_DTYPES["bf16"], _TORCH_DTYPES[request.dtype])
-        if _agrees(own, request, gpu):
+        if _agrees(own, request, gpu, guessed=True):
             _enter(name, own, request)
             return f"from {source.name}"
         own.unlink()
@@ -91,8 +92,9 @@ def _same(request: TraceRequest, card: str) -> Iterator[Path]:
             yield FOLDER / entry.file
 
 
-def _agrees(path: Path, request: TraceRequest, gpu: GPU) -> bool:
-    """Do the families of a file give fresh traces at two ends of each of their cells?"""
+def _agrees(path: Path, request: TraceRequest, gpu: GPU, guessed: bool) -> bool:
+    """Do the families of a file give fresh traces? Those that were fitted to this request, by
+    other code, are compared at a point of each; those that are guessed at two ends of each cell."""
 
     def tracer(batch: int, seq: int) -> Trace:
         has_seq = line_of(request.network)[0] == "both"
@@ -101,9 +103,11 @@ def _agrees(path: Path, request: TraceRequest, gpu: GPU) -> bool:
 
     try:
         families = load(path, tracer)
-        return all(
-            _equal(families, point) for cell, _ in families.families for point in cell.points(2)
-        )
+        cells = families.families
+        if not guessed:
+            cells = {id(family): (cell, family) for cell, family in cells}.values()
+        points = [point for cell, _ in cells for point in cell.points(2 if guessed else 1)]
+        return all(_equal(families, point) for point in points)
     except InputError:
         return False
 
