@@ -133,7 +133,7 @@ def test_other_requests_are_not_answered():
         replace(request, training=True, optimizer="sgd"),
         replace(request, dtype="autocast-fp16"),
     ):
-        assert found(other, "h200") is None
+        assert packaged.families(other, gpu("h200"), line_of("gpt2"), pytest.fail) is None
 
 
 def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
