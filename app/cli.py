@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from app.commands.advise import advise
+from app.commands.cache import cache
 from app.commands.compare import compare
 from app.commands.export_kernel import export_kernel
 from app.commands.option_types import ThemeName
@@ -31,6 +32,7 @@ from app.commands.whatifs import whatifs
 from app.printable import printable
 from simulator.errors import RidgepointError
 from simulator.networks.watching import WATCH
+from simulator.scenario.trace_folder import TRACE_FOLDER
 
 
 class Commands(TyperGroup):
@@ -49,8 +51,9 @@ class Commands(TyperGroup):
                 formatter.write_dl([(name.ljust(width), text) for name, text in rows])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        before = WATCH.get()
+        """Run the command; it keeps traces on disk."""
+        before, folder = WATCH.get(), TRACE_FOLDER.path
+        TRACE_FOLDER.keep(folder)
         try:
             return super().invoke(ctx)
         except RidgepointError as error:
@@ -62,6 +65,9 @@ class Commands(TyperGroup):
             raise typer.Exit(130) from None
         finally:
             WATCH.set(before)
+            TRACE_FOLDER.path = folder
+            for path in TRACE_FOLDER.reported():
+                typer.echo(f"note: {path} was damaged: its network was traced again", err=True)
 
 
 app = typer.Typer(
@@ -77,7 +83,6 @@ app = typer.Typer(
 )
 
 _BEFORE_QT = (
-    "app.examples",
     "app.answers.answer",
     "app.formulas.step",
     "simulator.analysis.advice",
@@ -193,6 +198,9 @@ def validate(
     if png is None and svg is None:
         raise typer.Exit(run(["validate", *ctx.args]))
     raise typer.Exit(drawn(ctx.args, png, svg, theme))
+
+
+app.command("cache", rich_help_panel=_TRUST)(cache)
 
 
 @app.command(rich_help_panel=_TRUST)

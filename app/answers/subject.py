@@ -72,9 +72,6 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     resolved = resolve(scenario)  # report a typo before any slow work
     if not resolved.ask.saved:
         check_sizes(resolved)
-        progress("importing torch")
-        import simulator.tracing  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
         progress(f"tracing {resolved.ask.network}")
     as_traced = trace_unedited(resolved.ask, resolved.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)

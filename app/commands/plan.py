@@ -29,7 +29,7 @@ def plan(
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one per core.")] = 0,
 ) -> None:
     """Choose a GPU, how many and at what cost: a verdict, a ranked table, the assumptions."""
-    from app import examples, outputs, progress
+    from app import outputs, progress
     from app.report import plan as report
     from simulator.planning import plan as run
 
@@ -38,7 +38,7 @@ def plan(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     with progress.shown() as step:
         step("reading the plan")
-        answer = run(spec, families=examples.load, workers=workers or cores, progress=step)
+        answer = run(spec, workers=workers or cores, progress=step)
     texts = {
         "--json": answer.to_json,
         "--csv": lambda: report.csv_text(answer),

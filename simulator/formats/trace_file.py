@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from simulator.errors import InputError
+from simulator.formats.atomic import write_whole
 from simulator.formats.limited import absence
 from simulator.records import (
     COUNTED,
@@ -77,12 +78,9 @@ def save(trace: Trace, path: Path | str) -> None:
         )
     path = Path(path)
     encode = msgspec.json.encode if path.suffix == ".json" else msgspec.msgpack.encode
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(encode(_rows(trace)))
-        part.replace(path)
+        write_whole(path, encode(_rows(trace)))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
 
 

@@ -14,7 +14,7 @@ from simulator.planning.money import Bill, bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, listed
 from simulator.planning.spec import Spec
-from simulator.planning.tables import Families, asked
+from simulator.planning.tables import asked
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -36,9 +36,7 @@ def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
     return 2 * (count - 1) / count * gradient_bytes / (gpu.interconnect_bytes_per_s / 2)
 
 
-def search(
-    spec: Spec, families: Families, progress: Progress, communication: Communication = ring
-) -> SearchResult:
+def search(spec: Spec, progress: Progress, communication: Communication = ring) -> SearchResult:
     """Every candidate: predicted steps at each batch, replicas by count."""
     found = SearchResult([], {}, {})
     engines = tuple(
@@ -51,7 +49,7 @@ def search(
             for engine in engines:
                 name = f"{card.name}, {engine}, {precision}"
                 try:
-                    found.rows += _rows(spec, card, engine, precision, families, communication)
+                    found.rows += _rows(spec, card, engine, precision, communication)
                 except InputError as error:
                     found.pruned[name] = str(error)
     if not found.rows and found.pruned:
@@ -65,7 +63,6 @@ def _rows(
     card: GPU,
     engine: str,
     precision: str,
-    families: Families,
     communication: Communication,
 ) -> list[Row]:
     work = spec.workload
@@ -78,8 +75,6 @@ def _rows(
         base = apply(base, "recompute", {})
     batches = (work.batch,) if work.batch else _BATCHES
     scenarios = [replace(base, batch=batch) for batch in batches]
-    known = resolve(scenarios[0])
-    families(known.ask, known.gpu)
     swept = sweep_of(scenarios)
     if len(swept.refused) == len(scenarios):
         raise InputError(next(iter(swept.refused.values())))

@@ -15,25 +15,18 @@ from simulator.planning.serve_plan import lengths
 from simulator.planning.serve_search import SearchResult, search
 from simulator.planning.spec import Spec
 from simulator.planning.spec_file import read
-from simulator.planning.tables import Families
 from simulator.planning.verdict import duration, ranked, verdict
-
-
-def no_families(ask: Any, card: Any) -> bool:
-    """No packaged families: traces are made, or come from disk."""
-    return False
 
 
 def plan(
     source: Path | str | Mapping[str, Any] | Spec,
     *,
-    families: Families = no_families,
     workers: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Plan:
     """Plan from a TOML file, or from the mapping that it holds.
 
-    `families` loads packaged traces; `workers` processes share the candidate GPUs. Raises
+    `workers` processes share the candidate GPUs. Raises
     InputError if the spec cannot be read or contradicts itself.
     """
     began = perf_counter()
@@ -41,12 +34,12 @@ def plan(
     if spec.workload.requests_csv is not None:
         requests(spec, 0)  # raises for a wrong file before anything slow
     if spec.workload.kind == "serving":
-        found = search(spec, families, workers, progress)
+        found = search(spec, workers, progress)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
     else:
         from simulator.planning.batch_search import search as search_batches
 
-        found = search_batches(spec, families, progress)
+        found = search_batches(spec, progress)
         figure = "duration" if spec.workload.kind == "training" else "latency"
         unit = "tokens" if spec.workload.tokens else "samples"
     rows = ranked(found.rows)

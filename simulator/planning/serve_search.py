@@ -13,7 +13,7 @@ from simulator.hardware.gpu import GPU, gpu, gpus
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
 from simulator.planning.spec import Spec
-from simulator.planning.tables import Families, Machine, machine, parameters
+from simulator.planning.tables import Machine, machine, parameters
 
 Key = tuple[str, str, str]
 Progress = Callable[[str], None]
@@ -69,13 +69,13 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
     return None
 
 
-def search(spec: Spec, families: Families, workers: int, progress: Progress) -> SearchResult:
+def search(spec: Spec, workers: int, progress: Progress) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
     simulated in full."""
-    weights = parameters(spec.workload, families)
+    weights = parameters(spec.workload)
     cards = list(listed(spec.candidates.gpus))
     found = SearchResult([], {}, {})
-    one = partial(of_card, spec, weights, families)
+    one = partial(of_card, spec, weights)
     for part in _mapped(one, cards, workers, progress):
         found.rows += part.rows
         found.pruned |= part.pruned
@@ -85,7 +85,7 @@ def search(spec: Spec, families: Families, workers: int, progress: Progress) -> 
     return found
 
 
-def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> SearchResult:
+def of_card(spec: Spec, weights: float, card: GPU) -> SearchResult:
     """Every engine, precision and count of one card."""
     found = SearchResult([], {}, {})
     for precision in spec.candidates.precisions:
@@ -95,7 +95,7 @@ def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> Search
         for engine in spec.candidates.engines:
             name = f"{card.name}, {engine}, {precision}"
             try:
-                one = machine(spec.workload, card, precision, engine, families)
+                one = machine(spec.workload, card, precision, engine)
             except InputError as error:
                 found.pruned[name] = str(error)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from simulator.prediction import REGIMES
 from simulator.records import Trace
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
-from simulator.scenario.resolved import ResolvedScenario, TraceRequest
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import family
 from simulator.simulate.step_columns import StepColumns, as_columns
@@ -28,8 +28,6 @@ from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
-Families = Callable[[TraceRequest, GPU], bool]
-"""Takes packaged families of traces for an ask, so that nothing is traced; False: it has none."""
 
 KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
 FAR = 8192
@@ -76,7 +74,7 @@ def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
 
 
-def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Families) -> Machine:
+def machine(work: Workload, gpu: GPU, precision: str, engine: str) -> Machine:
     """What serves the workload. InputError where the GPU or the precision cannot."""
     decode_network = f"{work.network}-decode"
     if decode_network not in CATALOGUE:
@@ -90,8 +88,8 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Fam
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
     decode = asked(decode_network, gpu, precision, mode)
-    prefills, at_prefill = _figures(prefill, points, families)
-    decodes, at_decode = _figures(decode, grid, families)
+    prefills, at_prefill = _figures(prefill, points)
+    decodes, at_decode = _figures(decode, grid)
     period = prefills.period_s
     cut = period[-1] / period[len(longs) - 1]
     quadratic = max(0.0, 1 - cut) * period[len(longs) - 1] / float(budget) ** 2
@@ -113,7 +111,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Fam
         times = _CACHE_BYTES[work.kv_precision] / _CACHE_BYTES[plain]
         near, far = near * times, far * times
     if engine == "compiled+graph":
-        ratio = _fused(work.network, plain, gpu, families)
+        ratio = _fused(work.network, plain, gpu)
         empty, forward = empty * ratio[0], forward * ratio[1]
     middle = StepColumns(*(c[len(sizes) + min(3, len(sizes) - 1)] for c in decodes))
     ends = [float(end_s / middle.period_s) for end_s in (middle.low_s, middle.high_s)]
@@ -127,13 +125,12 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Fam
     return Machine(step, weight_bytes, activations, cache, shares, plain)
 
 
-def parameters(work: Workload, families: Families) -> float:
+def parameters(work: Workload) -> float:
     """Parameters of a served network."""
     name = f"{work.network}-decode"
     if name not in CATALOGUE:
         raise InputError(_unserved(work.network))
     found = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
-    families(found.ask, found.gpu)
     return float(trace_at(found, 1, KNEE).parameters)
 
 
@@ -146,11 +143,10 @@ def _unserved(network: str) -> str:
 
 
 def _figures(
-    scenario: Scenario, points: Sequence[tuple[int, int]], families: Families
+    scenario: Scenario, points: Sequence[tuple[int, int]]
 ) -> tuple[StepColumns[Floats], ResolvedScenario]:
     """The predictions at points (batch, sequence), and the resolved scenario at the first."""
     first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
-    families(first.ask, first.gpu)
     # Captured and eager steps have the same kernels: both are predicted for the price of one.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
 
@@ -219,7 +215,7 @@ def _logits_bytes(found: ResolvedScenario, tokens: int) -> float:
 _FUSED: dict[tuple[object, ...], tuple[float, float]] = {}
 
 
-def _fused(network: str, dtype: str, gpu: GPU, families: Families) -> tuple[float, float]:
+def _fused(network: str, dtype: str, gpu: GPU) -> tuple[float, float]:
     """How many times as long a compiled step takes as a captured one, of decodes and of prefills
     on this card, at one point each and in its plain precision."""
     key = network, gpu.id, dtype
@@ -230,7 +226,7 @@ def _fused(network: str, dtype: str, gpu: GPU, families: Families) -> tuple[floa
         times: list[float] = []
         for mode in ("reduce-overhead", "cuda_graph"):
             scenario = Scenario(name, gpu=gpu.id, mode=mode, dtype=dtype)
-            times.append(float(_figures(scenario, [point], families)[0].period_s[0]))
+            times.append(float(_figures(scenario, [point])[0].period_s[0]))
         found.append(times[0] / times[1])
     _FUSED[key] = found[0], found[1]
     return _FUSED[key]

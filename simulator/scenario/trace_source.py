@@ -1,7 +1,8 @@
 """The trace of a resolved scenario: from memory, from disk, from a fitted family, or traced now.
 
-Traces are cached in memory. Traces of a network at several batches or sequences come from a fitted
-family (`simulator.scenario.trace_families`), and single ones from disk after `keep_on_disk`.
+Traces are cached in memory. Traces of a network at several batches or sequences come from a family
+(`simulator.scenario.trace_families`): a packaged one for networks of the catalogue, else one that
+was fitted. Traces and families are kept on disk after `keep_on_disk`.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loaded import Facts
 from simulator.records import Trace
+from simulator.scenario import packaged, trace_disk
 from simulator.scenario.gpu_class import content, seen
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
 from simulator.scenario.runs_asked import RunsAsked
-from simulator.scenario.trace_disk import FOLDER_VARIABLE, TraceDisk
 from simulator.scenario.trace_families import Line, TraceFamilies
+from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.trace_module import trace_module
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
-from simulator.symbols.family_file import load as load_families
 from simulator.symbols.probes import Tracer
 
 __all__ = [
-    "FOLDER_VARIABLE", "facts", "family", "forget", "give", "give_up", "keep_on_disk", "make",
+    "FOLDER_VARIABLE", "facts", "family", "forget", "give_up", "keep_on_disk", "make",
     "reason_to_trace", "stored_families", "trace_elsewhere", "trace_key", "trace_resolved",
     "trace_unedited",
 ]  # fmt: skip
@@ -47,12 +48,11 @@ _EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = RunsAsked()
-_DISK = TraceDisk()
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
 """Called after each trace while `make` runs."""
 
-keep_on_disk = _DISK.open
+keep_on_disk = TRACE_FOLDER.keep
 
 
 def trace_elsewhere(elsewhere: bool = True) -> None:
@@ -91,13 +91,7 @@ def make(
 def stored_families(request: TraceRequest, gpu: GPU, line: Line) -> Path:
     """The file in which `make` stores the families along a line. Raises InputError if no folder
     of traces is open."""
-    return _DISK.families_path(replaced(_settled(request), batch=None, seq=None), gpu, line)
-
-
-def give(request: TraceRequest, gpu: GPU, line: Line, path: Path) -> None:
-    """Use the families of a file for a request, unless it has families already. Raises InputError
-    if the file is not a file of families."""
-    _families(_settled(request), gpu).give(line, lambda tracer: load_families(path, tracer))
+    return trace_disk.families_path(replaced(_settled(request), batch=None, seq=None), gpu, line)
 
 
 def give_up(request: TraceRequest, gpu: GPU, line: Line) -> None:
@@ -109,7 +103,7 @@ def forget() -> None:
     """Drop all traces in memory, and use no disk from now on."""
     for cache in (_TRACES, _NAMED, _EDITED, _FAMILIES, _FACTS, _RUNS):
         cache.clear()
-    _DISK.close()
+    TRACE_FOLDER.close()
 
 
 def trace_resolved(resolved: ResolvedScenario) -> Trace:
@@ -185,8 +179,12 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
     if request.saved:
         return _facts_of_file(request, trace)
     request = _served(request)
+    if request.network in CATALOGUE:
+        return Facts(request.network, request.batch, request.seq)
 
     def loaded() -> Facts:
+        if stored := trace_disk.facts(request, gpu):
+            return stored
         name, batch, seq = load(request).facts
         return Facts(name, batch or trace.samples, seq)
 
@@ -232,24 +230,23 @@ def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
         at = replaced(request, batch=batch, seq=seq)
         if not from_disk:
             return _run(at, gpu)
-        return _DISK.trace(at, gpu, lambda: _run(at, gpu))
+        return trace_disk.trace(at, gpu, lambda: _run(at, gpu))
 
-    return _FAMILIES.get(
-        _key(anywhere, gpu), lambda: TraceFamilies(tracer, _DiskStore(anywhere, gpu))
-    )
+    return _FAMILIES.get(_key(anywhere, gpu), lambda: TraceFamilies(tracer, _Stored(anywhere, gpu)))
 
 
-class _DiskStore:
-    """The families of a request on disk."""
+class _Stored:
+    """The families of a request that are packaged or on disk."""
 
     def __init__(self, request: TraceRequest, gpu: GPU) -> None:
         self.request, self.gpu = request, gpu
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
-        return _DISK.load_families(self.request, self.gpu, line, tracer)
+        asked = self.request, self.gpu, line, tracer
+        return packaged.families(*asked) or trace_disk.stored_families(*asked)
 
     def save(self, line: Line, families: Symbolic) -> None:
-        _DISK.save_families(self.request, self.gpu, line, families)
+        trace_disk.save_families(self.request, self.gpu, line, families)
 
     def before_fit(self, line: Line) -> None:
         if _ELSEWHERE:
@@ -283,6 +280,8 @@ def _run(request: TraceRequest, gpu: GPU) -> Trace:
         raise UntracedError(request, gpu)
     trace, network_facts = trace_module(request, gpu)
     _FACTS.get(_key(request, gpu), lambda: network_facts)
+    if request.network not in CATALOGUE:
+        trace_disk.save_facts(request, gpu, network_facts)
     _PROGRESS.get()()
     return trace
 

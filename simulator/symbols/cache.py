@@ -1,36 +1,43 @@
 """A cache of traces on disk.
 
 A key is a digest of everything that a trace depends on: the network and its inputs, the bytes of
-the user's file and of the files beside it that it imports, the source of this package's networks
-and tracing, and the versions of Python, torch and the network's package. A file that is truncated,
-invalid or of another version is ignored: the network is traced again and the file overwritten.
-Nothing here imports torch.
+the user's file and of the user's files that it imports, the source of this package's networks and
+tracing, and the versions of Python, torch and the network's package. A damaged file is reported and
+overwritten: the network is traced again. Nothing here imports torch.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from sys import version_info
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from platformdirs import user_cache_dir
+import msgspec
 
 from simulator.errors import InputError
+from simulator.formats.atomic import PART, write_whole
+from simulator.formats.trace_file import VERSION as TRACE_VERSION
 from simulator.formats.trace_file import load, save
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
+from simulator.symbols.family_file import VERSION as FAMILIES_VERSION
 from simulator.symbols.family_file import save as save_families
+from simulator.symbols.sources import source_digests
 from simulator.symbols.symbolic import Symbolic
 
 _PACKAGE = Path(__file__).parent.parent
-_SUFFIX, FAMILIES_SUFFIX = ".trace", ".families"
+_SUFFIX, _FAMILIES, _RECORD = ".trace", ".families", ".facts"
+_SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, PART)
+"""Of traces, families of traces, facts about a network, and files that are being written."""
 LIMIT_BYTES = 500 * 10**6
+
+T = TypeVar("T")
 
 
 def key(network: str, gpu: GPU, **request: Any) -> str:
@@ -38,6 +45,7 @@ def key(network: str, gpu: GPU, **request: Any) -> str:
     like, values that differ in their `repr`."""
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
+    parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}"]
     parts += [*_versions(network), _own_source(), *_content(network)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -45,10 +53,15 @@ def key(network: str, gpu: GPU, **request: Any) -> str:
 class TraceCache:
     """A folder of traces of at most `limit_bytes`; the least recently used are deleted first."""
 
-    def __init__(self, folder: Path | str | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
-        place = user_cache_dir("ridgepoint", appauthor=False)
-        self.folder = Path(folder) if folder else Path(place) / "traces"
+    def __init__(
+        self,
+        folder: Path | str,
+        limit_bytes: int = LIMIT_BYTES,
+        damaged: Callable[[Path], None] = lambda path: None,
+    ) -> None:
+        self.folder = Path(folder)
         self.limit_bytes = limit_bytes
+        self._damaged = damaged
 
     def get(self, name: str, make: Callable[[], Trace]) -> Trace:
         """The trace stored under this key; else `make()`, which is stored.
@@ -56,11 +69,15 @@ class TraceCache:
         Errors of writing, such as a full disk, are ignored.
         """
         path = self.folder / f"{name}{_SUFFIX}"
-        with suppress(InputError):
-            trace = load(path)
-            with suppress(OSError):
-                path.touch()  # marks it as recently used
-            return trace
+        if path.is_file():
+            try:
+                trace = load(path)
+            except InputError:
+                self._damaged(path)
+            else:
+                with suppress(OSError):
+                    path.touch()  # marks it as recently used
+                return trace
         trace = make()
         with suppress(InputError, OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -68,9 +85,22 @@ class TraceCache:
             self._evict(path)
         return trace
 
+    def record(self, name: str, kind: type[T]) -> T | None:
+        """The small record stored under this key; None if there is none that can be read."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode((self.folder / f"{name}{_RECORD}").read_bytes(), type=kind)
+        return None
+
+    def put_record(self, name: str, record: Any) -> None:
+        """Store a small record; errors of writing are ignored."""
+        path = self.folder / f"{name}{_RECORD}"
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, msgspec.json.encode(record))
+
     def families(self, name: str) -> Path:
         """The file of the families of this key, which need not exist."""
-        return self.folder / f"{name}{FAMILIES_SUFFIX}"
+        return self.folder / f"{name}{_FAMILIES}"
 
     def put_families(self, name: str, symbolic: Symbolic) -> None:
         """Store families; errors of writing are ignored."""
@@ -80,12 +110,7 @@ class TraceCache:
             self._evict(self.families(name))
 
     def _evict(self, newest: Path) -> None:
-        files: list[tuple[float, int, Path]] = []
-        stored = [p for s in (_SUFFIX, FAMILIES_SUFFIX) for p in self.folder.glob(f"*{s}")]
-        for path in stored:
-            with suppress(OSError):  # another process has deleted it
-                stat = path.stat()
-                files.append((stat.st_mtime, stat.st_size, path))
+        files = [(stat.st_mtime, stat.st_size, path) for path, stat in _stored(self.folder)]
         total = sum(size for _, size, _ in files)
         for _, size, path in sorted(files, key=lambda file: file[0]):
             if total <= self.limit_bytes:
@@ -94,6 +119,39 @@ class TraceCache:
                 with suppress(OSError):
                     path.unlink()
                 total -= size
+
+
+class Contents(NamedTuple):
+    """The number of files of a cache, their size, and when the one used longest ago was used."""
+
+    files: int
+    nbytes: int
+    oldest_s: float | None
+
+
+def contents(folder: Path) -> Contents:
+    """What a folder holds."""
+    stats = [stat for _, stat in _stored(folder)]
+    oldest_s = min((stat.st_mtime for stat in stats), default=None)
+    return Contents(len(stats), sum(stat.st_size for stat in stats), oldest_s)
+
+
+def clear(folder: Path) -> Contents:
+    """Delete the files of a cache, and nothing else in its folder; returns what it held."""
+    held = contents(folder)
+    for path, _ in _stored(folder):
+        with suppress(OSError):
+            path.unlink()
+    return held
+
+
+def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """The files of a cache in a folder."""
+    files: list[tuple[Path, os.stat_result]] = []
+    for path in (path for suffix in _SUFFIXES for path in folder.glob(f"*{suffix}")):
+        with suppress(OSError):  # another process has deleted it
+            files.append((path, path.stat()))
+    return files
 
 
 def _ordered(value: Any) -> Any:
@@ -130,13 +188,7 @@ def _content(network: str) -> list[str]:
         path = Path(network.removeprefix("hf:"))
         return [_digest(path / "config.json" if path.is_dir() else path)]
     place = Path(network.rpartition(":")[0] if ".py:" in network else network)
-    if place.suffix != ".py":
-        return []
-    digests: dict[Path, str] = {}
-    _follow(place, place.parent, digests)
-    return [
-        f"{path.relative_to(place.parent)} {digest}" for path, digest in sorted(digests.items())
-    ]
+    return source_digests(place) if place.suffix == ".py" else []
 
 
 def _digest(path: Path) -> str:
@@ -144,32 +196,3 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return "unreadable"
-
-
-def _follow(path: Path, folder: Path, digests: dict[Path, str]) -> None:
-    """Add the digests of a file and of what it imports from its folder; packages as a whole."""
-    if path in digests:
-        return
-    digests[path] = _digest(path)
-    try:
-        names = set(_imports(ast.parse(path.read_bytes())))
-    except (OSError, SyntaxError, ValueError):
-        return
-    for name in names:
-        package = folder / name
-        files = (
-            package.rglob("*.py")
-            if (package / "__init__.py").is_file()
-            else [package.with_suffix(".py")]
-        )
-        for file in files:
-            if file.is_file():
-                _follow(file, folder, digests)
-
-
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]

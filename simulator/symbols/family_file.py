@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
+import lzma
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
 from simulator.errors import InputError
+from simulator.formats.atomic import write_whole
 from simulator.records import COUNTED, ITEM_BYTES
 from simulator.symbols.cells import Cell
 from simulator.symbols.expressions import Atom, Expression
@@ -17,7 +18,7 @@ from simulator.symbols.family import Family, SignatureTemplate
 from simulator.symbols.probes import Tracer
 from simulator.symbols.symbolic import Symbolic
 
-VERSION = 2
+VERSION = 3
 _MAX_BYTES = 64 * 2**20
 
 
@@ -62,12 +63,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def save(symbolic: Symbolic, path: Path | str) -> None:
     """Write families; the file is complete or absent. Raises InputError if writing fails."""
     path = Path(path)
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(zlib.compress(msgspec.msgpack.encode(_to_file(symbolic)), 9))
-        part.replace(path)
+        write_whole(path, lzma.compress(msgspec.msgpack.encode(_to_file(symbolic)), preset=6))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"cannot write the families {path}: {error.strerror}") from error
 
 
@@ -78,9 +76,9 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
     """
     path = Path(path)
     try:
-        unpack = zlib.decompressobj()
+        unpack = lzma.LZMADecompressor(memlimit=_MAX_BYTES)
         data = unpack.decompress(path.read_bytes(), _MAX_BYTES)
-        if unpack.unconsumed_tail or not unpack.eof:
+        if not unpack.eof:
             raise ValueError(f"it is larger than {_MAX_BYTES >> 20} MiB, or truncated")
         file = msgspec.msgpack.decode(data, type=_File)
         if file.version != VERSION:
@@ -89,11 +87,26 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
         cells = [(cell, _at(number, families)) for cell, number in file.cells]
     except OSError as error:
         raise InputError(f"cannot read the families {path}: {error.strerror}") from error
-    except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (lzma.LZMAError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(
             f"{path} is not a valid file of trace families: {error}; delete it to fit them again"
         ) from error
     return Symbolic(tracer, cells, list(file.failures), file.has_seq, file.traced)
+
+
+def with_dtype(source: Path, target: Path, old: str, new: str) -> None:
+    """Write the families of a file with one dtype in place of another, such as "bfloat16" with
+    "float16": a guess, which is to be compared with traces."""
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, list):
+            return [replaced(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {key: replaced(item) for key, item in cast("dict[Any, Any]", value).items()}
+        return value.replace(old, new) if isinstance(value, str) else value
+
+    data = msgspec.msgpack.decode(lzma.decompress(source.read_bytes()))
+    target.write_bytes(lzma.compress(msgspec.msgpack.encode(replaced(data)), preset=6))
 
 
 def _to_file(symbolic: Symbolic) -> _File:

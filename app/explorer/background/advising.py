@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-from app import examples
 from app.explorer.background.worker import SLOW, Worker, later
 from simulator.analysis.advice import Advised, advise
 from simulator.analysis.seek import (
@@ -133,9 +131,6 @@ class Advising(QObject):
             except UntracedError as need:
                 if trial == scenario:
                     raise
-                if examples.load(need.ask, need.gpu):
-                    with suppress(UntracedError):
-                        return predict_trial(trial)
                 if trace:
                     raise
                 missing += 1

@@ -19,7 +19,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app import examples
 from app.explorer.background.tracing import Tracing, key_of
 from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
@@ -69,7 +68,6 @@ class Worker(QObject):
         self.tracing.progressed.connect(self.progressed)
         self.jobs: dict[str, Job] = {}
         self._refused: dict[Any, str] = {}
-        self._loaded: set[Any] = set()
         self._returned.connect(self._on_returned)
         sys.setswitchinterval(_TURN_S)
         self._calm = threading.Event()
@@ -141,25 +139,19 @@ class Worker(QObject):
 
     def _run(self, job: Job) -> tuple[Any, RidgepointError | None]:
         """Run a job in a lane's thread. Returns its result or its error."""
-        while True:
-            try:
-                self._is_cancelled(job)
-                return job.run(lambda: self._is_cancelled(job)), None
-            except UntracedError as need:
-                reason = self._refused.get(key_of(need))
-                if reason:
-                    return None, InputError(reason)
-                place = key_of(need)[:2], need.line
-                if place in self._loaded or not examples.load(need.ask, need.gpu):
-                    return None, need
-                self._loaded.add(place)
-            except RidgepointError as error:
-                return None, error
-            except Exception as error:
-                return None, InputError(
-                    f"internal error in Ridgepoint: {type(error).__name__}: {error}; please report "
-                    "it, with the command from `Copy as command`"
-                )
+        try:
+            self._is_cancelled(job)
+            return job.run(lambda: self._is_cancelled(job)), None
+        except UntracedError as need:
+            reason = self._refused.get(key_of(need))
+            return None, InputError(reason) if reason else need
+        except RidgepointError as error:
+            return None, error
+        except Exception as error:
+            return None, InputError(
+                f"internal error in Ridgepoint: {type(error).__name__}: {error}; please report "
+                "it, with the command from `Copy as command`"
+            )
 
     def _on_returned(self, job: Job, result: Any, error: RidgepointError | None) -> None:
         if self.jobs.get(job.key) is not job:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from app import examples, lessons
+from app import lessons
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_file import read
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.lessons.words import WORDS
-from simulator.errors import InputError, UntracedError
+from simulator.errors import InputError
 from simulator.prediction import Prediction
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Applied, Scenario, predict
@@ -40,28 +39,19 @@ def from_files():
     trace_source.trace_elsewhere(False)
 
 
-def packaged_or_not(ask: Callable[[], Answer]) -> Answer:
-    """What the worker does: families that are packaged are loaded, and it is asked again."""
-    while True:
-        try:
-            return ask()
-        except UntracedError as need:
-            assert examples.load(need.ask, need.gpu), need.ask
-
-
 ANSWERS: dict[str, Outcome] = {}
 
 
 def simulated(lesson: Lesson) -> Outcome:
     if lesson.name not in ANSWERS:
-        found = packaged_or_not(lambda: compute_outcome(lesson))
+        found = compute_outcome(lesson)
         assert found is not None
         ANSWERS[lesson.name] = found
     return ANSWERS[lesson.name]
 
 
 def predicted(scenario: Scenario) -> Prediction:
-    return packaged_or_not(lambda: predict(scenario))
+    return predict(scenario)
 
 
 def written(folder: Path, text: str) -> Path:

@@ -7,7 +7,6 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from app import examples
 from app.answers.answer import compute_answer
 from app.examples import FIRST
 from app.explorer.background.answering import Answering
@@ -17,7 +16,6 @@ from app.explorer.window.side_strip import SideStrip
 from app.quantities import number
 from app.theme import DARK
 from app.widgets.drawing import application
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 
 GRAPH = replace(FIRST, mode="cuda_graph")
@@ -27,13 +25,6 @@ class _Known(Answering):
     """Answers that are given, not asked for."""
 
     def request(self) -> None: ...
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _packaged():
-    for each in (FIRST, GRAPH):
-        found = resolve(each)
-        examples.load(found.ask, found.gpu)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from app import examples
 from simulator import InputError, plan
 from simulator.hardware.gpu import gpu
 from simulator.planning.batch_search import lost_share, ring
@@ -36,7 +35,7 @@ RESNET: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def served():
-    return plan(SERVE, families=examples.load)
+    return plan(SERVE)
 
 
 def test_a_served_network_has_a_verdict(served: Any):
@@ -74,17 +73,17 @@ def test_a_plan_is_data(served: Any):
 def test_a_load_that_nobody_carries_is_said_first():
     heavy = SERVE | {"load": {"rate": "5000/s"}, "candidates": {"gpus": ["h200"], "counts": [1]}}
     spec = heavy | {"limits": {}}
-    answer = plan(spec, families=examples.load)
+    answer = plan(spec)
     assert answer.verdict.startswith("No candidate can run this. H200 SXM 141GB, bf16: the ")
     assert "cards at their peak" in answer.verdict
-    crowded = plan(spec | {"load": {"rate": "90/s"}}, families=examples.load)
+    crowded = plan(spec | {"load": {"rate": "90/s"}})
     assert crowded.verdict.startswith("No candidate carries the load. Nearest is 1 × H200")
     assert crowded.rows[0].status == "overloaded"
 
 
 def test_more_replicas_wait_less_and_cost_more():
     spec = SERVE | {"candidates": {"gpus": ["h200"], "counts": [1, 2]}, "load": {"rate": "25/s"}}
-    rows: dict[int, Any] = {row.count: row for row in plan(spec, families=examples.load).rows}
+    rows: dict[int, Any] = {row.count: row for row in plan(spec).rows}
     assert rows[2].per_token_s < rows[1].per_token_s
     assert rows[2].usd_per_h == 2 * rows[1].usd_per_h
     assert rows[2].largest_rate_per_s == pytest.approx(2 * rows[1].largest_rate_per_s)
@@ -100,8 +99,8 @@ def test_a_network_without_a_decode_step_cannot_be_served():
 
 def test_low_precision_holds_more_cache():
     work, card = read(SERVE).workload, gpu("h200")
-    plain = machine(work, card, "bf16", "vllm", examples.load)
-    small = machine(work, card, "int4", "vllm", examples.load)
+    plain = machine(work, card, "bf16", "vllm")
+    small = machine(work, card, "int4", "vllm")
     # 8.03·10⁹ parameters of 2 bytes; 32 layers · 2 · 8 heads · 128 · 2 bytes a token of cache
     assert plain.weight_bytes == pytest.approx(2 * 8.03e9, rel=0.001)
     assert plain.cache_bytes_per_token == 32 * 2 * 8 * 128 * 2
@@ -116,7 +115,7 @@ def test_a_step_of_the_table_is_a_prediction():
     from simulator.scenario.scenario import Scenario, predict
 
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
-    one = machine(spec.workload, gpu("h200"), "bf16", "eager", examples.load)
+    one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
     took = one.step.decode(16, 16 * 1024) - one.step.host_s
     assert took == pytest.approx(p.period_s, rel=0.02)
@@ -132,8 +131,8 @@ def test_the_interval_of_steps_is_met_at_its_quantiles():
 
 
 def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
-    few = plan(RESNET, families=examples.load).rows[0]
-    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}, families=examples.load).rows[0]
+    few = plan(RESNET).rows[0]
+    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}).rows[0]
     assert few.count == 1
     assert many.count > 1
     assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
@@ -155,7 +154,7 @@ def test_training_adds_up():
         "candidates": RESNET["candidates"] | {"counts": [1]},
         "limits": {"deadline": "1 year"},
     }
-    row: Any = plan(spec, families=examples.load).rows[0]
+    row: Any = plan(spec).rows[0]
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
     assert row.gpu_hours == pytest.approx(row.duration_s / 3600)

@@ -10,7 +10,7 @@ from shiboken6 import delete
 
 from app import examples
 from app.answers.answer import batch_regimes, compute_answer
-from app.explorer.background.tracing import Tracing, key_of
+from app.explorer.background.tracing import Tracing
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
@@ -66,7 +66,6 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
             raise need
         return "the trace"
 
-    worker._loaded.add((key_of(need)[:2], None))  # as if the packaged families knew no answer
     for key in ("side 0", "view Sweep"):
         worker.ask(key, ask, found.append, found.append)
     clock = QElapsedTimer()
@@ -84,7 +83,6 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
 def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
     said: list[str] = []
     need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
-    worker._loaded.add((key_of(need)[:2], None))
     worker.tracing.request = lambda need, urgent, told: told("")  # pyright: ignore
 
     def ask(cancelled: object) -> str:
@@ -93,17 +91,6 @@ def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
     worker.ask("side 0", ask, lambda found: None, lambda error: said.append(str(error)))
     wait(worker)
     assert len(said) == 1 and "could not be written to disk: expected space in the cache" in said[0]
-
-
-def test_the_files_are_small_and_all_there():
-    sizes = {path: path.stat().st_size for path in examples.FOLDER.glob("*.families")}
-    assert set(sizes) == {examples.file(ask, gpu) for ask, gpu in examples.asks()}
-    # a plan weighs cards of each kind: each served network is traced for those too
-    others = [path for path in sizes if path.name.split(".")[1] in dict(examples.OTHER_CARDS)]
-    assert len(others) == len(examples.SERVED) * len(examples.OTHER_CARDS)
-    of_others = sum(sizes[path] for path in others)
-    assert sum(sizes.values()) - of_others < 1.2 * 2**20
-    assert of_others < 0.4 * 2**20
 
 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(

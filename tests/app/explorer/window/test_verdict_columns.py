@@ -6,7 +6,6 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QRectF
 
-from app import examples
 from app.answers.answer import Answer, compute_answer
 from app.examples import FIRST
 from app.explorer.window.verdict import VerdictBar
@@ -14,7 +13,6 @@ from app.explorer.window.verdict_columns import COLUMNS, column_edges
 from app.theme import THEMES
 from app.widgets.drawing import application
 from app.widgets.paint import Paint, width
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 
 SCENARIOS = {
@@ -33,8 +31,6 @@ def _application():
 
 
 def predicted(scenario: Scenario) -> Answer:
-    resolved = resolve(scenario)
-    examples.load(resolved.ask, resolved.gpu)
     return compute_answer(scenario)
 
 

@@ -1,0 +1,48 @@
+"""`ridgepoint cache`: the traces that are kept on disk, and `ridgepoint cache clear`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Action(StrEnum):
+    """What to do with the cache."""
+
+    SHOW = "show"
+    CLEAR = "clear"
+
+
+def cache(
+    action: Annotated[Action, typer.Argument(help="show, or clear to delete all.")] = Action.SHOW,
+) -> None:
+    """Show or clear the traces kept on disk: their folder, number, size and age."""
+    import os
+
+    from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
+    from simulator.symbols.cache import LIMIT_BYTES, clear, contents
+
+    folder = TRACE_FOLDER.path
+    if folder is None:
+        typer.echo(
+            f"Traces are not kept: {FOLDER_VARIABLE} is {os.environ.get(FOLDER_VARIABLE, '')!r}."
+        )
+        return
+    if action is Action.CLEAR:
+        deleted = clear(folder)
+        typer.echo(f"{folder}: {deleted.files:,} files deleted, {_size(deleted.nbytes)}.")
+        return
+    held = contents(folder)
+    typer.echo(f"folder   {folder}")
+    typer.echo(f"traces   {held.files:,} files")
+    typer.echo(f"size     {_size(held.nbytes)} of at most {_size(LIMIT_BYTES)}")
+    if held.oldest_s is not None:
+        import time
+
+        typer.echo(f"oldest   {time.strftime('%Y-%m-%d %H:%M', time.localtime(held.oldest_s))}")
+
+
+def _size(nbytes: int) -> str:
+    return f"{nbytes / 1e6:.1f} MB"

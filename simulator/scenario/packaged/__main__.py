@@ -1,0 +1,37 @@
+"""Make the packaged families that other code traced: `python -m simulator.scenario.packaged`.
+
+Arguments are patterns of names, such as `bert-base` or `*.bf16.inference.*`; all without. A file
+whose stamp is right is left. The others are compared with fresh traces, and fitted again where one
+differs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from fnmatch import fnmatchcase
+
+from simulator.scenario.packaged.contents import name_of, omission, requests
+from simulator.scenario.packaged.index import FOLDER, read_index
+from simulator.scenario.packaged.making import current, drop_others, make
+
+
+def main(patterns: list[str]) -> None:
+    """Bring what is named up to date, one line for each."""
+    for request, card in requests():
+        name = f"{name_of(request)}.{card}"
+        chosen = not patterns or any(
+            fnmatchcase(name, pattern) or request.network == pattern for pattern in patterns
+        )
+        if not chosen or omission(name) is not None or current(name, request.network):
+            continue
+        began_s = time.perf_counter()
+        how = make(request, card)
+        entry = read_index().entries.get(name)
+        size = f"{(FOLDER / entry.file).stat().st_size:,} bytes, " if entry else ""
+        print(f"{name}: {how}, {size}{time.perf_counter() - began_s:.0f} s", flush=True)
+    drop_others()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

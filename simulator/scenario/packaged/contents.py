@@ -1,0 +1,100 @@
+"""What is packaged: requests, each for cards whose traces differ, and the name of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.gpu_class import seen
+from simulator.scenario.resolved import TraceRequest
+from simulator.scenario.trace_families import Line
+
+CARDS = ("h200", "a100", "v100_sxm2_32", "mi300x")
+"""A card of each class that traces tell apart."""
+_FIRST, _SECOND, *_OTHERS = CARDS
+
+_INFERENCE = ("bf16", "fp16", "fp32", "autocast")
+_TRAINING = ("bf16", "fp32", "autocast")
+_SERVED = ("llama3-8b", "llama3-8b-decode")
+"""Networks that plans serve on cards of every class, in bf16, or in fp16 where it has none."""
+_PLAN_DTYPES = {"v100_sxm2_32": "fp16", "mi300x": "bf16"}
+
+_VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
+    *(("chain", {"sizes": (("n", n),)}, "fp32", False) for n in (1, 2)),
+    *(
+        ("multiply-adds", {"sizes": (("n", n),)}, "fp32", False)
+        for n in (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 96, 128)
+    ),
+    ("gpt2", {"sdpa": "math"}, "fp32", True),
+)
+"""Requests other than the default that a lesson makes, for the first card."""
+
+OMITTED = {
+    "mamba2-130m.*.training.*": "a fit takes 51 traces and minutes",
+}
+"""Patterns of names that are traced and then kept on the user's disk, with the reason."""
+
+
+def requests() -> Iterator[tuple[TraceRequest, str]]:
+    """Each packaged request with its card, the most common first."""
+    for card in (_FIRST, _SECOND):
+        for training, dtypes in ((False, _INFERENCE), (True, _TRAINING)):
+            for dtype in dtypes:
+                for network, entry in CATALOGUE.items():
+                    if entry.trains or not training:
+                        yield request_of(network, dtype, training), card
+    for network, more, dtype, training in _VARIANTS:
+        yield request_of(network, dtype, training, **more), _FIRST
+    for network in _SERVED:
+        for card in _OTHERS:
+            yield request_of(network, _PLAN_DTYPES[card], False), card
+
+
+def omission(name: str) -> str | None:
+    """Why a request is not packaged; None if it is."""
+    return next((why for pattern, why in OMITTED.items() if fnmatchcase(name, pattern)), None)
+
+
+def request_of(network: str, dtype: str, training: bool, **more: Any) -> TraceRequest:
+    """The request of a network with its default sizes at any batch and sequence."""
+    optimizer = "adamw"
+    fixed: dict[str, Any] = {"sizes": (), "data_sizes": ()} | more
+    return TraceRequest(network, None, None, dtype, training, optimizer, **fixed)
+
+
+def name_of(request: TraceRequest) -> str | None:
+    """The name under which a request may be packaged, without the card: "gpt2.bf16.training";
+    None if only its trace can answer it."""
+    plain = request_of(
+        request.network,
+        request.dtype,
+        request.training,
+        sizes=request.sizes,
+        sdpa=request.sdpa,
+    )
+    if request != plain or not all(type(value) is int for _, value in request.sizes):
+        return None
+    own = [*(f"{name}={value}" for name, value in request.sizes), request.sdpa or ""]
+    phase = "training" if request.training else "inference"
+    return ".".join([request.network, *filter(None, own), request.dtype, phase])
+
+
+def card_of(network: str, gpu: GPU) -> str | None:
+    """The card of `CARDS` whose traces of a network a GPU shares; None if there is none."""
+    own = seen(network, gpu)
+    return next((card for card in CARDS if _seen(network, card) == own), None)
+
+
+@cache
+def _seen(network: str, card: str) -> tuple[Any, ...]:
+    return seen(network, find_gpu(card))
+
+
+def line_of(network: str) -> Line:
+    """Along what the families of a network are fitted: batch, and sequence where it has one."""
+    return ("both", None) if CATALOGUE[network].seq is not None else ("batch", None)

@@ -1,0 +1,120 @@
+"""The index of the packaged families, and the digests that say which code traced them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from simulator.networks.catalogue import CATALOGUE
+
+FOLDER = Path(__file__).parent / "families"
+_INDEX = Path(__file__).parent / "index.json"
+_PACKAGE = Path(__file__).parents[2]
+_TRACING = ("tracing", "records")
+_LOADING = (
+    "costs/attention_kernels.py",
+    "costs/compiled_traits.py",
+    "networks/loaded.py",
+    "networks/loading.py",
+    "scenario/module.py",
+    "scenario/trace_module.py",
+)
+_IMPORT = re.compile(r"^from simulator\.networks\.(\w+) import", re.MULTILINE)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """The file of a request on a card, and the stamp of the code that traced it."""
+
+    file: str
+    stamp: str
+
+
+class Index(msgspec.Struct, frozen=True):
+    """The versions of torch and Python that made the files, and the entry of each name."""
+
+    torch: str
+    python: str
+    entries: dict[str, Entry]
+
+
+@cache
+def read_index() -> Index:
+    """The packaged index."""
+    return msgspec.json.decode(_INDEX.read_bytes(), type=Index)
+
+
+def write_index(index: Index) -> None:
+    """Write the index, one entry a line."""
+    entries = [
+        f"    {msgspec.json.encode(name).decode()}: {msgspec.json.encode(entry).decode()}"
+        for name, entry in sorted(index.entries.items())
+    ]
+    head = f'  "torch": "{index.torch}",\n  "python": "{index.python}",\n  "entries": {{\n'
+    part = _INDEX.with_name(_INDEX.name + ".part")
+    part.write_text("{\n" + head + ",\n".join(entries) + "\n  }\n}\n", "utf-8")
+    part.replace(_INDEX)
+    read_index.cache_clear()
+
+
+def python_version() -> str:
+    """Python's version as far as traces depend on it: they count its instructions."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@cache
+def torch_version() -> str | None:
+    """The version of the installed torch as far as traces depend on it; None without torch."""
+    try:
+        return ".".join(version("torch").split(".")[:2])
+    except PackageNotFoundError:
+        return None
+
+
+def versions_agree(index: Index) -> bool:
+    """Would a fresh trace be made by the versions that made the files? Without torch there is no
+    fresh trace to differ from, and the files answer under every Python."""
+    return torch_version() in (None, index.torch) and (
+        torch_version() is None or python_version() == index.python
+    )
+
+
+def stamp(network: str, torch: str, python: str) -> str:
+    """16 hexadecimal digits of what a trace of a network of the catalogue depends on: the sources
+    that trace, those of the network, its sizes, and versions."""
+    entry = CATALOGUE[network]
+    module = entry.factory.partition(":")[0].rpartition(".")[2]
+    parts = [_digest_of_tracing(), repr(sorted(entry.sizes.items())), entry.factory]
+    parts += [*_network_sources(module), torch, python]
+    return sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _digest_of_tracing() -> str:
+    paths = [path for name in _TRACING for path in sorted((_PACKAGE / name).rglob("*.py"))]
+    digest = sha256()
+    for path in [*paths, *(_PACKAGE / name for name in _LOADING)]:
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + _text(path))
+    return digest.hexdigest()
+
+
+def _network_sources(module: str) -> list[str]:
+    """The source of a network's module, and of those of the catalogue that it imports."""
+    sources: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in sources:
+            sources[name] = _text(_PACKAGE / "networks" / f"{name}.py").decode("utf-8")
+            waiting += _IMPORT.findall(sources[name])
+    return [f"{name}\n{sources[name]}" for name in sorted(sources)]
+
+
+def _text(path: Path) -> bytes:
+    """A source with the line ends of Unix, whatever a checkout made of them."""
+    return path.read_bytes().replace(b"\r\n", b"\n")

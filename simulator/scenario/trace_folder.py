@@ -1,0 +1,58 @@
+"""The folder in which this process keeps traces, if it keeps any. Imports nothing that is slow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simulator.errors import InputError
+
+FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
+
+
+class TraceFolder:
+    """The folder, None until `keep`; and the files in it that turned out damaged."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._damaged: list[Path] = []
+
+    def keep(self, folder: Path | str | None = None, even_if_off: bool = False) -> None:
+        """Keep traces in this folder, by default in the user's cache, from now on.
+
+        RIDGEPOINT_TRACES names another folder, or switches keeping off if it is "off" and not
+        `even_if_off`.
+        """
+        variable = os.environ.get(FOLDER_VARIABLE, "")
+        off = variable == "off"
+        variable = "" if off and even_if_off else variable
+        self.path = None if off and not even_if_off else Path(variable or folder or usual_folder())
+
+    def close(self) -> None:
+        """Keep nothing, and read nothing, from now on."""
+        self.path = None
+
+    def report(self, path: Path) -> None:
+        """Note a damaged file."""
+        self._damaged.append(path)
+
+    def reported(self) -> list[Path]:
+        """The damaged files since the last call."""
+        paths, self._damaged = self._damaged, []
+        return paths
+
+    def opened(self) -> Path:
+        """The folder. Raises InputError if none is open."""
+        if self.path is None:
+            raise InputError("no families on disk: expected a folder of traces; call keep_on_disk")
+        return self.path
+
+
+def usual_folder() -> Path:
+    """The folder of traces in the user's cache."""
+    from platformdirs import user_cache_dir  # only where traces are kept
+
+    return Path(user_cache_dir("ridgepoint", appauthor=False)) / "traces"
+
+
+TRACE_FOLDER = TraceFolder()

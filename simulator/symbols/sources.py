@@ -1,0 +1,99 @@
+"""Digests of a user's file and of what it imports: what a stored trace of it depends on.
+
+Imports are read from the source and found as Python finds them, without running anything. Files of
+the user are followed; an installed package counts with the size and time of its first file, and the
+standard library not at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+_OWN_CODE = Path(__file__).parents[1]
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def source_digests(path: Path) -> list[str]:
+    """A line for a file and for each module that it imports, directly or not."""
+    lines: dict[Path, str] = {}
+    _follow(path, path.parent, lines)
+    return sorted(lines.values())
+
+
+def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
+    """Add a file of the user and what it imports; packages of the user as a whole."""
+    if path in lines:
+        return
+    try:
+        content = path.read_bytes()
+    except OSError:
+        lines[path] = f"{path.name} unreadable"
+        return
+    lines[path] = f"{_relative(path, folder)} {sha256(content).hexdigest()}"
+    try:
+        names = set(_imports(ast.parse(content)))
+    except (SyntaxError, ValueError):
+        return
+    for name in sorted(names - sys.stdlib_module_names):
+        spec = PathFinder.find_spec(name, [str(folder)]) or _installed(name)
+        for file in _files(spec):
+            if _is_users(file):
+                _follow(file, folder, lines)
+            elif _OWN_CODE not in file.parents:  # this package has a digest of its own
+                lines[file] = _stat(name, file)
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder) if folder in path.parents else path)
+
+
+@cache
+def _installed(name: str) -> ModuleSpec | None:
+    """Where Python would find a module, through the finders of editable installations too."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+def _files(spec: ModuleSpec | None) -> Iterator[Path]:
+    """The files of a module; those of a package of the user all, of an installed one its first."""
+    origin = Path(spec.origin) if spec and spec.has_location and spec.origin else None
+    folders = [Path(f) for f in spec.submodule_search_locations or ()] if spec else []
+    if origin is not None and (not folders or not _is_users(origin)):
+        yield origin
+        return
+    for folder in folders:
+        if _is_users(folder):
+            yield from sorted(folder.rglob("*.py"))
+
+
+def _is_users(path: Path) -> bool:
+    library = Path(sysconfig.get_path("stdlib"))
+    installed = any(name in path.parts for name in _INSTALLED) or library in path.parents
+    return not installed and path != _OWN_CODE and _OWN_CODE not in path.parents
+
+
+def _stat(name: str, path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError:
+        return f"{name} unreadable"
+    return f"{name} {stat.st_size} {stat.st_mtime_ns}"
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """The first names of all imports, wherever they stand."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
