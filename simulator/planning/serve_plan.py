@@ -18,6 +18,7 @@ from simulator.planning.spec import Spec
 from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step_time import StepTime
 from simulator.planning.tables import Machine
+from simulator.planning.wording import above, amount, latency, usd
 
 _WARM_UP = 0.1  # of the requests, left out of the percentiles
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
@@ -146,7 +147,8 @@ def candidate(
             price_source=bill_of.source,
             largest_rate_per_s=most,
             utilisation=1.0,
-            reason=f"carries {most:.3g} of {rate:.3g} requests/s ({what}); {needed} would",
+            reason=f"carries {amount(most)} of {amount(rate)} requests/s ({what}); {needed} GPUs "
+            "would",
         )
     limit = spec.limits.per_token_s
     low = factor(machine.step, ENDS[0])
@@ -160,7 +162,7 @@ def candidate(
             largest_rate_per_s=most,
             per_token_s=state.iteration_s,
             steady_per_token_s=state.iteration_s,
-            reason=f"a mean iteration takes {state.iteration_s * 1e3:.3g} ms, not simulated",
+            reason=f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
         )
     load = requests(spec, spec.requests, count)
     tried = {
@@ -177,7 +179,7 @@ def candidate(
         reason = f"at the interval's far end {missed(spec, far)}"
     budget = spec.limits.cost_usd_per_h
     if budget is not None and paid.usd_per_h is not None and paid.usd_per_h > budget:
-        status, reason = "too dear", f"{paid.usd_per_h:.3g} USD/h of {budget:.3g}"
+        status, reason = "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
     per_hour = rate * output * 3600
     tokens_per_s = rate * output
     compute = state.prompt_share
@@ -269,7 +271,8 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         per_token_interval_s=ends([f.token_s for f in found]),
         latency_interval_s=ends([f.latency_s for f in found]),
         confidence_s=(float(spread[0]), float(spread[1])),
-        reason=row.reason or (f"{chance:.0%} sure" if sure == "uncertain" else ""),
+        reason=row.reason
+        or (f"holds every limit with {chance:.0%} chance" if sure == "uncertain" else ""),
     )
 
 
@@ -278,11 +281,11 @@ def missed(spec: Spec, figures: Figures) -> str:
     limits = spec.limits
     for name, value, limit in (
         ("time per token", figures.token_s, limits.per_token_s),
-        ("first token", figures.first_s, limits.first_token_s),
+        ("time to first token", figures.first_s, limits.first_token_s),
         ("latency", figures.latency_s, limits.latency_s),
     ):
         if limit is not None and value > limit:
-            return f"{name} {value * 1e3:.3g} ms of {limit * 1e3:.3g} ms"
+            return above(name, value, limit)
     return ""
 
 

@@ -14,6 +14,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, Machine, machine, parameters
+from simulator.planning.wording import latency
 
 Key = tuple[str, str, str]
 Progress = Callable[[str], None]
@@ -52,15 +53,17 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
             return "it has no fp8 products"
         peak = card.peak("tensor", "fp8") or peak
     need = weights * BITS[precision] / 8
-    if need > card.memory_bytes * spec.workload.memory_share:
+    room = card.memory_bytes * spec.workload.memory_share
+    if need > room:
         return (
-            f"weights of {need / 1e9:.1f} GB do not fit {card.memory_bytes / 1e9:.0f} GB; "
+            f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
+            f"({spec.workload.memory_share:.0%} of the memory); "
             "splits over several GPUs are not planned yet"
         )
     limit = spec.limits.per_token_s
     if limit is not None and need / card.bandwidth_bytes_per_s > limit:
         seconds = need / card.bandwidth_bytes_per_s
-        return f"reading the weights once takes {seconds * 1e3:.3g} ms, above the time per token"
+        return f"reading the weights once takes {latency(seconds)}, above the time per token"
     rate, prompt, output = lengths(spec)
     fresh = prompt * (1 - spec.workload.prefix_hit)
     cards = 2 * weights * rate * (fresh + output) / peak

@@ -52,7 +52,9 @@ def test_a_served_network_has_a_verdict(served: Any):
 
 
 def test_what_is_not_tried_says_why(served: Any):
-    assert served.pruned["T4, bf16"].startswith("weights of 16.1 GB do not fit 17 GB")
+    assert served.pruned["T4, bf16"].startswith(
+        "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
+    )
     assert "do not fit" in served.pruned["GeForce RTX 4060 Ti 8GB, bf16"]
 
 
