@@ -11,7 +11,7 @@ from simulator.planning.result import Assumption, Row
 from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
 from simulator.planning.tables import Machine
-from simulator.planning.wording import amount, latency, usd
+from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500
 
@@ -155,8 +155,8 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         ),
         Assumption(
             "power",
-            f"the card's limit × its busy share × PUE {prices.pue:g}",
-            "an upper bound while it works; idle draw left out",
+            "unknown" if row.watts is None else f"{watts(row.watts)}, PUE {prices.pue:g} included",
+            row.power_source,
         ),
         Assumption(
             "not modelled",

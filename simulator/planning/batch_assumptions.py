@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
-from simulator.planning.wording import amount, usd
+from simulator.planning.wording import amount, usd, watts
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
@@ -59,7 +59,13 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
         price = f"{usd(best.usd_per_h / best.count)} an hour for each GPU"
     found += [
         Assumption("price", price, best.price_source),
-        Assumption("power", "the card's limit × its busy share × PUE", "an upper bound"),
+        Assumption(
+            "power",
+            "unknown"
+            if best.watts is None
+            else f"{watts(best.watts)}, PUE {spec.prices.pue:g} included",
+            best.power_source,
+        ),
         Assumption("not modelled", "loading of data, network, splits of one model", ""),
     ]
     return found

@@ -11,6 +11,7 @@ from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.money import Bill, bill
+from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, listed
 from simulator.planning.spec import Spec
@@ -146,7 +147,8 @@ def _inferred(
     count = counts[0] if counts else max(spec.candidates.counts)
     carried = c["samples_per_s"] * count
     utilisation = min(rate / carried, 1.0)
-    paid = bill(card, count, utilisation, spec.prices)
+    drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)
+    paid = bill(card, count, drawn.watts, spec.prices)
     ends = c["latency_s"] * low, c["latency_s"] * high
     status, reason = "fits", ""
     if limits.latency_s is not None and c["latency_s"] > limits.latency_s:
@@ -182,6 +184,7 @@ def _inferred(
             largest_rate_interval_per_s=(carried / high, carried / low),
             memory_share=c["memory_bytes"] / card.memory_bytes,
             watts=paid.watts,
+            power_source=drawn.source,
             joules_per_unit=joules,
             co2_g_per_h=paid.co2_g_per_h,
             binds=binds,
@@ -222,7 +225,8 @@ def _trained(
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     share = waits_s / step
     ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
-    paid = bill(card, count, 1.0, spec.prices)
+    drawn = mean_power(card, c["joules"] / c["period_s"], 1 - share)
+    paid = bill(card, count, drawn.watts, spec.prices)
     total = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
     status, reason = "fits", ""
     deadline = limits.deadline_s
@@ -253,6 +257,7 @@ def _trained(
         utilisation=1 - lost,
         memory_share=c["memory_bytes"] / card.memory_bytes,
         watts=paid.watts,
+        power_source=drawn.source,
         joules_per_unit=None if paid.watts is None else paid.watts * whole / (amount * per_sample),
         co2_g_per_h=paid.co2_g_per_h,
         binds="communication" if share > 0.5 else binds,

@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.hardware.gpu import GPU
 from simulator.planning.money import bill
+from simulator.planning.power import mean_power
 from simulator.planning.requests import Requests, requests
 from simulator.planning.result import Row, Span
 from simulator.planning.serving import Rules, Served, percentile, serve
@@ -116,7 +117,9 @@ def candidate(
         "engine": engine,
         "precision": precision,
     }
-    bill_of = bill(gpu, count, 1.0, spec.prices)
+    batch = float(within.max_requests)
+    busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
+    bill_of = bill(gpu, count, busiest.watts, spec.prices)
     if within.cache_tokens < prompt + output:
         room = gpu.memory_bytes * spec.workload.memory_share
         need = machine.weight_bytes + machine.activation_bytes
@@ -172,7 +175,9 @@ def candidate(
     near, middle, far = (tried[q] for q in quantiles)
     chances = [figures.within(spec) for figures in (near, middle, far)]
     utilisation = min(middle.served.busy_s / max(middle.served.end_s, 1e-12), 1.0)
-    paid = bill(gpu, count, utilisation, spec.prices)
+    batch = float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0
+    drawn = mean_power(gpu, machine.busy_w(batch, prompt, state.prompt_share), utilisation)
+    paid = bill(gpu, count, drawn.watts, spec.prices)
     status = "fits" if all(chances) else "uncertain" if any(chances) else "too slow"
     reason = "" if chances[1] else missed(spec, middle)
     if status == "uncertain" and not reason:
@@ -207,7 +212,7 @@ def candidate(
         per_token_interval_s=(near.token_s, far.token_s),
         latency_s=middle.latency_s,
         latency_interval_s=(near.latency_s, far.latency_s),
-        batch=float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0,
+        batch=batch,
         per_s=rate,
         utilisation=utilisation,
         largest_rate_per_s=most,
@@ -216,6 +221,7 @@ def candidate(
         preempted=middle.served.preempted,
         memory_share=_memory_share(gpu, machine, middle.served),
         watts=paid.watts,
+        power_source=drawn.source,
         joules_per_unit=None if paid.watts is None else paid.watts / tokens_per_s,
         co2_g_per_h=paid.co2_g_per_h,
         steady_per_token_s=state.iteration_s,

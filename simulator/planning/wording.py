@@ -38,6 +38,11 @@ def usd(value: float) -> str:
     return f"{value:.2f} USD" if value >= 0.1 else f"{short(value, 2)} USD"
 
 
+def watts(value: float) -> str:
+    """Power: "432 W", "11.2 kW"."""
+    return f"{short(value)} W" if value < 1e4 else f"{short(value / 1e3)} kW"
+
+
 def above(name: str, value_s: float, limit_s: float) -> str:
     """A limit that fails: "time per token is 195 ms, above 50 ms"."""
     return f"{name} is {latency(value_s)}, above {latency(limit_s)}"
