@@ -14,7 +14,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, Machine, machine, parameters
-from simulator.planning.wording import latency
+from simulator.planning.wording import latency, usd
 
 Key = tuple[str, str, str]
 Progress = Callable[[str], None]
@@ -78,33 +78,46 @@ def search(spec: Spec, families: Families, workers: int, progress: Progress) -> 
     weights = parameters(spec.workload, families)
     cards = list(listed(spec.candidates.gpus))
     found = SearchResult([], {}, {})
+    # Cards share the traces of a precision, with its what-if applied: precisions one by one.
+    groups = [(precision, card) for precision in spec.candidates.precisions for card in cards]
     one = partial(of_card, spec, weights, families)
-    for part in _mapped(one, cards, workers, progress):
+    for done, part in enumerate(_mapped(one, groups, workers), 1):
         found.rows += part.rows
         found.pruned |= part.pruned
         found.machines |= part.machines
+        progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
     by_id = {card.id: card for card in cards}
     found.rows = _refine(spec, found, by_id, progress)
     return found
 
 
-def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> SearchResult:
-    """Every engine, precision and count of one card."""
+def of_card(spec: Spec, weights: float, families: Families, group: tuple[str, GPU]) -> SearchResult:
+    """Every engine and count of one precision of one card."""
+    precision, card = group
     found = SearchResult([], {}, {})
-    for precision in spec.candidates.precisions:
-        if reason := bound(spec, card, precision, weights):
-            found.pruned[f"{card.name}, {precision}"] = reason
+    if reason := bound(spec, card, precision, weights):
+        found.pruned[f"{card.name}, {precision}"] = reason
+        return found
+    for engine in spec.candidates.engines:
+        name = f"{card.name}, {engine}, {precision}"
+        try:
+            one = machine(spec.workload, card, precision, engine, families)
+        except InputError as error:
+            found.pruned[name] = str(error)
             continue
-        for engine in spec.candidates.engines:
-            name = f"{card.name}, {engine}, {precision}"
-            try:
-                one = machine(spec.workload, card, precision, engine, families)
-            except InputError as error:
-                found.pruned[name] = str(error)
-                continue
-            found.machines[card.id, engine, precision] = one
-            _counts(spec, card, engine, precision, one, found)
+        found.machines[card.id, engine, precision] = one
+        _counts(spec, card, engine, precision, one, found)
     return found
+
+
+def _so_far(rows: list[Row]) -> str:
+    """The cheapest row that fits, for the progress line; "" if none does."""
+    fits = [row for row in rows if row.status == "fits"]
+    if not fits:
+        return ""
+    best = min(fits, key=lambda row: (row.usd_per_h is None, row.cost))
+    price = "" if best.usd_per_h is None else f", {usd(best.usd_per_h)} an hour"
+    return f"; best so far {best.configuration}{price}"
 
 
 def _counts(
@@ -126,17 +139,13 @@ def _counts(
 
 
 def _mapped(
-    one: Callable[[GPU], SearchResult], cards: list[GPU], workers: int, progress: Progress
+    one: Callable[[tuple[str, GPU]], SearchResult], groups: list[tuple[str, GPU]], workers: int
 ) -> Iterator[SearchResult]:
-    if workers < 2 or len(cards) < 8:
-        for done, card in enumerate(cards):
-            progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
-            yield one(card)
+    if workers < 2 or len(groups) < 8:
+        yield from map(one, groups)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        for done, part in enumerate(pool.map(one, cards), 1):
-            yield part
-            progress(f"planned {done} of {len(cards)} GPUs")
+        yield from pool.map(one, groups)
 
 
 def _refine(
