@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from math import floor, isfinite, log10
+from math import isfinite
+
+from simulator.formats.numbers import number as number
+from simulator.formats.numbers import short
 
 _SI = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -17,25 +20,11 @@ _LONG = (
 """Longer units: the least seconds to use it for, its length in seconds, its name."""
 
 
-def number(value: float, digits: int = 3) -> str:
-    """`value` with this many significant digits: 0.0123, 7.93, 1,240."""
-    if not isfinite(value):
-        return "∞" if value > 0 else "−∞" if value < 0 else "unknown"
-    if value == 0:
-        return "0"
-    places = digits - 1 - floor(log10(abs(value)))
-    value = round(value, places)
-    if value and floor(log10(abs(value))) > digits - 1 - places:  # 9.996 became 10.0
-        places -= 1
-    return f"{value:,.{max(0, places)}f}".replace("-", "−")
-
-
 def plain(value: float) -> str:
     """A number with as few digits as it needs, without an exponent where possible."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}".replace("-", "−")
-    text = number(value, 5)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return short(value, 5)
 
 
 def trimmed(text: str) -> str:

@@ -205,7 +205,7 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     why_column = shown.columns[0]  # sentences wrap and are never cut
     why_column.no_wrap, why_column.overflow, why_column.ratio = False, "fold", 1
     for advice in chosen:
-        why = Text(f"{to_full_text(advice.scenario.whatifs[-1])}\n", "bold")
+        why = Text(f"{' '.join(map(to_full_text, advice.applied))}\n", "bold")
         why.append(advice.cause, "dim")
         if advice.warning:
             why.append(f"\n{advice.warning}", "yellow")

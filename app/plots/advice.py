@@ -62,7 +62,7 @@ class AdvicePicture(Picture):
         self.chart.addItem(Area(theme, colour, rectangle(0, y - 0.42, gain, y - 0.2)))
         if advised.by == "time":
             self._interval(y, advice, advised)
-        name = to_full_text(advice.scenario.whatifs[-1])
+        name = " ".join(map(to_full_text, advice.applied))
         self.pill(self.chart, name, 0, y + 0.06, theme.ink, (0.0, 0.5), 600, SUPPORT_PX, False)
         self.pill(
             self.chart,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from app.quantities import number
 from simulator.planning import Plan, Row
-from simulator.planning.verdict import duration
+from simulator.planning.wording import amount, duration, latency, usd
+
+_REASONS = 6  # to print
 
 
 def csv_text(plan: Plan) -> str:
@@ -16,8 +18,8 @@ def csv_text(plan: Plan) -> str:
     from app.report.exports import csv_text as text
 
     rows: list[dict[str, Any]] = []
-    for number, row in enumerate(plan.rows, 1):
-        flat: dict[str, Any] = {"rank": number}
+    for rank, row in enumerate(plan.rows, 1):
+        flat: dict[str, Any] = {"rank": rank}
         for name, value in asdict(row).items():
             if "interval" in name or name == "confidence_s":
                 low, high = value or (None, None)
@@ -38,25 +40,24 @@ def cells(plan: Plan, row: Row) -> list[str]:
             _rate(row),
         ]
     elif plan.kind == "training":
-        span = row.duration_interval_s
-        known = "" if row.duration_s is None else duration(row.duration_s)
-        parts += [known + (f" ({duration(span[0])} to {duration(span[1])})" if span else "")]
+        ends = row.duration_interval_s or (None, None)
+        parts += ["" if row.duration_s is None else duration(row.duration_s, *ends)]
     else:
         parts += [_ms(row.latency_s, row.latency_interval_s), _rate(row)]
     joules = row.joules_per_unit
-    parts += ["" if joules is None else f"{joules:.3g}", row.binds, row.status, row.reason]
+    parts += ["" if joules is None else number(joules), row.binds, row.status, row.reason]
     return parts
 
 
 def headings(plan: Plan) -> list[str]:
     """The headings of the columns of `cells`."""
     figures = {
-        "serving": ["token, 80%", "first token, 80%", "carries"],
+        "serving": ["token, 80%", "first token, 80%", "carries at most"],
         "training": ["takes, 80%"],
-        "inference": ["batch takes, 80%", "carries"],
+        "inference": ["batch takes, 80%", "carries at most"],
     }[plan.kind]
     unit = plan.unit.removesuffix("s")
-    return ["configuration", "USD", *figures, f"J/{unit}", "bound by", "limits", "why"]
+    return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
 
 
 def show(plan: Plan, top: int) -> None:
@@ -74,7 +75,7 @@ def show(plan: Plan, top: int) -> None:
     console.print()
     shown = table()
     for name in headings(plan):
-        shown.add_column(name, no_wrap=name != "why", overflow="fold")
+        shown.add_column(name, no_wrap=name != "why not", overflow="fold")
     for row in plan.rows[:top]:
         shown.add_row(*(Text(cell) for cell in cells(plan, row)))
     console.print(shown, width=wide)
@@ -93,13 +94,9 @@ def show(plan: Plan, top: int) -> None:
     console.print(rests, width=wide)
     console.print()
     if plan.pruned:
-        console.print(
-            Text(
-                f"{len(plan.pruned)} candidates skipped, such as {_some(plan.pruned.items())}",
-                "dim",
-            ),
-            width=min(wide, 120),
-        )
+        console.print(Text(f"{len(plan.pruned)} candidates skipped:", "dim"))
+        for text in skipped(plan):
+            console.print(Text(text, "dim"), width=min(wide, 120))
 
 
 def html_text(plan: Plan) -> str:
@@ -154,13 +151,13 @@ def front_svg(plan: Plan) -> str:
     dots = "".join(
         f'<circle cx="{60 + 600 * time / right:.1f}" cy="{260 - 230 * cost / high:.1f}" r="5" '
         f'fill="{"#2b8a6e" if row.front else "none"}" stroke="#2b8a6e">'
-        f"<title>{escape(row.configuration)}: {cost:.3g} USD</title></circle>"
+        f"<title>{escape(row.configuration)}: {usd(cost)}</title></circle>"
         for time, cost, row in known
     )
     return (
         f'<svg viewBox="0 0 700 300" width="700" role="img"><title>Cost against time</title>'
-        f'<path d="M60 20V260H680" fill="none" stroke="gray"/><text x="60" y="14">USD, to '
-        f'{high:.3g}</text><text x="400" y="290">{escape(plan.figure)}, to '
+        f'<path d="M60 20V260H680" fill="none" stroke="gray"/><text x="60" y="14">cost, to '
+        f'{usd(high)}</text><text x="400" y="290">{escape(plan.figure)}, to '
         f"{_figure(plan, right)}</text>{dots}</svg>"
     )
 
@@ -168,27 +165,37 @@ def front_svg(plan: Plan) -> str:
 def _figure(plan: Plan, value: float | None) -> str:
     if value is None:
         return ""
-    return duration(value) if plan.kind == "training" else f"{value * 1e3:.3g} ms"
+    return duration(value) if plan.kind == "training" else latency(value)
 
 
 def _ms(value: float | None, span: tuple[float, float] | None) -> str:
-    if value is None:
-        return ""
-    ends = f" ({span[0] * 1e3:.3g} to {span[1] * 1e3:.3g})" if span and span[0] < span[1] else ""
-    return f"{value * 1e3:.3g} ms{ends}"
+    return "" if value is None else latency(value, *(span or (None, None)))
 
 
 def _rate(row: Row) -> str:
-    return "" if row.largest_rate_per_s is None else f"{row.largest_rate_per_s:.3g}/s"
+    return "" if row.largest_rate_per_s is None else f"{amount(row.largest_rate_per_s)}/s"
 
 
 def _money(row: Row) -> str:
     if row.usd_total is not None:
-        return f"{row.usd_total:,.0f}"
+        return usd(row.usd_total)
     if row.usd_per_h is not None:
-        return f"{row.usd_per_h:.2f}/h"
-    return "" if row.gpu_hours is None else f"{row.gpu_hours:.3g} GPU-h"
+        return f"{usd(row.usd_per_h)}/h"
+    hours = f"{amount(row.gpu_hours)} GPU-hours, " if row.gpu_hours and row.duration_s else ""
+    return f"{hours}no price"
 
 
-def _some(pairs: Iterable[tuple[str, str]]) -> str:
-    return "; ".join(f"{name} ({reason})" for name, reason in list(pairs)[:3])
+def skipped(plan: Plan) -> list[str]:
+    """A line for each reason to skip candidates, the most frequent first, with their number and
+    one of them: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer of them hold every limit"."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in plan.pruned.items():
+        by_reason.setdefault(reason, []).append(name)
+    order = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    lines = [
+        f"  {names[0] if len(names) == 1 else f'{len(names)} such as {names[0]}'}: {reason}"
+        for reason, names in order
+    ]
+    if len(lines) > _REASONS:
+        lines[_REASONS - 1 :] = [f"  {len(lines) - _REASONS + 1} other reasons with --json"]
+    return lines

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from simulator.hardware.gpu import gpu
-from simulator.planning.plan import no_families
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
 from simulator.planning.spec import Workload
@@ -59,7 +58,7 @@ def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str
     found = gpu(card.lower())
     budget, most = options["max_num_batched_tokens"], options["max_num_seqs"]
     work = Workload("serving", _NETWORKS[model], token_budget=budget, max_requests=most)
-    one = machine(work, found, "bf16", "vllm", no_families)
+    one = machine(work, found, "bf16", "vllm")
     output = figures["output_tokens"].astype(int)
     load = Requests(figures["arrival_s"], figures["input_tokens"].astype(int), output)
     served = serve(load, one.step, Rules(budget, most, one.cache_tokens(found, 0.9)))

@@ -17,19 +17,20 @@ from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
 from simulator.scenario.resolve import resolve
-from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
+_CROSSED = 3  # machines, and code changes, that advice by money combines
 _HIDDEN = 0.5  # warn if less than this share of a local gain arrives
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One what-if that gains. Figures are of the step predicted with it, gains per sample, so that
-    batches compare.
+    """One what-if that gains, or a machine together with code changes. Figures are of the step
+    predicted with it, gains per sample, so that batches compare.
 
     gain             share of time (memory, money) saved: 0.3 is 30% less
     period_s         the new step, with its 80% interval
@@ -37,6 +38,7 @@ class Advice:
     usd_per_million  USD per million samples; None without a price
     warning          why a local gain does not arrive, or ""
     command          the command that applies it
+    applied          the what-ifs that it adds
     """
 
     whatif: str
@@ -54,6 +56,7 @@ class Advice:
     command: str
     changes: Literal["code", "machine", "what is computed"]
     scenario: Scenario
+    applied: tuple[Applied, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,47 @@ def advise(
             tried.append(_advice(scenario, changed, base, p, trial, by, prices))
         except InputError as error:
             refused[trial.text] = str(error)
+    if by == "money":
+        tried += _crossed(scenario, base, tried, predictor, prices)
     tried.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
     gaining = tuple(a for a in tried if a.gain > _VISIBLE)
     hidden = tuple(a for a in tried if a.warning and a.gain <= _VISIBLE)
     return Advised(base, by, gaining, hidden, refused)
+
+
+def _crossed(
+    scenario: Scenario,
+    base: Prediction,
+    tried: Sequence[Advice],
+    predictor: Predictor,
+    prices: Mapping[str, float],
+) -> list[Advice]:
+    """The machines that cost least per sample, each with the best code changes: one of them, and on
+    the best of these pairs one more. Combinations that gain less than a part of theirs are left
+    out."""
+    order = sorted(tried, key=lambda a: -a.gain)
+    codes = [a for a in order if a.changes == "code" and a.gain > _VISIBLE and a.fits][:_CROSSED]
+    cards = [a for a in order if a.whatif.startswith("+gpu=")][:_CROSSED]
+
+    def crossed(first: Advice, second: Advice) -> Advice | None:
+        applied = *first.applied, *second.applied
+        try:
+            changed = together(scenario, (first, second))
+            if changed == first.scenario:
+                return None
+            p = predictor(changed)
+        except InputError:  # the two exclude each other
+            return None
+        trial = Trial(" ".join(map(to_text, applied)), (), "", "machine")
+        both = _advice(scenario, changed, base, p, trial, "money", prices, applied)
+        return both if both.gain > max(first.gain, second.gain) + _VISIBLE else None
+
+    pairs = [both for card in cards for code in codes if (both := crossed(card, code))]
+    if not pairs:
+        return []
+    best = max((pair for pair in pairs if pair.fits), key=lambda a: a.gain, default=pairs[0])
+    rest = [code for code in codes if code.applied[0].name != best.applied[-1].name]
+    return pairs + [more for code in rest if (more := crossed(best, code))]
 
 
 def _batches(scenario: Scenario) -> list[Trial]:
@@ -171,6 +211,7 @@ def _advice(
     trial: Trial,
     by: By,
     prices: Mapping[str, float],
+    applied: tuple[Applied, ...] = (),
 ) -> Advice:
     time = _saved(sample_s(base), sample_s(p))
     memory = _saved(_need(base), _need(p))
@@ -185,9 +226,10 @@ def _advice(
     cause = trial.cause(base, p, by)
     if by == "money" and before and after and before != after:
         cause = _bargain(after / before, sample_s(p) / sample_s(base))
+    applied = applied or (changed.whatifs[-1],)
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
-        whatif=to_text(changed.whatifs[-1]),
+        whatif=" ".join(map(to_text, applied)),
         gain=gain,
         period_s=p.period_s,
         interval_s=p.interval_s,
@@ -202,6 +244,7 @@ def _advice(
         command=command(changed),
         changes=trial.changes,
         scenario=changed,
+        applied=applied,
     )
 
 
@@ -272,6 +315,6 @@ def _quoted(text: str) -> str:
 def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
     """Apply several pieces of advice. Raises InputError if they exclude each other."""
     for advice in chosen:
-        applied = advice.scenario.whatifs[-1]
-        scenario = apply(scenario, applied.name, applied.arguments)
+        for applied in advice.applied:
+            scenario = apply(scenario, applied.name, applied.arguments)
     return scenario

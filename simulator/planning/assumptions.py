@@ -11,6 +11,7 @@ from simulator.planning.result import Assumption, Row
 from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
 from simulator.planning.tables import Machine
+from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500
 
@@ -53,26 +54,26 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     if work.requests_csv is None and work.prompt and work.output:
         add(
             "requests a second",
-            f"{rate:g}",
+            amount(rate),
             yours,
-            f"{0.75 * rate:.3g}",
-            f"{1.25 * rate:.3g}",
+            amount(0.75 * rate),
+            amount(1.25 * rate),
             *(at(replace(quick, rate_per_s=rate * t)) for t in (0.75, 1.25)),
         )
         for name, each in (("prompt", work.prompt), ("output", work.output)):
             ends = [at(of_work(**{name: _times(each, t)})) for t in (0.75, 1.25)]
             add(
                 f"tokens of the {name}",
-                f"{each.mean:g}",
+                amount(each.mean),
                 yours,
-                f"{0.75 * each.mean:.4g}",
-                f"{1.25 * each.mean:.4g}",
+                amount(0.75 * each.mean),
+                amount(1.25 * each.mean),
                 *ends,
             )
     host = work.host_per_step_s
     add(
         "host work between iterations",
-        f"{host * 1e3:g} ms",
+        latency(host),
         own if host == 1e-3 else yours,
         "0.5×",
         "2×",
@@ -83,7 +84,7 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     )
     add(
         "token budget of an iteration",
-        f"{work.token_budget}",
+        amount(work.token_budget),
         "vLLM's rule",
         "half",
         "as it is",
@@ -147,13 +148,15 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         Assumption("cache full", work.admission, "vLLM's rule: the last to come starts again"),
         Assumption(
             "price",
-            "none" if row.usd_per_h is None else f"{row.usd_per_h / row.count:.3g} USD/h a GPU",
+            "none"
+            if row.usd_per_h is None
+            else f"{usd(row.usd_per_h / row.count)} an hour for each GPU",
             row.price_source,
         ),
         Assumption(
             "power",
-            f"the card's limit × its busy share × PUE {prices.pue:g}",
-            "an upper bound while it works; idle draw left out",
+            "unknown" if row.watts is None else f"{watts(row.watts)}, PUE {prices.pue:g} included",
+            row.power_source,
         ),
         Assumption(
             "not modelled",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
+from simulator.planning.wording import amount, usd, watts
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
@@ -28,11 +29,10 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
     ]
     work = spec.workload
     if best.duration_s is not None:
-        amount = work.tokens or work.samples or 0.0
         found.append(
             Assumption(
                 "amount to train on",
-                f"{amount:.3g}",
+                amount(work.tokens or work.samples or 0.0),
                 "your spec",
                 "0.75×",
                 "1.25×",
@@ -54,10 +54,18 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
         ]
     else:
         found.append(Assumption("arrivals", "batches are always full", "no queue is modelled"))
-    price = "none" if best.usd_per_h is None else f"{best.usd_per_h / best.count:.3g} USD/h a GPU"
+    price = "none"
+    if best.usd_per_h is not None:
+        price = f"{usd(best.usd_per_h / best.count)} an hour for each GPU"
     found += [
         Assumption("price", price, best.price_source),
-        Assumption("power", "the card's limit × its busy share × PUE", "an upper bound"),
+        Assumption(
+            "power",
+            "unknown"
+            if best.watts is None
+            else f"{watts(best.watts)}, PUE {spec.prices.pue:g} included",
+            best.power_source,
+        ),
         Assumption("not modelled", "loading of data, network, splits of one model", ""),
     ]
     return found

@@ -11,10 +11,12 @@ from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.money import Bill, bill
+from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import asked
+from simulator.planning.wording import above, amount, duration, usd
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -140,19 +142,20 @@ def _inferred(
     count = counts[0] if counts else max(spec.candidates.counts)
     carried = c["samples_per_s"] * count
     utilisation = min(rate / carried, 1.0)
-    paid = bill(card, count, utilisation, spec.prices)
+    drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)
+    paid = bill(card, count, drawn.watts, spec.prices)
     ends = c["latency_s"] * low, c["latency_s"] * high
     status, reason = "fits", ""
     if limits.latency_s is not None and c["latency_s"] > limits.latency_s:
-        status, reason = "too slow", _over("latency", c["latency_s"], limits.latency_s)
+        status, reason = "too slow", above("latency", c["latency_s"], limits.latency_s)
     elif limits.latency_s is not None and ends[1] > limits.latency_s:
         status, reason = (
             "uncertain",
-            f"at the far end {_over('latency', ends[1], limits.latency_s)}",
+            f"at the interval's far end {above('latency', ends[1], limits.latency_s)}",
         )
     if not counts:
         status = "overloaded"
-        reason = f"carries {carried:.3g} of {rate:.3g} samples/s; {needed} would"
+        reason = f"carries {amount(carried)} of {amount(rate)} samples/s; {needed} GPUs would"
     status, reason = _dear(spec, paid, status, reason)
     served = min(rate, carried)
     million = None if paid.usd_per_h is None else paid.usd_per_h / (served * 3600) * 1e6
@@ -176,6 +179,7 @@ def _inferred(
             largest_rate_interval_per_s=(carried / high, carried / low),
             memory_share=c["memory_bytes"] / card.memory_bytes,
             watts=paid.watts,
+            power_source=drawn.source,
             joules_per_unit=joules,
             co2_g_per_h=paid.co2_g_per_h,
             binds=binds,
@@ -216,16 +220,20 @@ def _trained(
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     share = waits_s / step
     ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
-    paid = bill(card, count, 1.0, spec.prices)
-    usd = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
+    drawn = mean_power(card, c["joules"] / c["period_s"], 1 - share)
+    paid = bill(card, count, drawn.watts, spec.prices)
+    total = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
     status, reason = "fits", ""
     deadline = limits.deadline_s
     if deadline is not None and whole > deadline:
-        status, reason = "too slow", f"{whole / deadline:.3g} times the deadline"
+        status, reason = "too slow", f"takes {duration(whole)}, above {duration(deadline)}"
     elif deadline is not None and ends[1] > deadline:
-        status, reason = "uncertain", f"{ends[1] / deadline:.3g} times the deadline at the far end"
-    if limits.budget_usd is not None and usd is not None and usd > limits.budget_usd:
-        status, reason = "too dear", f"{usd:,.0f} USD of {limits.budget_usd:,.0f}"
+        status, reason = (
+            "uncertain",
+            f"at the interval's far end takes {duration(ends[1])}, above {duration(deadline)}",
+        )
+    if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
+        status, reason = "too dear", f"costs {usd(total)}, above {usd(limits.budget_usd)}"
     status, reason = _dear(spec, paid, status, reason)
     return Row(
         **common,
@@ -234,7 +242,7 @@ def _trained(
         reason=reason,
         usd_per_h=paid.usd_per_h,
         price_source=paid.source,
-        usd_total=usd,
+        usd_total=total,
         gpu_hours=whole / 3600 * count,
         duration_s=whole,
         duration_interval_s=ends,
@@ -244,6 +252,7 @@ def _trained(
         utilisation=1 - lost,
         memory_share=c["memory_bytes"] / card.memory_bytes,
         watts=paid.watts,
+        power_source=drawn.source,
         joules_per_unit=None if paid.watts is None else paid.watts * whole / (amount * per_sample),
         co2_g_per_h=paid.co2_g_per_h,
         binds="communication" if share > 0.5 else binds,
@@ -262,12 +271,8 @@ def lost_share(spec: Spec, count: int) -> float:
     return written + (every / 2 + work.restart_s) / between
 
 
-def _over(name: str, value: float, limit: float) -> str:
-    return f"{name} {value * 1e3:.3g} ms of {limit * 1e3:.3g} ms"
-
-
 def _dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
     budget = spec.limits.cost_usd_per_h
     if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
         return status, reason
-    return "too dear", f"{paid.usd_per_h:.3g} USD/h of {budget:.3g}"
+    return "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"

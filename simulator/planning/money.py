@@ -19,10 +19,10 @@ class Bill:
     co2_g_per_h: float | None
 
 
-def bill(gpu: GPU, count: int, utilisation: float, prices: Prices) -> Bill:
-    """The bill of `count` GPUs. Power is the card's limit times its busy share, an upper bound
-    while it works, without idle power, times the PUE of the building."""
-    watts = None if gpu.tdp_w is None else gpu.tdp_w * utilisation * count * prices.pue
+def bill(gpu: GPU, count: int, watts_each: float | None, prices: Prices) -> Bill:
+    """The bill of `count` GPUs that draw `watts_each` on average, times the PUE of the building.
+    Energy that is not known is not paid for."""
+    watts = None if watts_each is None else watts_each * count * prices.pue
     gpu_price = price(gpu, prices)
     usd = None
     if gpu_price is not None:

@@ -15,7 +15,8 @@ from simulator.planning.serve_plan import lengths
 from simulator.planning.serve_search import SearchResult, search
 from simulator.planning.spec import Spec
 from simulator.planning.spec_file import read
-from simulator.planning.verdict import duration, ranked, verdict
+from simulator.planning.verdict import ranked, verdict
+from simulator.planning.wording import amount, duration, latency
 
 
 def plan(
@@ -83,17 +84,17 @@ def question(spec: Spec) -> str:
         ),
     ):
         if value is not None:
-            bounds.append(f"{text} {value * 1e3:g} ms")
+            bounds.append(f"{text} {latency(value)}")
     tail = f", {', '.join(bounds)}" if bounds else ""
     if work.kind == "serving":
         rate, prompt, output = lengths(spec)
         return (
-            f"Serve {work.network} to {rate:.3g} requests/s, prompts of {prompt:.4g} tokens, "
-            f"answers of {output:.4g}{tail}"
+            f"Serve {work.network} to {amount(rate)} requests/s, prompts of {amount(prompt)} "
+            f"tokens, answers of {amount(output)}{tail}"
         )
     if work.kind == "training":
-        amount = f"{work.tokens:.3g} tokens" if work.tokens else f"{work.samples:.3g} samples"
+        what = "tokens" if work.tokens else "samples"
         by = f", within {duration(limits.deadline_s)}" if limits.deadline_s else ""
-        return f"Train {work.network} on {amount}{by}"
-    rate = f" {spec.rate_per_s:.3g} samples/s" if spec.rate_per_s else ""
-    return f"Infer {work.network}{rate}{tail}"
+        return f"Train {work.network} on {amount(work.tokens or work.samples or 0)} {what}{by}"
+    rate = f" on {amount(spec.rate_per_s)} samples/s" if spec.rate_per_s else ""
+    return f"Run {work.network}{rate}{tail}"

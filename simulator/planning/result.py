@@ -50,6 +50,7 @@ class Row:
     memory_share: float | None = None
     steady_per_token_s: float | None = None
     watts: float | None = None
+    power_source: str = ""
     joules_per_unit: float | None = None
     co2_g_per_h: float | None = None
     chance: float | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.hardware.gpu import GPU
 from simulator.planning.money import bill
+from simulator.planning.power import mean_power
 from simulator.planning.requests import Requests, requests
 from simulator.planning.result import Row, Span
 from simulator.planning.serving import Rules, Served, percentile, serve
@@ -18,6 +19,7 @@ from simulator.planning.spec import Spec
 from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step_time import StepTime
 from simulator.planning.tables import Machine
+from simulator.planning.wording import above, amount, latency, usd
 
 _WARM_UP = 0.1  # of the requests, left out of the percentiles
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
@@ -115,7 +117,9 @@ def candidate(
         "engine": engine,
         "precision": precision,
     }
-    bill_of = bill(gpu, count, 1.0, spec.prices)
+    batch = float(within.max_requests)
+    busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
+    bill_of = bill(gpu, count, busiest.watts, spec.prices)
     if within.cache_tokens < prompt + output:
         room = gpu.memory_bytes * spec.workload.memory_share
         need = machine.weight_bytes + machine.activation_bytes
@@ -146,7 +150,8 @@ def candidate(
             price_source=bill_of.source,
             largest_rate_per_s=most,
             utilisation=1.0,
-            reason=f"carries {most:.3g} of {rate:.3g} requests/s ({what}); {needed} would",
+            reason=f"carries {amount(most)} of {amount(rate)} requests/s ({what}); {needed} GPUs "
+            "would",
         )
     limit = spec.limits.per_token_s
     low = factor(machine.step, ENDS[0])
@@ -160,7 +165,7 @@ def candidate(
             largest_rate_per_s=most,
             per_token_s=state.iteration_s,
             steady_per_token_s=state.iteration_s,
-            reason=f"a mean iteration takes {state.iteration_s * 1e3:.3g} ms, not simulated",
+            reason=f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
         )
     load = requests(spec, spec.requests, count)
     tried = {
@@ -170,14 +175,16 @@ def candidate(
     near, middle, far = (tried[q] for q in quantiles)
     chances = [figures.within(spec) for figures in (near, middle, far)]
     utilisation = min(middle.served.busy_s / max(middle.served.end_s, 1e-12), 1.0)
-    paid = bill(gpu, count, utilisation, spec.prices)
+    batch = float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0
+    drawn = mean_power(gpu, machine.busy_w(batch, prompt, state.prompt_share), utilisation)
+    paid = bill(gpu, count, drawn.watts, spec.prices)
     status = "fits" if all(chances) else "uncertain" if any(chances) else "too slow"
     reason = "" if chances[1] else missed(spec, middle)
     if status == "uncertain" and not reason:
         reason = f"at the interval's far end {missed(spec, far)}"
     budget = spec.limits.cost_usd_per_h
     if budget is not None and paid.usd_per_h is not None and paid.usd_per_h > budget:
-        status, reason = "too dear", f"{paid.usd_per_h:.3g} USD/h of {budget:.3g}"
+        status, reason = "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
     per_hour = rate * output * 3600
     tokens_per_s = rate * output
     compute = state.prompt_share
@@ -205,7 +212,7 @@ def candidate(
         per_token_interval_s=(near.token_s, far.token_s),
         latency_s=middle.latency_s,
         latency_interval_s=(near.latency_s, far.latency_s),
-        batch=float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0,
+        batch=batch,
         per_s=rate,
         utilisation=utilisation,
         largest_rate_per_s=most,
@@ -214,6 +221,7 @@ def candidate(
         preempted=middle.served.preempted,
         memory_share=_memory_share(gpu, machine, middle.served),
         watts=paid.watts,
+        power_source=drawn.source,
         joules_per_unit=None if paid.watts is None else paid.watts / tokens_per_s,
         co2_g_per_h=paid.co2_g_per_h,
         steady_per_token_s=state.iteration_s,
@@ -269,7 +277,8 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         per_token_interval_s=ends([f.token_s for f in found]),
         latency_interval_s=ends([f.latency_s for f in found]),
         confidence_s=(float(spread[0]), float(spread[1])),
-        reason=row.reason or (f"{chance:.0%} sure" if sure == "uncertain" else ""),
+        reason=row.reason
+        or (f"holds every limit with {chance:.0%} chance" if sure == "uncertain" else ""),
     )
 
 
@@ -278,11 +287,11 @@ def missed(spec: Spec, figures: Figures) -> str:
     limits = spec.limits
     for name, value, limit in (
         ("time per token", figures.token_s, limits.per_token_s),
-        ("first token", figures.first_s, limits.first_token_s),
+        ("time to first token", figures.first_s, limits.first_token_s),
         ("latency", figures.latency_s, limits.latency_s),
     ):
         if limit is not None and value > limit:
-            return f"{name} {value * 1e3:.3g} ms of {limit * 1e3:.3g} ms"
+            return above(name, value, limit)
     return ""
 
 

@@ -14,6 +14,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Machine, machine, parameters
+from simulator.planning.wording import latency, usd
 
 Key = tuple[str, str, str]
 Progress = Callable[[str], None]
@@ -52,15 +53,17 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
             return "it has no fp8 products"
         peak = card.peak("tensor", "fp8") or peak
     need = weights * BITS[precision] / 8
-    if need > card.memory_bytes * spec.workload.memory_share:
+    room = card.memory_bytes * spec.workload.memory_share
+    if need > room:
         return (
-            f"weights of {need / 1e9:.1f} GB do not fit {card.memory_bytes / 1e9:.0f} GB; "
+            f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
+            f"({spec.workload.memory_share:.0%} of the memory); "
             "splits over several GPUs are not planned yet"
         )
     limit = spec.limits.per_token_s
     if limit is not None and need / card.bandwidth_bytes_per_s > limit:
         seconds = need / card.bandwidth_bytes_per_s
-        return f"reading the weights once takes {seconds * 1e3:.3g} ms, above the time per token"
+        return f"reading the weights once takes {latency(seconds)}, above the time per token"
     rate, prompt, output = lengths(spec)
     fresh = prompt * (1 - spec.workload.prefix_hit)
     cards = 2 * weights * rate * (fresh + output) / peak
@@ -75,33 +78,46 @@ def search(spec: Spec, workers: int, progress: Progress) -> SearchResult:
     weights = parameters(spec.workload)
     cards = list(listed(spec.candidates.gpus))
     found = SearchResult([], {}, {})
+    # Cards share the traces of a precision, with its what-if applied: precisions one by one.
+    groups = [(precision, card) for precision in spec.candidates.precisions for card in cards]
     one = partial(of_card, spec, weights)
-    for part in _mapped(one, cards, workers, progress):
+    for done, part in enumerate(_mapped(one, groups, workers), 1):
         found.rows += part.rows
         found.pruned |= part.pruned
         found.machines |= part.machines
+        progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
     by_id = {card.id: card for card in cards}
     found.rows = _refine(spec, found, by_id, progress)
     return found
 
 
-def of_card(spec: Spec, weights: float, card: GPU) -> SearchResult:
-    """Every engine, precision and count of one card."""
+def of_card(spec: Spec, weights: float, group: tuple[str, GPU]) -> SearchResult:
+    """Every engine and count of one precision of one card."""
+    precision, card = group
     found = SearchResult([], {}, {})
-    for precision in spec.candidates.precisions:
-        if reason := bound(spec, card, precision, weights):
-            found.pruned[f"{card.name}, {precision}"] = reason
+    if reason := bound(spec, card, precision, weights):
+        found.pruned[f"{card.name}, {precision}"] = reason
+        return found
+    for engine in spec.candidates.engines:
+        name = f"{card.name}, {engine}, {precision}"
+        try:
+            one = machine(spec.workload, card, precision, engine)
+        except InputError as error:
+            found.pruned[name] = str(error)
             continue
-        for engine in spec.candidates.engines:
-            name = f"{card.name}, {engine}, {precision}"
-            try:
-                one = machine(spec.workload, card, precision, engine)
-            except InputError as error:
-                found.pruned[name] = str(error)
-                continue
-            found.machines[card.id, engine, precision] = one
-            _counts(spec, card, engine, precision, one, found)
+        found.machines[card.id, engine, precision] = one
+        _counts(spec, card, engine, precision, one, found)
     return found
+
+
+def _so_far(rows: list[Row]) -> str:
+    """The cheapest row that fits, for the progress line; "" if none does."""
+    fits = [row for row in rows if row.status == "fits"]
+    if not fits:
+        return ""
+    best = min(fits, key=lambda row: (row.usd_per_h is None, row.cost))
+    price = "" if best.usd_per_h is None else f", {usd(best.usd_per_h)} an hour"
+    return f"; best so far {best.configuration}{price}"
 
 
 def _counts(
@@ -123,17 +139,13 @@ def _counts(
 
 
 def _mapped(
-    one: Callable[[GPU], SearchResult], cards: list[GPU], workers: int, progress: Progress
+    one: Callable[[tuple[str, GPU]], SearchResult], groups: list[tuple[str, GPU]], workers: int
 ) -> Iterator[SearchResult]:
-    if workers < 2 or len(cards) < 8:
-        for done, card in enumerate(cards):
-            progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
-            yield one(card)
+    if workers < 2 or len(groups) < 8:
+        yield from map(one, groups)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        for done, part in enumerate(pool.map(one, cards), 1):
-            yield part
-            progress(f"planned {done} of {len(cards)} GPUs")
+        yield from pool.map(one, groups)
 
 
 def _refine(

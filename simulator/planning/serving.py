@@ -59,7 +59,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     count = len(arrivals)
     first, last = [float("nan")] * count, [float("nan")] * count
     done = [0] * count  # tokens generated before the sequence was pre-empted
-    decode_s, near, far = (a.tolist() for a in (step.decode_s, step.near_s, step.far_s))
+    _, decode_s, near, far = step.lists
     knee, host = step.knee, step.host_s
     room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
     waiting: deque[int] = deque()

@@ -6,6 +6,12 @@ from simulator.errors import InputError
 from simulator.planning.spec import Spec
 
 _MOST_REQUESTS = 1_000_000
+_MEANINGLESS = (
+    ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
+    ("workload", ("seq", None), ("serving",)),
+    ("limits", ("budget_usd", None), ("serving", "inference")),
+)
+"""A section, a key and its default, and the kinds of workload for which the key means nothing."""
 
 
 def check(spec: Spec) -> None:
@@ -15,11 +21,23 @@ def check(spec: Spec) -> None:
             f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
         )
     work, limits = spec.workload, spec.limits
-    if not 0 < limits.percentile < 100:
+    if not 1 <= limits.percentile < 100:
         raise InputError(
-            f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
+            f"limits.percentile = {limits.percentile:g}: expected at least 1 and "
             "less than 100; write 99"
         )
+    if spec.prices.pue < 1:
+        raise InputError(
+            f"prices.pue = {spec.prices.pue:g}: expected at least 1, the power of the whole "
+            "building over that of its computers; write 1.2"
+        )
+    for section, values, kinds in _MEANINGLESS:
+        name, default = values
+        if work.kind in kinds and getattr(getattr(spec, section), name) != default:
+            key = name.removesuffix("_usd")
+            raise InputError(
+                f"{section}.{key} means nothing for {work.kind}: expected no such key; remove it"
+            )
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -41,8 +42,11 @@ _PRICES: dict[str, Kind | str] = {
     "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
     "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
+_PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _SUFFIX: dict[str, str] = {"time": "_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
+_ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
+"""Names that serving engines give to limits, for the hint."""
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
 
 
@@ -162,6 +166,8 @@ def _read(
                 raise InputError(f"{where} = {value!r}: expected true or false; write one")
             values[into] = value
         elif kind == "number":
+            if name == "percentile" and isinstance(value, str) and (p := _PERCENT.fullmatch(value)):
+                value = float(p[1])
             values[into] = _number(where, value)
         elif kind == "lengths":
             values[into] = _lengths(where, value)
@@ -199,7 +205,7 @@ def _section(name: str, table: Any) -> Mapping[str, Any]:
 def _check_keys(where: str, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in table:
         if name not in names:
-            near = get_close_matches(name, names, 1)
+            near = [_ALSO[name]] if _ALSO.get(name) in names else get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise InputError(
                 f"{where}: unknown key {name!r}: {hint}expected {', '.join(names)}; correct it"

@@ -14,6 +14,7 @@ Every term is read off predictions of the traced step; none is a sum over a tabl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,31 +40,38 @@ class StepTime:
     low: float = 0.9
     high: float = 1.1
 
+    @cached_property
+    def lists(self) -> tuple[list[float], list[float], list[float], list[float]]:
+        """The four tables as lists, whose single values are read faster."""
+        tables = self.forward_s, self.decode_s, self.near_s, self.far_s
+        forward, empty, near, far = (table.tolist() for table in tables)
+        return forward, empty, near, far
+
     def decode(self, batch: int, cached: float) -> float:
         """Seconds of an iteration that decodes alone: `cached` tokens over all sequences."""
+        _, empty_s, near_s, far_s = self.lists
         near = min(cached, self.knee * batch)
-        return (
-            self.decode_s[batch]
-            + near * self.near_s[batch]
-            + (cached - near) * self.far_s[batch]
-            + self.host_s
-        )
+        far = cached - near
+        return empty_s[batch] + near * near_s[batch] + far * far_s[batch] + self.host_s
 
     def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
         """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
         `squares`, beside `batch` decodes of `cached` tokens in all."""
         if not prompt:
             return self.decode(batch, cached)
-        alone = self.decode_s[batch] if batch else 0.0
-        last = len(self.forward_s) - 1
+        forward, empty_s, _, _ = self.lists
+        alone = empty_s[batch] if batch else 0.0
+        last = len(forward) - 1
         n = prompt + batch
-        both = self.forward_s[n] if n <= last else self.forward_s[last] * n / last
-        both = max(float(both) - self.head * max(float(both) - alone, 0.0), alone)
+        both = forward[n] if n <= last else forward[last] * n / last
+        both = max(both - self.head * max(both - alone, 0.0), alone)
         attended = self.decode(batch, cached) - alone - self.host_s if batch else 0.0
         return both + self.quadratic_s * squares + attended + self.host_s
 
     def scaled(self, times: float) -> StepTime:
         """Every second of the GPU and the host so many times as long."""
+        if times == 1:
+            return self
         return StepTime(
             self.forward_s * times,
             self.decode_s * times,

@@ -42,7 +42,8 @@ _TABLES: LRUCache[Floats] = LRUCache(16)
 @dataclass(frozen=True)
 class Machine:
     """One GPU that serves: its step, bytes of weights, of activations at the peak, and of cache a
-    token; `shares` of compute, memory and overhead in a decode; `largest` rates that are known."""
+    token; `shares` of compute, memory and overhead in a decode; watts that it draws in decodes by
+    batch and in prefills by tokens, NaN if unknown; `largest` rates that are known."""
 
     step: StepTime
     weight_bytes: float
@@ -50,7 +51,15 @@ class Machine:
     cache_bytes_per_token: float
     shares: dict[str, float]
     dtype: str
+    decode_w: Floats
+    prefill_w: Floats
     largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
+
+    def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
+        """Watts while it works: decodes of a batch, beside prompts for a share of the time."""
+        decode = self.decode_w[min(round(batch), self.decode_w.size - 1)]
+        prefill = self.prefill_w[min(round(prompt), self.prefill_w.size - 1)]
+        return float((1 - prompt_share) * decode + prompt_share * prefill)
 
     def cache_tokens(self, gpu: GPU, memory_share: float) -> int:
         """Tokens of cache in what weights and activations leave of this share of the memory."""
@@ -122,7 +131,18 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str) -> Machine:
     logits = _logits_bytes(at_prefill, budget)
     activations = max(peak - weight_bytes - logits, 0.0)
     shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
-    return Machine(step, weight_bytes, activations, cache, shares, plain)
+    decode_w = (decodes.joules / decodes.period_s).reshape(3, len(sizes))[1]  # at KNEE tokens each
+    prefill_w = (prefills.joules / period)[: len(longs)]
+    return Machine(
+        step,
+        weight_bytes,
+        activations,
+        cache,
+        shares,
+        plain,
+        np.interp(batches, sizes, decode_w),
+        np.interp(tokens, longs, prefill_w),
+    )
 
 
 def parameters(work: Workload) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
+from simulator.planning.wording import amount, duration, latency, usd
 
 _ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory", "left out")
 
@@ -58,14 +59,16 @@ def _figures(row: Row) -> tuple[float, float, float, float]:
 
 
 def break_even(row: Row, other: Row) -> str:
-    """The price of an hour of the other's GPU at which both cost the same, or ""."""
+    """The price of an hour of the other's GPU below which it costs less, and its price now, or
+    ""."""
     if row.usd_per_h is None or other.usd_per_h is None:
         return ""
     if row.usd_total is not None and other.gpu_hours:
         each = row.usd_total / other.gpu_hours
     else:
         each = row.usd_per_h / other.count
-    return f"{each:.3g} USD an hour for each {other.name}"
+    now = other.usd_per_h / other.count
+    return f"{usd(each)} an hour for each GPU (now {usd(now)})"
 
 
 def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
@@ -76,7 +79,7 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
     best = next((row for row in rows if row.status == "fits"), None)
     if best is None:
         return _none(spec, rows)
-    text = f"{best.configuration} {_does(spec, best)}{_cost(best)}."
+    text = f"{best.configuration} {_does(spec, best)}{_cost(spec, best)}."
     others = [r for r in rows if r.status in ("fits", "uncertain") and r.gpu != best.gpu]
     cheaper = [r for r in others if r.status == "uncertain" and _cheaper(r, best)]
     if cheaper:
@@ -88,7 +91,7 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
     if others:
         other = min(others, key=lambda row: (row.status != "fits", _unpriced(row), row.cost))
         even = break_even(best, other)
-        how = f"it would win below {even}" if even else f"it needs {other.gpu_hours:.3g} GPU-hours"
+        how = f"it would cost less below {even}" if even else f"no price is known for {other.name}"
         if other.status == "uncertain":
             how = other.reason
         return f"{text} The runner-up is {other.configuration}: {how}."
@@ -104,37 +107,29 @@ def _does(spec: Spec, row: Row) -> str:
     if spec.workload.kind == "serving":
         assert row.per_token_s is not None and row.first_token_s is not None
         return (
-            f"serves {row.per_s:.3g} requests/s with {percent} of tokens within "
-            f"{row.per_token_s * 1e3:.3g} ms and first tokens within "
-            f"{row.first_token_s * 1e3:.3g} ms"
+            f"serves {amount(row.per_s or 0)} requests/s with {percent} of tokens within "
+            f"{latency(row.per_token_s)} and of first tokens within {latency(row.first_token_s)}"
         )
     if spec.workload.kind == "training":
         assert row.duration_s is not None
         return f"trains it in {duration(row.duration_s)}"
     assert row.latency_s is not None and row.per_s is not None
     return (
-        f"carries {row.per_s:.3g} samples/s in batches of {row.batch:.0f}, "
-        f"{row.latency_s * 1e3:.3g} ms each"
+        f"carries {amount(row.per_s)} samples/s in batches of {amount(row.batch or 0)}, "
+        f"{latency(row.latency_s)} each,"
     )
 
 
-def duration(seconds: float) -> str:
-    """ "3.2 days", "5.1 h"."""
-    for unit, name in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds:.3g} s"
-
-
-def _cost(row: Row) -> str:
+def _cost(spec: Spec, row: Row) -> str:
     if row.usd_total is not None:
-        return f" for {row.usd_total:,.0f} USD"
+        return f" for {usd(row.usd_total)}"
     if row.usd_per_h is None:
-        hours = f"{row.gpu_hours:.3g} GPU-hours" + ("" if row.duration_s else " an hour")
-        return f" for {hours} (no price is known)"
+        hours = f" in {amount(row.gpu_hours or 0)} GPU-hours" if row.duration_s else ""
+        return f"{hours} at an unknown price"
     million = row.usd_per_million
-    more = f", {million:.2g} USD a million" if million is not None else ""
-    return f" for {row.usd_per_h:.2f} USD an hour{more}"
+    unit = "tokens" if spec.workload.kind == "serving" else "samples"
+    more = f", {usd(million)} a million {unit}" if million is not None else ""
+    return f" for {usd(row.usd_per_h)} an hour{more}"
 
 
 def _none(spec: Spec, rows: Sequence[Row]) -> str:

@@ -45,6 +45,16 @@ def test_the_verdict_and_the_table_are_printed(spec: Path):
     assert "Assumptions" in result.stdout
 
 
+def test_numbers_are_written_in_full(spec: Path):
+    """5,000 samples/s, not 5e+03."""
+    spec.write_text(SPEC.replace('"100/s"', '"5000/s"').replace('"500 ms"', '"1.5 s"'))
+    printed = " ".join(run(str(spec)).stdout.split())
+    assert "Run resnet50 on 5,000 samples/s, each batch within 1.5 s" in printed
+    assert "carries 5,000 samples/s in batches of 8, " in printed
+    assert "a million samples. The runner-up is" in printed
+    assert "e+0" not in printed
+
+
 def test_the_files(spec: Path, tmp_path: Path):
     paths = {name: tmp_path / f"plan.{name}" for name in ("json", "csv", "html")}
     result = run(str(spec), *(w for n, p in paths.items() for w in (f"--{n}", str(p))))

@@ -81,7 +81,7 @@ def test_money_ranks_cards_by_what_a_sample_costs():
         (a.gain for a in found.advice), reverse=True
     )
     for a in found.advice:
-        again = predict(apply(base, *parse(a.whatif)))
+        again = predict(_applied(base, a.whatif))
         price = prices[again.gpu.id]
         assert a.gain == 1 - price * sample_s(again) / (4.0 * sample_s(before))
         assert a.usd_per_million == pytest.approx(price / 3600 * sample_s(again) * 1e6)
@@ -91,11 +91,36 @@ def test_money_ranks_cards_by_what_a_sample_costs():
     )
     for a in found.advice:
         if a.changes == "machine":  # its price or its time is the reason, and neither is made up
-            price = prices[predict(apply(base, *parse(a.whatif))).gpu.id] / 4.0
+            price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
             assert f"its hour costs {1 - price:.0%} less, and a sample takes" in a.cause
     assert "+gpu=t4" not in found.refused  # priced, so it is tried
     with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
         advise(base, "money", prices={"t4": -1.0})
+
+
+def _applied(base: Scenario, text: str) -> Scenario:
+    """The what-ifs of "+gpu=t4 +cuda_graph", one after the other."""
+    for each in text.split():
+        base = apply(base, *parse(each))
+    return base
+
+
+def test_money_crosses_a_machine_with_code_changes():
+    """A small network waits for the host everywhere: the cheap card with a graph beats both."""
+    base = asked("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
+    prices = {"h200_sxm": 4.0, "l40s": 1.0}
+    found = advise(base, "money", prices=prices)
+    gains = {a.whatif: a.gain for a in found.advice}
+    both = next(a for a in found.advice if a.whatif == "+gpu=l40s +cuda_graph")
+    assert both.gain > max(gains["+gpu=l40s"], gains["+cuda_graph"])
+    again = predict(_applied(base, both.whatif))
+    assert both.gain == 1 - 1.0 * sample_s(again) / (4.0 * sample_s(predict(base)))
+    faster = 1 - sample_s(again) / sample_s(predict(base))
+    assert both.cause == f"its hour costs 75% less, and a sample takes {faster:.0%} less"
+    assert both.changes == "machine"
+    assert both.command.endswith(" +gpu=l40s +cuda_graph")
+    assert found.advice[0].whatif.startswith("+gpu=l40s +")
+    assert all(" " not in a.whatif for a in advise(base, "time").advice)
 
 
 def test_a_cause_names_what_is_relieved():

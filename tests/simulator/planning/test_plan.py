@@ -11,6 +11,7 @@ from simulator import InputError, plan
 from simulator.hardware.gpu import gpu
 from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
+from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import factor
 from simulator.planning.spec import Prices
@@ -18,6 +19,8 @@ from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
 from simulator.planning.tables import machine
 from simulator.planning.verdict import front, ranked
+from simulator.scenario.scenario import Scenario, predict
+from simulator.timing.power import supply
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
@@ -51,7 +54,9 @@ def test_a_served_network_has_a_verdict(served: Any):
 
 
 def test_what_is_not_tried_says_why(served: Any):
-    assert served.pruned["T4, bf16"].startswith("weights of 16.1 GB do not fit 17 GB")
+    assert served.pruned["T4, bf16"].startswith(
+        "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
+    )
     assert "do not fit" in served.pruned["GeForce RTX 4060 Ti 8GB, bf16"]
 
 
@@ -112,8 +117,6 @@ def test_low_precision_holds_more_cache():
 
 def test_a_step_of_the_table_is_a_prediction():
     """Where the table has a knot: 16 sequences of 1024 cached tokens."""
-    from simulator.scenario.scenario import Scenario, predict
-
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
     one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
@@ -186,17 +189,53 @@ def test_a_ring_moves_the_gradients_twice():
 
 
 def test_energy_is_paid_beside_the_rent():
-    """2 cards of 700 W, half busy, PUE 1.2: 840 W; 2·3 USD + 0.84 kWh · 0.1 USD."""
+    """2 cards of 350 W each, PUE 1.2: 840 W; 2·3 USD + 0.84 kWh · 0.1 USD."""
     prices = Prices(
         hourly_usd={"h100_sxm": 3.0}, energy_usd_per_kwh=0.1, pue=1.2, co2_g_per_kwh=400.0
     )
-    paid = bill(gpu("h100"), 2, 0.5, prices)
+    paid = bill(gpu("h100"), 2, 350.0, prices)
     assert paid.watts == pytest.approx(840)
     assert paid.usd_per_h == pytest.approx(6.084)
     assert paid.co2_g_per_h == pytest.approx(336)
     written_off = Prices(purchase_usd={"h100_sxm": 26298.0}, utilisation=0.5)  # 3 years: 26,298 h
-    assert bill(gpu("h100"), 1, 0.0, written_off).usd_per_h == pytest.approx(2.0)
-    assert bill(gpu("l4"), 1, 1.0, Prices()).usd_per_h is None
+    assert bill(gpu("h100"), 1, None, written_off).usd_per_h == pytest.approx(2.0)
+    assert bill(gpu("l4"), 1, 72.0, Prices()).usd_per_h is None
+
+
+def test_power_is_that_of_the_steps_and_idle_between():
+    """H200: 1/4 of the time 500 W; else idle, with the clock kept up by the process. Without a
+    known step the limit bounds it."""
+    card = gpu("h200")
+    power_supply = supply(card)
+    assert power_supply is not None
+    idle = power_supply.known.idle_w
+    assert 60 < idle < 100  # public listings: 74 to 76 W
+    modelled = mean_power(card, 500.0, 0.25)
+    waiting = idle + power_supply.known.clocked_w
+    assert modelled.watts == pytest.approx(125 + 0.75 * waiting)
+    assert modelled.source.startswith("the power model's")
+    bounded = mean_power(card, float("nan"), 0.25)
+    assert bounded.watts == pytest.approx(700 / 4)
+    assert bounded.source.endswith("an upper bound: its energies are unknown")
+
+
+def test_a_server_draws_less_than_its_limit(served: Any):
+    """A decode waits for DRAM: above idle, well below 700 W."""
+    best = served.best
+    assert 150 < best.watts < 650
+    per_token = best.watts / (10 * 100)  # 10 requests/s of 100 tokens
+    assert best.joules_per_unit == pytest.approx(per_token)
+    power = next(a for a in served.assumptions if a.name == "power")
+    assert power.value == f"{best.watts:.0f} W, PUE 1 included"
+    assert power.source.startswith("the power model's")
+
+
+def test_a_fixed_batch_draws_the_power_of_its_step():
+    """At full load the power is that of the prediction, alone."""
+    spec = RESNET | {"load": {}}
+    row: Any = plan(spec).rows[0]
+    p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
+    assert row.watts == pytest.approx(p.watts, rel=1e-6)
 
 
 def _row(name: str, **figures: Any) -> Row:

@@ -65,7 +65,7 @@ def test_a_spec_is_read():
     (("workload", "promt"), 3, "workload: unknown key 'promt': did you mean 'prompt'? expected"),
     (("limits", "deadline"), "1 h", "limits.deadline means nothing for serving: expected "
      "first_token, per_token, latency; remove it"),
-    (("limits", "percentile"), 100, "limits.percentile = 100: expected more than 0 and less than"),
+    (("limits", "percentile"), 100, "limits.percentile = 100: expected at least 1 and less than"),
     (("candidates", "counts"), [0], "candidates.counts = [0]: expected whole numbers from 1"),
     (("candidates", "engines"), ["tgi"], "candidates.engines = 'tgi': expected one of eager, "
      "compiled+graph, vllm; choose one"),
@@ -148,3 +148,28 @@ def test_traces_that_cannot_be_used(tmp_path: Path, text: str, message: str):
     with pytest.raises(InputError) as error:
         read_requests(path)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("section", "key", "value", "message"), [
+    ("limits", "percentile", 0.99, "limits.percentile = 0.99: expected at least 1 and less than "
+     "100; write 99"),
+    ("limits", "ttft", "1 s", "limits: unknown key 'ttft': did you mean 'first_token'? expected "
+     "first_token, per_token, percentile, latency, deadline, cost, budget; correct it"),
+    ("limits", "budget", "10 USD", "limits.budget means nothing for serving: expected no such "
+     "key; remove it"),
+    ("workload", "batch", 8, "workload.batch means nothing for serving: expected no such key; "
+     "remove it"),
+    ("prices", "pue", 0.5, "prices.pue = 0.5: expected at least 1, the power of the whole "
+     "building over that of its computers; write 1.2"),
+])  # fmt: skip
+def test_a_key_that_cannot_be_meant(section: str, key: str, value: Any, message: str):
+    spec = deepcopy(SERVE)
+    spec.setdefault(section, {})[key] = value
+    with pytest.raises(InputError) as error:
+        read(spec)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("text", [99, "99%", "p99"])
+def test_a_percentile_in_each_notation(text: Any):
+    assert read(SERVE | {"limits": {"percentile": text}}).limits.percentile == 99

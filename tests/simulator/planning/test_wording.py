@@ -1,0 +1,40 @@
+"""How a plan writes figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.planning.result import Row
+from simulator.planning.verdict import break_even
+from simulator.planning.wording import above, amount, duration, latency, usd
+
+
+@pytest.mark.parametrize(("text", "wanted"), [
+    (latency(0.0318), "31.8 ms"),
+    (latency(1.0), "1 s"),
+    (latency(0.0318, 0.0264, 0.0376), "31.8 ms (26.4 to 37.6)"),
+    (latency(0.0318, 0.0318, 0.0318), "31.8 ms"),
+    (latency(3.4e-5), "34 µs"),
+    (duration(95040), "1.1 days"),
+    (duration(95040, 80870, 109728), "1.1 days (0.936 to 1.27)"),  # one unit for all three
+    (duration(604800), "7 days"),
+    (duration(0.5), "0.5 s"),
+    (amount(5000), "5,000"),
+    (amount(12345), "12,345"),  # a figure of the spec is not rounded
+    (amount(1579.6), "1,580"),
+    (amount(115e6), "115 million"),
+    (amount(20e9), "20 billion"),
+    (usd(41576.3), "41,576 USD"),
+    (usd(5.6384), "5.64 USD"),
+    (usd(0.0351), "0.035 USD"),
+    (above("time per token", 0.195, 0.05), "time per token is 195 ms, above 50 ms"),
+])  # fmt: skip
+def test_figures_read_as_text(text: str, wanted: str):
+    assert text == wanted
+
+
+def test_a_break_even_stands_beside_the_price_now():
+    """One card at 2 USD an hour against two at 3 each: 1 USD each costs as much."""
+    best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
+    other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.0)
+    assert break_even(best, other) == "1.00 USD an hour for each GPU (now 3.00 USD)"
