@@ -49,7 +49,7 @@ def unknown_host() -> str:
         (["mlp-tiny", "--json", "a.json", "--csv", "./a.json"],
          "--json and --csv both write ./a.json: expected a file each; rename one"),
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
-         "whole number from 1 on, such as 128; correct it"),
+         "whole number of at least 1, such as 128; correct it"),
         (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
          "a whole number of at least 1, such as 8; correct it"),
         (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "

@@ -13,7 +13,7 @@ from tests.app.conftest import Run
         (["whatif", "mlp-tiny"], "no what-ifs: expected some after the network, such as "
          "+cuda_graph or +precision=fp16; `ridgepoint whatifs` lists them"),
         (["whatif", "mlp-tiny", "+bandwidth=0"],
-         "bandwidth: times is 0: expected 0.1 to 10; choose a value in this range"),
+         "bandwidth: times is 0: expected 0.1 to 10; choose one within"),
         (["whatif", "mlp-tiny", "+fp8", "--gpu", "a100"], "fp8: A100 SXM4 80GB has no float8 "
          "tensor cores: expected a GPU that has them (Ada, Hopper or later); choose another GPU, "
          "or precision=fp16"),
