@@ -22,7 +22,7 @@ from calibration.record.read import MEASUREMENTS
 from calibration.record.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
 from simulator.costs import Work, works
-from simulator.costs.softmaxes import with_zero_exponentials
+from simulator.costs.reductions.softmaxes import with_zero_exponentials
 from simulator.fusion.dataflow import dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.lowering.arithmetic import arithmetic

@@ -3,7 +3,7 @@ were captured, or refused, on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
 
-from simulator.costs.grouped_matmul import grouped_by_host
+from simulator.costs.matmul.grouped import grouped_by_host
 from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from simulator.costs.elementwise import Steps
-from simulator.costs.pointwise import BINARY, COMPARISON, FUNCTIONAL, UNARY
+from simulator.costs.kernels.elementwise import Steps
+from simulator.costs.pointwise.tables import BINARY, COMPARISON, FUNCTIONAL, UNARY
 from simulator.fusion.lowering.arithmetic import SLOTS
 
 _PHILOX = (0, 80)  # ten rounds of a generator (simulator.fusion.lowering.arithmetic)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.costs.attention import Band, band
+from simulator.costs.attention.fused import Band, band
 from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.costs.foreach import multi_tensor_launches
+from simulator.costs.pointwise.foreach import multi_tensor_launches
 from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature

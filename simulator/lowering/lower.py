@@ -37,7 +37,7 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     kernel_rows: list[NDArray[np.int64]] = []
     missing: set[int] = set()
     for row, (signature, op_works) in enumerate(zip(signatures, _works(trace), strict=True)):
-        kernels_of_op = () if op_works is None else _launches(signature, op_works, gpu)
+        kernels_of_op = () if op_works is None else lower_op(signature, op_works, gpu)
         if op_works is None:
             missing.add(row)
         places: dict[int, int] = {}
@@ -68,16 +68,17 @@ def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
 
 def _shared_works(op: Signature) -> tuple[Work, ...] | None:
     if len(op.inputs) > _MANY_TENSORS:
-        return _WORKS.get(op, None, partial(_op_works, op))
-    return _op_works(op)
+        return _WORKS.get(op, None, partial(gpu_works, op))
+    return gpu_works(op)
 
 
-def _op_works(op: Signature) -> tuple[Work, ...] | None:
+def gpu_works(op: Signature) -> tuple[Work, ...] | None:
+    """The work of an op on the GPU: () if all its tensors are on the CPU, None without a cost."""
     on_cpu = all(t.device == "cpu" for t in (*op.inputs, *op.outputs))
     return () if on_cpu else works(op)
 
 
-def _launches(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:
+def lower_op(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:
     """`simulator.lowering.launches` for an op whose work is already computed."""
     if len(op.inputs) > _MANY_TENSORS:
         kind = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.costs.matmul import by_dot_products
+from simulator.costs.matmul.products import by_dot_products
 from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.costs.fills import PHILOX
+from simulator.costs.movement.fills import PHILOX
 from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.lowering.turns import threads_of_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from simulator.costs.attention_kernels import CUDNN_FIRST
+from simulator.costs.attention.selection import CUDNN_FIRST
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from simulator.costs.attention_kernels import Attention, takes
+from simulator.costs.attention.selection import Attention, takes
 from simulator.errors import InputError
 from simulator.networks import loading
 from simulator.networks.loaded import Loaded

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.lowering.lower import _launches, _op_works
+from simulator.lowering.lower import gpu_works, lower_op
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 from simulator.timing.roofline import Roofs, Ruled, curve, roofs_of
@@ -165,8 +165,8 @@ def _launches_by_path(
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
     signature = family.signature(number, sizes)
-    costed = _op_works(signature)
-    launches = _launches(signature, costed, gpu) if costed else []
+    costed = gpu_works(signature)
+    launches = lower_op(signature, costed, gpu) if costed else []
     few = len(launches) <= _FEW or bool(family.varying[number])
     distinct: dict[int | bytes, int] = {}
     works: list[Work] = []

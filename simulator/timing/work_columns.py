@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.costs.attention import DRAWN
+from simulator.costs.attention.fused import DRAWN
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]

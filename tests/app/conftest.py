@@ -1,5 +1,8 @@
 """One small prediction, and the command line in this process."""
 
+import csv
+import io
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,31 @@ from simulator.prediction import Prediction
 from simulator.scenario import trace_source
 
 Run = Callable[..., Any]
+
+
+def stdout(result: Any) -> str:
+    """What a command printed, without spaces at the ends of lines; the command succeeded."""
+    assert result.exit_code == 0, result.output
+    return "\n".join(line.rstrip() for line in result.stdout.splitlines())
+
+
+def table(result: Any) -> str:
+    """What a command printed, within 80 columns."""
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    return result.stdout
+
+
+def document(run: Run, *arguments: object) -> Any:
+    """The JSON document that a command prints."""
+    return json.loads(stdout(run(*arguments, "--json", "-")))
+
+
+def csv_rows(run: Run, *arguments: object) -> list[dict[str, str]]:
+    """The rows that a command prints as CSV."""
+    result = run(*arguments, "--csv", "-")
+    assert result.exit_code == 0, result.output
+    return list(csv.DictReader(io.StringIO(result.stdout)))
 
 
 @pytest.fixture(autouse=True, scope="module")

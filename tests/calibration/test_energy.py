@@ -10,17 +10,17 @@ from statistics import median
 import numpy as np
 import pytest
 
-from calibration.fit.energy import Measured, measured, predicted
+from calibration.fit.energy_cases import EnergyCase, predict_step, read_cases
 from calibration.measure import energy
 from calibration.measure.nvml import COLUMNS, FakeMeter
 from calibration.record.read import MEASUREMENTS
 
 CARDS = sorted(path.parent.name for path in MEASUREMENTS.glob("*/energy.jsonl.gz"))
-STEPS = [(card, case) for card in CARDS for case in measured(card)[1] if case.step]
+STEPS = [(card, case) for card in CARDS for case in read_cases(card)[1] if case.step]
 
 
-def named(card: str, name: str) -> Measured:
-    return next(case for case in measured(card)[1] if case.name == name)
+def named(card: str, name: str) -> EnergyCase:
+    return next(case for case in read_cases(card)[1] if case.name == name)
 
 
 def test_both_cards_were_measured() -> None:
@@ -29,9 +29,9 @@ def test_both_cards_were_measured() -> None:
 
 
 @pytest.mark.parametrize(("card", "case"), STEPS, ids=lambda x: getattr(x, "name", x))
-def test_a_step_takes_the_energy_that_was_measured(card: str, case: Measured) -> None:
+def test_a_step_takes_the_energy_that_was_measured(card: str, case: EnergyCase) -> None:
     """Seconds, joules and clock of whole steps; those of the H100 were not fitted."""
-    p = predicted(case, card)
+    p = predict_step(case, card)
     assert p.joules is not None and p.power is not None
     joules = case.seconds * case.watts
     assert p.joules == pytest.approx(joules, rel=0.12)
@@ -43,7 +43,7 @@ def test_a_step_takes_the_energy_that_was_measured(card: str, case: Measured) ->
 def test_the_median_error_of_the_energy_of_steps() -> None:
     off = []
     for card, case in STEPS:
-        joules = predicted(case, card).joules
+        joules = predict_step(case, card).joules
         assert joules is not None
         off.append(abs(joules / (case.seconds * case.watts) - 1))
     assert median(off) < 0.05

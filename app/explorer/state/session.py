@@ -6,6 +6,7 @@ changes of one kind, such as those of a slider's drag, merge into one command.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -148,7 +149,7 @@ class Session(QObject):
     def _push(self, state: State, text: str, merge: str = "") -> None:
         if state != self.state:
             key = f"{merge} {self._drags} {self.state.current}" if merge else ""
-            self.history.push(_Change(self, self.state, state, text, key))
+            self.history.push(_Change(self._set_state, self.state, state, text, key))
 
     def _set_state(self, state: State) -> None:
         before, self.state = self.state, state
@@ -158,15 +159,22 @@ class Session(QObject):
 class _Change(QUndoCommand):
     """A change from one state to another."""
 
-    def __init__(self, session: Session, before: State, after: State, text: str, key: str) -> None:
+    def __init__(
+        self,
+        set_state: Callable[[State], None],
+        before: State,
+        after: State,
+        text: str,
+        key: str,
+    ) -> None:
         super().__init__(text)
-        self.session, self.before, self.after, self.key = session, before, after, key
+        self.set_state, self.before, self.after, self.key = set_state, before, after, key
 
     def redo(self) -> None:
-        self.session._set_state(self.after)
+        self.set_state(self.after)
 
     def undo(self) -> None:
-        self.session._set_state(self.before)
+        self.set_state(self.before)
 
     def id(self) -> int:
         return 1 if self.key else -1

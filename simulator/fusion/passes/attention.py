@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from simulator.costs.attention_kernels import CUDNN_FIRST, Attention, choose
+from simulator.costs.attention.selection import CUDNN_FIRST, Attention, choose
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.graphs import graphs
 from simulator.fusion.passes.joint_graph import JointGraph

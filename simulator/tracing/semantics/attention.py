@@ -1,11 +1,11 @@
 """The ops that `scaled_dot_product_attention` becomes on a GPU: a fused kernel after padding, or
-plain matrix products (`simulator.costs.attention_kernels` chooses)."""
+plain matrix products (`simulator.costs.attention.selection` chooses)."""
 
 from __future__ import annotations
 
 import torch
 
-from simulator.costs.attention_kernels import Attention, choose
+from simulator.costs.attention.selection import Attention, choose
 from simulator.records import Tensor as Operand
 from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
 

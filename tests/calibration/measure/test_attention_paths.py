@@ -17,7 +17,7 @@ from calibration.cases.capture_calls import calls
 from calibration.measure.attention_paths import attend
 from calibration.record.read import MEASUREMENTS
 from simulator import predict_trace
-from simulator.costs.attention_kernels import choose
+from simulator.costs.attention.selection import choose
 from simulator.hardware.waits import uncapturable
 from simulator.tracing import trace_call
 from simulator.tracing.semantics.attention import call_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.costs.iterator import aligned, unrolled_elements, vector_load_elements, walk
+from simulator.costs.kernels.iterator import aligned, unrolled_elements, vector_load_elements, walk
 from simulator.records import Tensor, row_major
 
 F32, BF16 = "float32", "bfloat16"

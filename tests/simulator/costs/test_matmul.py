@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.costs.matmul import by_dot_products
+from simulator.costs.matmul.products import by_dot_products
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import launched, sig
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.costs.foreach import CHUNK, multi_tensor_launches
+from simulator.costs.pointwise.foreach import CHUNK, multi_tensor_launches
 from tests.simulator.costs.conftest import launched, sig
 
 A, B = ((4, 6), "float32"), ((10,), "float32")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.costs import COSTS, Work
-from simulator.costs.pointwise import BACKWARD, BINARY, UNARY
+from simulator.costs.pointwise.tables import BACKWARD, BINARY, UNARY
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import launched, sig
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.costs.softmaxes import with_zero_exponentials
+from simulator.costs.reductions.softmaxes import with_zero_exponentials
 from tests.simulator.costs.conftest import launched, sig
 
 CUBE = ((2, 4, 6), "float32")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
-from simulator.costs.radix import radix_sort
+from simulator.costs.kernels.radix import radix_sort
 from tests.simulator.costs.conftest import launched, sig
 
 F32, I64 = "float32", "int64"

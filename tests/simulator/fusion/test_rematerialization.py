@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simulator.costs import works
+from simulator.costs.movement.views import nothing
 from simulator.costs.registry import COSTS
-from simulator.costs.views import nothing
 from simulator.fusion.passes.budget import _left_out  # pyright: ignore[reportPrivateUsage]
 from simulator.fusion.passes.op_types import RECOMPUTABLE, is_view
 from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated

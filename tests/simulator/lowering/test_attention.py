@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simulator.costs import Work
-from simulator.costs.attention import Band
+from simulator.costs.attention.fused import Band
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.lowering.attention import flash_splits, visited_tiles

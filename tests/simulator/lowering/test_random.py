@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.costs.fills import PHILOX
+from simulator.costs.movement.fills import PHILOX
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from tests.simulator.costs.conftest import sig

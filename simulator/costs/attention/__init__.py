@@ -1,0 +1,8 @@
+"""Fused attention and the kernel that PyTorch selects for it.
+
+May import kernels, the registry and the curve rules of `simulator.costs`.
+"""
+
+from simulator.costs.attention import fused, selection
+
+__all__ = ["fused", "selection"]

@@ -1,0 +1,75 @@
+"""Ops that read or write where a mask holds."""
+
+from __future__ import annotations
+
+from simulator.costs.indexing.gather_scatter import nonzero_of
+from simulator.costs.kernels.launches import full_bytes, index_range, indexed_access, pointwise
+from simulator.costs.movement.copies import move
+from simulator.costs.movement.fills import fill_of
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature
+
+
+@cost("aten._unsafe_masked_index.default")
+def masked_index(op: Signature) -> tuple[Work, ...]:
+    """Clamp each index, gather, and fill the masked elements in place."""
+    n, size, mask = op.out.numel, full_bytes(op.out), op["mask"]
+    clamps = tuple(
+        pointwise(i.numel, full_bytes(i), full_bytes(i), flops=2) for i in op.tensors("indices")
+    )
+    gather = indexed_access(
+        "gather",
+        n,
+        1,
+        size + sum(map(full_bytes, op.tensors("indices"))),
+        size,
+        variant="index",
+        table_bytes=op["self"].nbytes,
+        runs=n,
+    )
+    return (*clamps, gather, pointwise(n, full_bytes(mask), size, inputs=2)) if n else ()
+
+
+@cost("aten._unsafe_masked_index_put_accumulate.default")
+def masked_put(op: Signature) -> tuple[Work, ...]:
+    """Fill the masked values, clamp each index, and accumulate."""
+    target, values = op["self"], op["values"]
+    n, size = values.numel, full_bytes(values)
+    clamps = tuple(
+        pointwise(i.numel, full_bytes(i), full_bytes(i), flops=2) for i in op.tensors("indices")
+    )
+    read = size + sum(map(full_bytes, op.tensors("indices"))) + min(size, target.nbytes)
+    write = indexed_access(
+        "scatter",
+        n,
+        1,
+        read,
+        min(size, target.nbytes),
+        flops=1,
+        variant="sorted",
+        table_bytes=target.nbytes,
+    )
+    filled = (*move(values, values), pointwise(n, full_bytes(op["mask"]), size, inputs=2))
+    return (*filled, *clamps, *move(target, target), index_range(n), write) if n else ()
+
+
+@cost("aten.masked_scatter_backward.default")
+def masked_scatter_backward(op: Signature) -> tuple[Work, ...]:
+    """The gradient at the masked positions, and zeros for unused elements of the source."""
+    grad, mask, out = op["grad_output"], op["mask"], op.out
+    kept = max(1, grad.numel // 2)
+    size = kept * grad.itemsize
+    gather = indexed_access(
+        "gather",
+        kept,
+        1,
+        8 * kept + size,
+        size,
+        variant="index",
+        runs=kept,
+        table_bytes=grad.nbytes,
+    )
+    copy_back = Work(
+        "copy", 0, size, size, instructions=30 * kept, dims={"elements": kept, "transposed": False}
+    )
+    return *nonzero_of(mask), gather, *fill_of(out), copy_back

@@ -1,0 +1,175 @@
+"""Sorts, selections and running sums."""
+
+from __future__ import annotations
+
+from simulator.costs.kernels.launches import (
+    clone,
+    copy,
+    copy_onto,
+    fill,
+    helper_kernel,
+    index_range,
+    indexed_access,
+    memcpy,
+    memset,
+    pointwise,
+    scan,
+)
+from simulator.costs.kernels.radix import BLOCK_SORTS, block_sort, radix_sort, segmented_sort
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+_SMALL_SORT = BLOCK_SORTS[-1]
+"""Longest row that one block sorts (Sort.cpp, should_use_small_sort)."""
+_SHARE = 4096
+"""Elements (approximately) per block of a topk whose rows are split over blocks."""
+_MANY_BLOCKS = ((20, 20000), (40, 10000), (80, 8000), (199, 5000), (799, 3000), (4000, 800))
+"""(Rows up to which, columns from which) topk splits a row over blocks (TensorTopK.cu,
+should_use_multiblock); for more rows, from 400 columns."""
+
+
+def rows_along(x: Tensor, dim: int) -> tuple[int, int]:
+    """Number and length of the rows along a dimension."""
+    cols = x.shape[dim] if x.shape else 1
+    return x.numel // max(cols, 1), cols
+
+
+@cost("aten.sort.default", "aten.sort.stable", "aten.argsort.stable")
+def sort(op: Signature) -> tuple[Work, ...]:
+    """Values and int64 indices, after a copy of the input.
+
+    Short rows: an index range, its broadcast to the rows, another copy, and one block per row.
+    Long rows: one radix sort per row if a row fills the GPU, two of all elements (by value, by row)
+    below 128 rows, otherwise CUB's segmented sort (Sort.cu).
+    """
+    x = op["self"]
+    n, key = x.numel, x.itemsize
+    if n == 0:
+        return ()
+    rows, cols = rows_along(x, op.arg("dim", -1))
+    if cols <= _SMALL_SORT:
+        row = Tensor((rows, cols), "int64", (0, 1))
+        places = Tensor((rows, cols), "int64", (cols, 1))
+        spread = copy_onto(row, places) if rows > 1 else memcpy(8 * n, 8 * n)
+        again = memcpy(n * key, n * key)
+        return clone(x), index_range(cols), spread, again, block_sort(rows, cols, key)
+    number = helper_kernel(n, 0, 8 * n, inputs=0)
+    if rows == 1 or cols >= 1_000_000:
+        return clone(x), number, *radix_sort(cols, key, 8) * rows
+    if rows < 128:
+        bits = (rows - 1).bit_length()
+        by_value, by_row = radix_sort(n, key, 8), radix_sort(n, 4, 8, bits)
+        part = indexed_access("sort", n, 1, n * (key + 8), n * (key + 8), variant="parted")
+        return clone(x), number, *by_value, *by_row, part
+    return clone(x), number, *segmented_sort(rows, cols, key, 8)
+
+
+@cost("aten.topk.default")
+def topk(op: Signature) -> tuple[Work, ...]:
+    """Radix selection of the k-th value, 2 bits per pass over the row, then a sort of the k values.
+
+    Long rows are split over blocks: per 8 bits a histogram, its sum and the count within each
+    block; then counts, two scans, and the gather (TensorTopK.cu, `mbtopk`).
+    """
+    x, values = op["self"], op.out
+    if x.numel == 0 or values.numel == 0:
+        return ()
+    rows, cols = rows_along(x, op.arg("dim", -1))
+    k = values.numel // rows
+    pair = x.itemsize + 8
+    picked = values.numel * pair
+    dims = {"rows": rows, "cols": cols, "key_bytes": x.itemsize}
+    passes = 4 * x.itemsize
+    gather = Work(
+        "topk", 0, x.nbytes, picked, instructions=4 * x.numel * passes, dims={**dims, "k": k}
+    )
+    select: tuple[Work, ...] = (gather,)
+    split_from = next((columns for most, columns in _MANY_BLOCKS if rows <= most), 400)
+    if cols >= split_from:
+        blocks = rows * -(-cols // _SHARE)
+
+        def stage(name: str, read: int, write: int, slots: int) -> Work:
+            return Work("topk", 0, read, write, instructions=slots, dims={**dims, "variant": name})
+
+        digits = (
+            stage("counts", x.nbytes, 512 * blocks, 6 * x.numel),
+            stage("sums", 512 * blocks, 1024 * rows, 256 * blocks),
+            stage("within", 512 * blocks, 4 * blocks, 256 * blocks),
+        )
+        by_key = (fill(blocks, 8), stage("scan", 8 * blocks, 4 * blocks, 6 * blocks))
+        select = (
+            helper_kernel(rows, 0, 4 * rows, inputs=0),
+            memset(4 * rows),
+            memset(4 * rows),
+            *digits * x.itemsize,
+            helper_kernel(blocks, 8 * blocks, 8 * blocks),
+            *by_key,
+            *by_key,
+            stage("gather", x.nbytes, picked, 6 * x.numel),
+        )
+    if not op.arg("sorted", True) or k == 1:
+        return select
+    if k <= _SMALL_SORT:
+        return *select, block_sort(rows, k, x.itemsize)
+    moves = indexed_access("gather", values.numel, 1, picked, picked)
+    return *select, *radix_sort(k, x.itemsize, 8) * rows, moves, moves
+
+
+@cost("aten.kthvalue.default", "aten.median.dim", "aten.nanmedian.dim", "aten.mode.default")
+def kthvalue(op: Signature) -> tuple[Work, ...]:
+    """Radix selection, one block per row (Sorting.cu)."""
+    x = op["self"]
+    rows, cols = rows_along(x, op.arg("dim", -1))
+    dims = {"rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize}
+    return (
+        Work(
+            "topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize, dims=dims
+        ),
+    )
+
+
+@cost("aten.median.default", "aten.nanmedian.default")
+def median(op: Signature) -> tuple[Work, ...]:
+    """A radix sort of all elements, then a gather of one (Sorting.cpp, median_impl)."""
+    x = op["self"]
+    return *radix_sort(x.numel, x.itemsize, 8), indexed_access(
+        "gather", 1, 1, x.itemsize, x.itemsize
+    )
+
+
+@cost(
+    "aten.cumsum.default",
+    "aten.cumsum_.default",
+    "aten.cumprod.default",
+    "aten.cumprod_.default",
+    "aten.logcumsumexp.default",
+    "aten._logcumsumexp.default",
+)
+def cumsum(op: Signature) -> tuple[Work, ...]:
+    """A cast if the result has another dtype, or a copy if memory has gaps; then the scan."""
+    x, out = op["self"], op.out
+    if x.numel == 0:
+        return ()
+    before: tuple[Work, ...] = ()
+    if x.dtype != out.dtype:
+        before = (pointwise(x.numel, x.nbytes, out.nbytes, flops=0),)
+    elif not x.contiguous:
+        before = (copy(x, out.nbytes),)
+    return *before, *scan(out if before else x, out, op.arg("dim", 0))
+
+
+@cost("aten.cummax.default", "aten.cummin.default")
+@cost("aten._cummax_helper.default", "aten._cummin_helper.default")
+def cummax(op: Signature) -> Work:
+    """Values and their indices, one kernel (ScanKernels.cpp)."""
+    x = op["self"]
+    rows, cols = rows_along(x, op.arg("dim", 0))
+    write = x.numel * (x.itemsize + 8)
+    return Work(
+        "scan",
+        x.numel,
+        x.nbytes,
+        write,
+        instructions=8 * x.numel,
+        dims={"rows": rows, "cols": cols, "inner": 1},
+    )

@@ -1,0 +1,66 @@
+"""Grouped matrix products: one for each expert of a mixture."""
+
+from __future__ import annotations
+
+from simulator.costs.kernels.launches import pointwise, to_host
+from simulator.costs.matmul.products import gemm
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+
+@cost(
+    "aten._grouped_mm.default",
+    "aten._scaled_grouped_mm.default",
+    "aten._scaled_grouped_mm_v2.default",
+)
+def grouped_mm(op: Signature) -> tuple[Work, ...]:
+    """One product per group; group sizes are data, their sum is a shape.
+
+    [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
+    [g, m, k] @ [k, N] -> [m, N]      N is split
+    [m, K] @ [K, n]    -> [g, m, n]   K is split
+    A small kernel first computes the pointers of each group (ATen/native/cuda/GroupMM.cu). For
+    dtypes other than bf16 and fp8 the host reads the group ends and calls one product per group
+    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); groups of mean size stand for them.
+    """
+    a, b = op["self"], op["mat2"]
+    batch = a.shape[0] if len(a.shape) == len(b.shape) == 3 else 1
+    m, k = a.shape[-2:]
+    n = b.shape[-1]
+    groups = next((t.shape[0] for t in (a, b, op.out) if len(t.shape) == 3), 1)
+    if grouped_by_host(op):
+        return _host_products(op, m, n, k, groups)
+    (*copies, product) = gemm(op, a, b, batch=batch, m=m, n=n, k=k, groups=groups)
+    if batch > 1:
+        return (*copies, product)
+    # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
+    setup = pointwise(groups, 4 * groups, 60 * groups)
+    return (*copies, setup, product)
+
+
+def grouped_by_host(op: Signature) -> bool:
+    """Whether the host calls one product per group."""
+    grouped = op.name == "aten._grouped_mm.default" and op.get("offs") is not None
+    return grouped and op["self"].dtype != "bfloat16"
+
+
+def _host_products(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Work, ...]:
+    """The group ends to the host, then equal products over the split dimension."""
+    a, b = op["self"], op["mat2"]
+    if len(a.shape) == len(b.shape):
+        k = -(-k // groups)
+    elif len(a.shape) == 2:
+        m = -(-m // groups)
+    else:
+        n = -(-n // groups)
+    left, right, out = (
+        Tensor((rows, columns), a.dtype, strides)
+        for rows, columns, strides in (
+            (m, k, a.stride[-2:]),
+            (k, n, b.stride[-2:]),
+            (m, n, op.out.stride[-2:]),
+        )
+    )
+    product_op = Signature("aten.mm.out", (left, right), (out,), ("self", "mat2"), {})
+    products = gemm(product_op, left, right, batch=1, m=m, n=n, k=k)
+    return (to_host(op["offs"].nbytes), *products * groups)

@@ -1,0 +1,267 @@
+"""Sums, extrema, moments and norms over dimensions.
+
+`dims` are {"rows": outputs, "cols": elements reduced into each, "inner": 1 where the reduced
+elements lie side by side, else how many outputs lie between two of them}, and `again` where the
+kernel before has just written what is reduced. One `reduce_kernel`
+does the whole (ATen/native/cuda/Reduce.cuh): `vector` elements a load, `unroll` loads in flight.
+Where outputs are few and columns many it splits a row over blocks, after a memset of their
+semaphores: that depends on the GPU and is no part of this count.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from msgspec.structs import replace
+
+from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
+from simulator.costs.kernels.iterator import lane_dtype
+from simulator.costs.pointwise.tables import BINARY, UNARY
+from simulator.costs.registry import Cost, Work, cost
+from simulator.records import Signature, Tensor
+
+_HALVES = ("float16", "bfloat16")
+
+
+def reduced_dims(op: Signature, tensor: Tensor, name: str = "dim") -> tuple[int, ...]:
+    """The dimensions an op reduces, counted from 0; all of them where it names none."""
+    given = op.arg(name)
+    rank = len(tensor.shape)
+    if given is None or given == []:
+        return tuple(range(rank))
+    several: list[int] = [given] if isinstance(given, int) else list(given)
+    return tuple(dim % rank if rank else 0 for dim in several)
+
+
+def shape_of(tensor: Tensor, dims: tuple[int, ...]) -> dict[str, int]:
+    """{"rows", "cols", "inner"} of a reduction of `tensor` over `dims`."""
+    pairs = list(zip(tensor.shape, tensor.stride, strict=True))
+    cols = prod(tensor.shape[d] for d in dims if d < len(pairs))
+    steps = [pairs[d][1] for d in dims if d < len(pairs) and pairs[d][0] > 1]
+    inside = [
+        size for d, (size, step) in enumerate(pairs) if d not in dims and step < min(steps or [0])
+    ]
+    return {"rows": tensor.numel // max(cols, 1), "cols": cols, "inner": prod(inside)}
+
+
+def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4) -> dict[str, Any]:
+    """How `reduce_kernel` loads over these dimensions: {"itemsize", "across": do outputs lie
+    nearest, "vector", "unroll", "nested"}.
+
+    A load takes `most` elements along packed rows of 128 and more; across rows up to 4 outputs, as
+    their sizes and strides divide (`setReduceConfig`, `get_output_vec_size`). Rows of several
+    dimensions are nested: the place of each element is found by divisions.
+    """
+    runs: list[list[int]] = []  # size, stride and whether it is reduced, neighbours merged
+    every = zip(tensor.shape, tensor.stride, range(len(tensor.shape)), strict=True)
+    for size, step, dim in sorted(every, key=lambda each: each[1]):
+        reduced = int(dim in dims)
+        if size == 1:
+            continue
+        if runs and runs[-1][2] == reduced and runs[-1][0] * runs[-1][1] == step:
+            runs[-1][0] *= size
+        else:
+            runs.append([size, step, reduced])
+    vector, nested = 1, sum(reduced for _, _, reduced in runs) > 1
+    across = bool(runs) and not runs[0][2]
+    if runs and runs[0][1] == 1:
+        if across:
+            others = [step for _, step, _ in runs[1:]]
+            vector = next(v for v in (4, 2, 1) if all(n % v == 0 for n in (runs[0][0], *others)))
+        elif not nested and runs[0][0] >= 128:
+            vector = most
+    return {
+        "itemsize": tensor.itemsize,
+        "across": across,
+        "vector": vector,
+        "unroll": unroll,
+        "nested": nested,
+    }
+
+
+def sum_over_rows(rows: int, cols: int, dtype: str) -> Work:
+    """The sum over the rows of a packed matrix, kept in its dtype."""
+    return _sum(Tensor((rows, cols), dtype, (cols, 1)), cols)
+
+
+def total(elements: int, dtype: str) -> Work:
+    """The sum of packed elements, kept in their dtype."""
+    return _sum(Tensor((elements,), dtype, (1,)), 1)
+
+
+def _sum(tensor: Tensor, rows: int) -> Work:
+    """Over the first dimension."""
+    most = 8 if tensor.itemsize == 2 else 4
+    dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": "sum", "again": True}
+    return Work(
+        "reduction",
+        tensor.numel,
+        tensor.nbytes,
+        rows * tensor.itemsize,
+        dtype=lane_dtype([tensor]),
+        instructions=2 * tensor.numel,
+        dims=dims,
+    )
+
+
+def reduction(
+    op: Signature,
+    per_element: Steps,
+    per_row: Steps = (0, 0),
+    name: str = "self",
+    kind: str = "sum",
+) -> tuple[Work, ...]:
+    """One reduction; `per_element` and `per_row` are (FLOPs, instructions)."""
+    source = op[name]
+    over = reduced_dims(op, source)
+    most = 2 if kind == "moments" else 8 if kind == "sum" and source.itemsize == 2 else 4
+    unroll = 2 if kind == "moments" else 4
+    dims = {
+        **shape_of(source, over),
+        **loads(source, over, most, unroll),
+        "kind": kind,
+        "again": False,
+    }
+    rows, elements = op.out.numel, source.numel
+    work = Work(
+        "reduction",
+        flops=per_element[0] * elements + per_row[0] * rows,
+        read_bytes=read_of(op, name),
+        write_bytes=op.write_bytes,
+        dtype=lane_dtype([source, *op.outputs]),
+        instructions=(per_element[1] + 1) * elements + per_row[1] * rows,
+        dims=dims,
+    )
+    return (work,) if rows else ()
+
+
+def _widened(op: Signature) -> tuple[tuple[Work, ...], Signature]:
+    """The cast that a sum does first when its result has another dtype, and the op after it.
+
+    Only a half precision that is summed to fp32 is widened while it is read
+    (ATen/native/ReduceOpsUtils.h, `make_reduction_from_out_ty`).
+    """
+    source, dtype = op["self"], op.out.dtype
+    if source.dtype == dtype or (source.dtype in _HALVES and dtype == "float32"):
+        return (), op
+    wide = Tensor(source.shape, dtype, source.stride, source.device)
+    cast = replace(op, inputs=(source,), outputs=(wide,), names=("self",), aliases=(0, 1))
+    after = replace(op, inputs=(wide,), names=("self",), aliases=())
+    return elementwise(cast, (0, 0)), after
+
+
+def _rule(
+    per_element: Steps, per_row: Steps = (0, 0), widens: bool = False, kind: str = "sum"
+) -> Cost:
+    def rule(op: Signature) -> tuple[Work, ...]:
+        first, then = _widened(op) if widens else ((), op)
+        return (*first, *reduction(then, per_element, per_row, kind=kind))
+
+    return rule
+
+
+_EXTREMA = (
+    "amax.default", "amax.out", "amin.default", "amin.out", "max.default", "min.default",
+    "max.unary_out", "min.unary_out",
+)  # fmt: skip
+_TRUTHS = (
+    "any.default", "any.dim", "any.dims", "any.out", "any.dims_out", "any.all_out",
+    "all.default", "all.dim", "all.dims", "all.out", "all.dims_out", "all.all_out",
+)  # fmt: skip
+_PLACES = (
+    "max.dim", "min.dim", "max.dim_max", "min.dim_min",
+    "argmax.default", "argmax.out", "argmin.default", "argmin.out",
+)  # fmt: skip
+_SUMS = (
+    "sum.default", "sum.dim_IntList", "sum.IntList_out", "sum.out",
+    "prod.default", "prod.dim_int", "prod.int_out", "prod.out", "trace.default",
+)  # fmt: skip
+_MOMENTS = tuple(
+    f"{name}.{overload}"
+    for name in ("var", "std", "var_mean", "std_mean")
+    for overload in ("default", "dim", "correction")
+) + tuple(f"{name}.{overload}" for name in ("var", "std") for overload in ("out", "correction_out"))
+
+
+def _names(names: tuple[str, ...]) -> list[str]:
+    return [f"aten.{name}" for name in names]
+
+
+cost(*_names(_EXTREMA))(_rule((1, 2), kind="extremes"))
+cost(*_names(_TRUTHS))(_rule((1, 2), kind="truth"))
+cost(*_names(_PLACES))(_rule((1, 4), kind="places"))  # NaNs and ties are compared too
+cost(*_names(_SUMS))(_rule((1, 1), widens=True))
+cost(*_names(("nansum.default", "nansum.out")))(_rule((2, 3), widens=True))
+cost(*_names(("mean.default", "mean.dim", "mean.out", "mean.dtype_out")))(
+    _rule((1, 1), (1, 1), widens=True)
+)
+cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
+    _rule((2, 4), kind="extremes")
+)
+# Welford: d = x - mean; mean += d / n; m2 += d·(x - mean), of which 4 are the plain variance's
+# (one addition for the mean; subtract, multiply, add), and a division and maybe a root a row.
+cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
+
+
+@cost(
+    "aten.linalg_vector_norm.default",
+    "aten.linalg_vector_norm.out",
+    "aten.norm.Scalar",
+    "aten.norm.ScalarOpt_dim",
+    "aten.norm.ScalarOpt_dim_dtype",
+    "aten.norm.ScalarOpt_dtype",
+    "aten.norm.out",
+    "aten.norm.dtype_out",
+)
+def norm(op: Signature) -> tuple[Work, ...]:
+    """The p-norm: |x| to the power p, summed, and the root of each row."""
+    order = op.arg("ord", op.arg("p", 2))
+    if order == 2:
+        steps, root = (2, 1), (1, 6)
+    elif order in (0, 1) or str(order) in ("inf", "-inf"):
+        steps, root = (2, 2), (0, 0)
+    else:
+        steps, root = (3, 42), (1, 40)
+    first, then = _widened(op)
+    return (*first, *reduction(then, steps, root, kind="norm"))
+
+
+@cost("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
+def count_nonzero(op: Signature) -> tuple[Work, ...]:
+    """`(x != 0).sum(dim)`, whose sum first casts to int64."""
+    source = op["self"]
+    mask = Tensor(source.shape, "bool", source.stride, source.device)
+    compare = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=(0, 1))
+    summed = replace(op, inputs=(mask,), names=("self",), aliases=())
+    first, then = _widened(summed)
+    return (*elementwise(compare, (1, 1)), *first, *reduction(then, (1, 1)))
+
+
+@cost("aten.logsumexp.default", "aten.logsumexp.out")
+def logsumexp(op: Signature) -> tuple[Work, ...]:
+    """max + log(sum(exp(x - max))), one kernel a step (ATen/native/ReduceOps.cpp,
+    `logsumexp_out_impl`): amax, abs, == inf, masked_fill_, sub, exp_, sum, log_, add_."""
+    source, out = op["self"], op.out
+    if not out.numel:
+        return ()
+    flag = Tensor(out.shape, "bool", out.stride, out.device)
+    whole = Tensor(source.shape, out.dtype, source.stride, source.device)
+
+    def step(inputs: tuple[Tensor, ...], result: Tensor, steps: Steps) -> tuple[Work, ...]:
+        names = ("self", "other")[: len(inputs)]
+        one = replace(op, inputs=inputs, outputs=(result,), names=names, aliases=())
+        return elementwise(one, steps)
+
+    summed = replace(op, inputs=(whole,), names=("self",), aliases=())
+    return (
+        *reduction(op, (1, 2), kind="extremes"),
+        *step((out,), out, UNARY["abs"]),
+        *step((out,), flag, (1, 1)),
+        *step((out, flag), out, (0, 1)),
+        *step((source, out), whole, BINARY["sub"]),
+        *step((whole,), whole, UNARY["exp"]),
+        *reduction(summed, (1, 1)),
+        *step((out,), out, UNARY["log"]),
+        *step((out, out), out, BINARY["add"]),
+    )

@@ -1,0 +1,212 @@
+"""Softmax and its logarithm, forward and backward, with the kernel that PyTorch chooses.
+
+A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
+where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
+`host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
+reduction; `steps` the loads that a thread waits for one after another, or, of a row in a warp, the
+slots that its lane takes one after another; `runs` the blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from simulator.costs.curves import curve_rule
+from simulator.costs.kernels.elementwise import Steps, elementwise
+from simulator.costs.kernels.iterator import lane_dtype
+from simulator.costs.reductions.dimensions import loads, reduced_dims, shape_of
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+_THREADS = 1024
+_SHARED_BYTES = 48 * 1024
+_FRAME = 16
+"""Instructions by which a thread finds its rows and leaves, about."""
+_KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
+"""Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
+also where the row has ended), and for each that is written: a difference, or a division. On an H200
+full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48. In
+rows beyond 1024 what is written takes half as long again (78 for 1,902): their lanes keep so many
+registers that few other warps run meanwhile."""
+_WAITS = 66
+"""A lane's divisions follow one another, each after a check of its operands: about as long as so
+many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
+_ZERO = 30
+"""More instructions of a warp's division where what it divides is nothing, as behind a mask: that
+takes the way of denormal numbers. On an H200 a masked half makes 128 × 512 rows of 512 take 73 µs
+for 52, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
+_ZERO_WAITS = 200
+"""More slots of a lane before its next division where all that it divides is nothing: 12 × 64 rows
+of 64 take 1.9 µs for 1.4."""
+_PAIRED = 128
+"""Elements of a row up to which a warp takes two (`WARP_BATCH` of PersistentSoftmax.cuh)."""
+_REGISTERS = 9
+"""Elements of a row that a thread keeps in registers at most."""
+
+
+def _power(value: int) -> int:
+    """The smallest power of 2 that is no less."""
+    return 1 << max(value - 1, 0).bit_length()
+
+
+def _across_dims(dims: dict[str, int]) -> dict[str, Any]:
+    """A thread a row, or several where few rows lie side by side, each over its elements three
+    times, of twice the registers that a full unit has (`SpatialSoftMax_getBlockSize`)."""
+    cols, inner = dims["cols"], dims["inner"]
+    wide, high = min(inner, _THREADS), 1
+    if wide <= 64 <= cols:
+        while wide * high <= _THREADS and high <= cols:
+            high *= 2
+        high //= 2
+    return {
+        "variant": "across",
+        "blocks": dims["rows"] // inner * -(-inner // wide),
+        "threads": 2 * wide * high,
+        "steps": 3 * -(-cols // high),
+    }
+
+
+def _outputs_named(dims: dict[str, int], across: bool) -> dict[str, int]:
+    """Rows across memory have no block of their own each: they are called outputs."""
+    return {"outputs" if across and name == "rows" else name: n for name, n in dims.items()}
+
+
+def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any]:
+    """Which kernel takes packed rows."""
+    item, result = op.inputs[0].itemsize, op.out.itemsize
+    most = 1024 if backward else 2048
+    way = "backward" if backward else "forward"
+    if cols <= most and cols * item <= 4 * most:
+        padded = _power(cols)
+        steps = -(-padded // 32)
+        if not backward:
+            own = _WRITTEN if "log" in op.name else _WAITS
+            steps = (_KEPT * steps + own * -(-cols // 32)) * (2 if padded <= _PAIRED else 1)
+        return {"variant": f"warp_{way}", "padded": padded, "steps": steps}
+    wide = 16 // item
+    row = {"runs": rows, "itemsize": item}
+    if not backward and item == result and cols <= _REGISTERS * _THREADS:
+        return {**row, "variant": "registers", "steps": -(-cols // _THREADS)}
+    kept = result if backward else item
+    threads = min(_power(cols // wide + 1) // 2, _THREADS) if backward else _THREADS
+    shared = cols % wide == 0 and cols * kept < _SHARED_BYTES - 4 * threads // 32
+    return {
+        **row,
+        "variant": f"block_{way}",
+        "shared": shared,
+        "steps": -(-cols // (threads * wide)),
+    }
+
+
+def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
+    """Instructions of a row's lanes: those of its elements; for each halving of the lanes a shuffle
+    and an operation; and to begin and end."""
+    lanes = min(padded, 32)
+    halvings = lanes.bit_length() - 1
+    return elements + lanes * (2 * reductions * halvings + _FRAME)
+
+
+def _forward_slots(padded: int, cols: int, log: bool) -> int:
+    """Those of a row's elements: lanes run together while one of them has something to write."""
+    lanes = min(padded, 32)
+    written = -(-cols // lanes) * lanes
+    each = (_WRITTEN if log else _DIVIDED) * (1.5 if padded > 1024 else 1)
+    return _KEPT * padded + round(each * written)
+
+
+def softmax_like(
+    op: Signature, per_element: Steps, per_row: Steps, backward: bool = False
+) -> tuple[Work, ...]:
+    """One softmax kernel over dimension `dim` of the first input."""
+    source = op.inputs[0]
+    dims = shape_of(source, reduced_dims(op, source))
+    elements = source.numel
+    if not elements:
+        return ()
+    rows, cols = dims["rows"], dims["cols"]
+    across = dims["inner"] > 1
+    kernel_dims = _across_dims(dims) if across else _along_dims(op, cols, rows, backward)
+    slots = per_element[1] * rows * cols
+    if "padded" in kernel_dims:
+        padded = kernel_dims["padded"]
+        row = per_element[1] * padded
+        if not backward:
+            row = _forward_slots(padded, cols, "log" in op.name)
+        slots = rows * _slots_of_warp(padded, row, 1 if backward else 2)
+    work = Work(
+        "softmax",
+        flops=per_element[0] * elements + per_row[0] * rows,
+        read_bytes=op.read_bytes,
+        write_bytes=op.write_bytes,
+        dtype=lane_dtype([*op.inputs, *op.outputs]),
+        instructions=slots + per_row[1] * rows,
+        dims={**_outputs_named(dims, across), **kernel_dims, "log": "log" in op.name},
+    )
+    return (work,)
+
+
+def with_zero_exponentials(work: Work, zeros: int) -> Work:
+    """A forward softmax with so many elements whose exponential is nothing. Kernels of a block a
+    row wait for their sums meanwhile."""
+    if work.dims.get("variant") != "warp_forward":
+        return work
+    share = zeros / (work.dims["rows"] * work.dims["cols"])
+    more = _ZERO_WAITS * share * -(-work.dims["cols"] // 32)
+    dims = work.dims | {"steps": work.dims["steps"] + round(more)}
+    return replace(work, instructions=work.instructions + _ZERO * zeros, dims=dims)
+
+
+@cost("aten._softmax.default", "aten._masked_softmax.default")
+def softmax(op: Signature) -> tuple[Work, ...]:
+    """max, subtract, exp, add, divide: 5 FLOPs an element."""
+    return softmax_like(op, (5, 22), (0, 0))
+
+
+@cost("aten._log_softmax.default")
+def log_softmax(op: Signature) -> tuple[Work, ...]:
+    """max, subtract, exp, add, subtract the log: 5 FLOPs an element and a log a row."""
+    return softmax_like(op, (5, 15), (1, 10))
+
+
+@cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
+def softmax_backward(op: Signature) -> tuple[Work, ...]:
+    """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
+    then y·(g - sum(g·y)): add, subtract, multiply."""
+    product = replace(op, names=("self", "other"), inputs=op.inputs[:2], aliases=())
+    return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0), True)
+
+
+@cost("aten._log_softmax_backward_data.default")
+def log_softmax_backward(op: Signature) -> tuple[Work, ...]:
+    """g - exp(y)·sum(g): add, exp, multiply, subtract."""
+    return softmax_like(op, (4, 13), (0, 0), True)
+
+
+@cost("aten._safe_softmax.default")
+def safe_softmax(op: Signature) -> tuple[Work, ...]:
+    """Softmax whose rows of -inf become 0 (`_safe_softmax` of ATen/native/transformers/
+    attention.cpp): softmax, isneginf, all, a scalar, where."""
+    source, out = op["self"], op.out
+    (main,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
+    if main is None:
+        return ()
+    rows = out.numel // main.dims["cols"]
+    mask = Tensor(source.shape, "bool", source.stride)
+    scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
+    equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
+    over = reduced_dims(op, source)
+    dims = {**shape_of(mask, over), **loads(mask, over), "kind": "truth", "again": True}
+    every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel, dims=dims)
+    kept = Tensor((rows,), "bool", (1,))
+    choose = replace(
+        op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
+    )
+    return (main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
+
+
+@curve_rule("softmax")
+def softmax_curve(work: Work) -> str:
+    """Rows up to 1,024 elements are those of the warp kernel."""
+    return "softmax_warp" if work.dims.get("cols", 0) <= 1024 else "softmax"

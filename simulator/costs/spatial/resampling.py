@@ -1,0 +1,163 @@
+"""Interpolation, sampling on a grid, and bins of regions."""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.costs.kernels.launches import fill_like
+from simulator.costs.registry import Work, cost
+from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
+from simulator.records import Signature, Tensor
+
+_TAPS = {
+    "nearest": (1, 1, 1),
+    "linear": (2, 0, 0),
+    "bilinear": (0, 4, 0),
+    "trilinear": (0, 0, 8),
+    "bicubic": (0, 16, 0),
+    "lanczos": (0, 36, 0),
+}
+"""Inputs that each output of an enlargement reads, in 1, 2 and 3 dimensions."""
+
+
+def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
+    """Inputs per output; an antialiased reduction reads more in proportion to its scale."""
+    mode = next(
+        m
+        for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
+        if m in op.name
+    )
+    taps = _TAPS[mode][spatial_dims(op) - 1]
+    return max(taps, taps * (large.numel // max(small.numel, 1))) if "_aa" in op.name else taps
+
+
+_UPSAMPLES = (
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d",
+    "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
+    "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa",
+)  # fmt: skip
+
+
+@cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
+def upsample(op: Signature) -> Work:
+    """Each output is a weighted sum of its neighbours: one multiply-add each."""
+    x, out = op["self"], op.out
+    taps = _upsample_taps(op, x, out)
+    arithmetic = 1 if taps == 1 else 2 * taps
+    steps = _serial_planes(op, x)
+    return window(
+        "resample",
+        op,
+        out.numel,
+        arithmetic,
+        covered_bytes(x, out, taps),
+        out.nbytes,
+        variant="serial" if steps else "gather",
+        steps=steps,
+    )
+
+
+def _serial_planes(op: Signature, x: Tensor) -> int:
+    """Images × channels if one thread serially computes one position in all of them, else 0.
+
+    All interpolations do except nearest, and bilinear with 16 or more channels innermost
+    (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    """
+    wide = "bilinear2d" in op.name and channels_last(x) and x.shape[1] >= 16
+    return 0 if "nearest" in op.name or wide else prod(x.shape[: -spatial_dims(op)])
+
+
+@cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
+def upsample_backward(op: Signature) -> tuple[Work, ...]:
+    """Nearest gathers, image after image unless channels are innermost. The others add to zeros
+    with atomics (UpSampleBilinear2d.cu); bilinear and trilinear have one thread per output."""
+    grad, out = op["grad_output"], op.out
+    if "nearest" in op.name:
+        taps = max(1, grad.numel // max(out.numel, 1))
+        steps = 0 if channels_last(grad) else grad.shape[0]
+        return (
+            window(
+                "resample",
+                op,
+                out.numel,
+                taps,
+                grad.nbytes,
+                out.nbytes,
+                variant="nearest_backward",
+                steps=steps,
+            ),
+        )
+    taps = _upsample_taps(op, out, grad)
+    parallel = "_aa" not in op.name and ("bilinear" in op.name or "trilinear" in op.name)
+    steps = 0 if parallel else _serial_planes(op, grad)
+    main = window(
+        "resample",
+        op,
+        grad.numel,
+        2 * taps,
+        grad.nbytes + out.nbytes,
+        out.nbytes,
+        variant="scatter",
+        steps=steps,
+    )
+    return fill_like(out), main
+
+
+def _grid_taps(op: Signature) -> int:
+    """interpolation_mode 0 (bi- or trilinear), 1 (nearest), 2 (bicubic)."""
+    corners = 8 if "3d" in op.name else 4
+    mode: int = op.arg("interpolation_mode", 0)
+    return (corners, 1, 16)[mode]
+
+
+@cost("aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default")
+@cost("aten.cudnn_grid_sampler.default")
+def grid_sampler(op: Signature) -> Work:
+    """Each output from the neighbours of a position in the grid."""
+    x, grid = op.inputs[0], op["grid"]
+    taps = _grid_taps(op)
+    read = covered_bytes(x, op.out, taps) + grid.nbytes
+    return window(
+        "resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4, variant="gather"
+    )
+
+
+@cost("aten.grid_sampler_2d_backward.default", "aten.grid_sampler_3d_backward.default")
+@cost("aten.cudnn_grid_sampler_backward.default")
+def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
+    """Gradients of the input, added to zeros, and of the grid, by one kernel."""
+    grad, wants = op["grad_output"], op.arg("output_mask", [True, True])
+    clear = (fill_like(op.out),) if wants[0] else ()
+    main = window(
+        "resample",
+        op,
+        grad.numel,
+        4 * _grid_taps(op),
+        op.read_bytes,
+        op.write_bytes,
+        slots=4,
+        variant="scatter",
+    )
+    return *clear, main
+
+
+@cost("aten.affine_grid_generator.default", "aten.cudnn_affine_grid_generator.default")
+def affine_grid(op: Signature) -> Work:
+    """A 2·3 (or 3·4) matrix times each base coordinate; the kernel builds the base grid itself."""
+    out = op.out
+    side = out.shape[-1]
+    return window("resample", op, out.numel, 2 * (side + 1), op.read_bytes, out.nbytes)
+
+
+@cost("torchvision.roi_align.default", "torchvision.roi_pool.default")
+def roi(op: Signature) -> Work:
+    """Bins of each region: the mean of sampling_ratio² samples of four neighbours, or a maximum.
+
+    A ratio of 0 or less adapts to the size of the region, which is data: 2 per side is assumed.
+    """
+    x, out, ratio = op["input"], op.out, op.arg("sampling_ratio", 0)
+    places = (ratio if ratio > 0 else 2) ** 2
+    taps = 8 * places if "align" in op.name else places
+    read = covered_bytes(x, out, taps) + op["rois"].nbytes
+    return window("resample", op, out.numel, taps, read, op.write_bytes, slots=4, variant="gather")

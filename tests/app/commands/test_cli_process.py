@@ -1,0 +1,76 @@
+"""The command in a process of its own: its imports and its exit."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def shell(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+
+
+HELP = """
+import sys
+from app.cli import main
+try:
+    main()
+finally:
+    heavy = [name for name in ("torch", "numpy", "scipy", "transformers",
+             "PySide6", "msgspec", "simulator.whatif") if name in sys.modules]
+    print("HEAVY", heavy)
+"""
+
+
+COMMANDS = ("predict", "trace", "whatif", "whatifs", "sweep", "map", "advise", "seek", "compare")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    done = shell(HELP, *arguments)
+    assert done.returncode == 0 and done.stdout.endswith("HEAVY []\n")
+    assert "Usage" in done.stdout
+
+
+EXPLORE = """
+import sys
+import app.explorer.window.start
+from app.cli import main
+app.explorer.window.start.run = lambda *asked: 0
+try:
+    main()
+finally:
+    heavy = [name for name in ("torch", "scipy", "transformers", "pyqtgraph", "rich", "asyncio",
+             "app.views.lessons.view", "app.explorer.gpu_editor.form") if name in sys.modules]
+    print("HEAVY", heavy)
+"""
+
+
+def test_the_explorer_starts_without_what_is_seen_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    done = shell(EXPLORE, "explore", "bert-base")
+    assert (done.returncode, done.stdout) == (0, "HEAVY []\n"), done.stderr
+
+
+def test_lists_and_saved_traces_need_no_torch(saved: Path) -> None:
+    for arguments in (["networks"], ["predict", saved, "--gpu", "l4"]):
+        done = shell(HELP, *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "torch" not in done.stdout.splitlines()[-1]
+
+
+def test_an_error_in_a_process_of_its_own() -> None:
+    done = shell("from app.cli import main; main()", "predict", "nope-1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: unknown network 'nope-1'; `ridgepoint networks` lists all\n"
