@@ -36,13 +36,14 @@ _HOLDERS = (
 
 def is_imported() -> bool:
     """Whether the process has imported Dynamo."""
-    return isinstance(sys.modules.get(_NAME), ModuleType) and not _is_stand_in()
+    return _NAME in sys.modules and not isinstance(sys.modules[_NAME], _StandIn)
 
 
 def traced(run: Callable[[], T]) -> T:
     """The result of `run`, which traces a step: of a run that does not import Dynamo."""
     if is_imported():
         return run()
+    import_module("torch.fx.experimental.symbolic_shapes")  # meta kernels import it
     with called_directly():
         try:
             result = run()
@@ -99,8 +100,10 @@ def _subclasses(parent: type) -> list[type]:
 
 def _enclosed(function: FunctionType) -> dict[str, Any]:
     """The variables that a function takes from the function that defines it."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells}
+    if function.__closure__ is None:
+        return {}
+    cells = zip(function.__code__.co_freevars, function.__closure__, strict=True)
+    return {name: getattr(cell, "cell_contents", None) for name, cell in cells}
 
 
 class _StandIn(ModuleType):
@@ -129,10 +132,6 @@ def graph_breaks_ignored() -> Generator[None]:
         yield
     finally:
         _remove(stand_in)
-
-
-def _is_stand_in() -> bool:
-    return isinstance(sys.modules.get(_NAME), _StandIn)
 
 
 def _remove(stand_in: _StandIn) -> None:

@@ -120,7 +120,7 @@ def trace(
 
 
 class _Step(NamedTuple):
-    """A step that was traced: the network without data, the tensors of its input, and the record."""
+    """A step that was traced: the network without data, the tensors of its input, the record."""
 
     module: nn.Module
     tensors: list[torch.Tensor]
