@@ -1,7 +1,7 @@
 """The command `ridgepoint`: the root that wires commands and explorer together.
 
-Imports at the top are those that the help needs: `--help` takes 0.2 s at most. Each command
-imports the rest in its body. The help is plain text because typer's boxes cost 0.2 s of rich.
+A command is a function of its module in `app.commands`, loaded when it is called; `--help` reads
+the table below alone. The help is plain text because typer's boxes cost 0.2 s of rich.
 """
 
 from __future__ import annotations
@@ -9,46 +9,115 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
-from app.commands.advise import advise
-from app.commands.cache import cache
-from app.commands.compare import compare
-from app.commands.export_kernel import export_kernel
-from app.commands.option_types import ThemeName
-from app.commands.options import Opening, expanded
-from app.commands.plan import plan
-from app.commands.predict import predict, trace
-from app.commands.regime_map import regime_map
-from app.commands.seek import seek
-from app.commands.sweep import sweep
-from app.commands.whatif import whatif
-from app.commands.whatifs import whatifs
 from app.printable import printable
 from simulator.errors import RidgepointError
 from simulator.networks.watching import WATCH
 from simulator.scenario.trace_folder import TRACE_FOLDER
 
+PANELS = {
+    "Predict and explore": {
+        "predict": "Predict the time of a step, what limits it, and whether it fits in memory.",
+        "whatif": "Apply what-ifs: before and after, each change alone and all together.",
+        "advise": "Rank the what-ifs by what each saves end to end.",
+        "compare": "Compare up to four scenarios: each change's effect, what moved, which regimes "
+        "flipped.",
+        "sweep": "Sweep one axis: time, throughput and shares along batch, sequence length or any "
+        "other.",
+        "map": "Map the regime over two axes, with the boundaries between regimes.",
+        "seek": "Find the batch that meets a goal, or the rate that flips the regime.",
+        "plan": "Choose a GPU, how many and at what cost: a verdict, a ranked table, the "
+        "assumptions.",
+        "trace": "Save a network's ops as a trace, which later predictions read without torch.",
+        "explore": "Open the explorer: change batch, precision or GPU and see the effect at once.",
+        "export-kernel": "Export a fused group as a Triton kernel, with a torch reference, a "
+        "check and a benchmark.",
+    },
+    "Lists": {
+        "whatifs": "List the what-ifs: what can be changed, and within which bounds.",
+        "gpus": "List the GPUs, or show all figures of one.",
+        "networks": "List the built-in networks with their sizes.",
+        "hosts": "List the host CPUs with their launch costs.",
+        "clusters": "List the built-in clusters of GPUs.",
+    },
+    "Calibrate and check": {
+        "calibrate": "Calibrate a GPU and its host: measure, fit, validate or all.",
+        "validate": "Compare predictions with recorded measurements; needs no GPU.",
+        "cache": "Show or clear the traces kept on disk: their folder, number, size and age.",
+        "doctor": "Check the installation: versions, and whether each part works.",
+    },
+}
+"""The commands and the first lines of their docstrings, by panel of the help."""
+SUMMARIES = {name: text for panel in PANELS.values() for name, text in panel.items()}
+_FUNCTIONS = {
+    "map": "regime_map:regime_map",
+    "trace": "predict:trace",
+    "export-kernel": "export_kernel:export_kernel",
+    "gpus": "lists:gpus",
+    "networks": "lists:networks",
+    "hosts": "lists:hosts",
+    "clusters": "lists:clusters",
+    "calibrate": "checks:calibrate",
+    "validate": "checks:validate",
+    "doctor": "checks:doctor",
+}
+"""The functions whose module or name is not the command's, as "module:function"."""
+
+_PASSED_ON: dict[str, Any] = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+_CONTEXTS = {"calibrate": _PASSED_ON, "validate": _PASSED_ON}
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The function of a command. Raises KeyError if there is no such command."""
+    if name not in SUMMARIES:
+        raise KeyError(name)
+    module, _, function = _FUNCTIONS.get(name, f"{name}:{name}").partition(":")
+    return getattr(import_module(f"app.commands.{module}"), function)
+
+
+class Loaded(Mapping[str, Any]):
+    """The commands by name, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name, context_settings=_CONTEXTS.get(name))(function(name))
+        return get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SUMMARIES)
+
+    def __len__(self) -> int:
+        return len(SUMMARIES)
+
 
 class Commands(TyperGroup):
     """The group of commands: reports a `RidgepointError` as one message with exit status 2."""
 
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = Loaded()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands."""
+        return [*SUMMARIES]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their summaries, one section per panel."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            command = self.commands[name]
-            rows = panels.setdefault(getattr(command, "rich_help_panel", "Commands"), [])
-            rows.append((name, (command.help or "").partition("\n")[0]))
-        width = max(len(name) for name in self.commands)
-        for panel, rows in panels.items():
+        width = max(map(len, SUMMARIES))
+        for panel, summaries in PANELS.items():
             with formatter.section(panel):
-                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+                formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; it keeps traces on disk."""
@@ -78,137 +147,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Predict how long a PyTorch network takes on a GPU, what limits it, and what would change "
-    "that. No GPU is needed.",
 )
 
-_BEFORE_QT = (
-    "app.answers.answer",
-    "app.formulas.step",
-    "simulator.analysis.advice",
-)
-"""Modules to import before Qt: Qt reads the source of every module imported after it, which took a
-sixteenth of the start."""
 
-
-@expanded
-def explore(
-    asked: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
-) -> None:
-    """Open the explorer: change batch, precision or GPU and see the effect at once."""
-    from app.plots import QT, need_qt
-    from app.widgets.display import INSTEAD, need_display
-
-    wanted = asked.scenario
-    for name in _BEFORE_QT:
-        import_module(name)
-    need_qt("the explorer needs", f", {INSTEAD}", QT)
-    need_display()
-    from app.explorer.window.start import run
-
-    raise typer.Exit(run(wanted, theme.value if theme else None))
-
-
-_QUESTIONS = "Predict and explore"
-for _name, _command in {
-    "predict": predict,
-    "whatif": whatif,
-    "advise": advise,
-    "compare": compare,
-    "sweep": sweep,
-    "map": regime_map,
-    "seek": seek,
-    "plan": plan,
-    "trace": trace,
-    "explore": explore,
-    "export-kernel": export_kernel,
-}.items():
-    app.command(_name, rich_help_panel=_QUESTIONS)(_command)
-
-_LISTS = "Lists"
-app.command("whatifs", rich_help_panel=_LISTS)(whatifs)
-
-
-@app.command(rich_help_panel=_LISTS)
-def gpus(
-    name: Annotated[
-        str | None, typer.Argument(help="Show all figures of this GPU, with sources.")
-    ] = None,
-) -> None:
-    """List the GPUs, or show all figures of one."""
-    from app.commands import listings
-
-    listings.one_gpu(name) if name else listings.all_gpus()
-
-
-@app.command(rich_help_panel=_LISTS)
-def networks() -> None:
-    """List the built-in networks with their sizes."""
-    from app.commands import listings
-
-    listings.all_networks()
-
-
-@app.command(rich_help_panel=_LISTS)
-def hosts() -> None:
-    """List the host CPUs with their launch costs."""
-    from app.commands import listings
-
-    listings.all_hosts()
-
-
-@app.command(rich_help_panel=_LISTS)
-def clusters() -> None:
-    """List the built-in clusters of GPUs."""
-    from app.commands.parallel import all_clusters
-
-    all_clusters()
-
-
-_TRUST = "Calibrate and check"
-_PASSED_ON: dict[str, Any] = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
-
-
-@app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
-def calibrate(ctx: typer.Context) -> None:
-    """Calibrate a GPU and its host: measure, fit, validate or all."""
-    from app.commands.calibrate import run
-
-    raise typer.Exit(run(ctx.args or ["--help"]))
-
-
-@app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
-def validate(
-    ctx: typer.Context,
-    png: Annotated[
-        Path | None, typer.Option(help="Draw predicted against measured as PNG.")
-    ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(help="Draw predicted against measured as SVG.")
-    ] = None,
-    theme: Annotated[str, typer.Option(help="dark or light.")] = "dark",
-) -> None:
-    """Compare predictions with recorded measurements; needs no GPU."""
-    from app.commands.calibrate import drawn, run
-
-    if png is None and svg is None:
-        raise typer.Exit(run(["validate", *ctx.args]))
-    raise typer.Exit(drawn(ctx.args, png, svg, theme))
-
-
-app.command("cache", rich_help_panel=_TRUST)(cache)
-
-
-@app.command(rich_help_panel=_TRUST)
-def doctor() -> None:
-    """Check the installation: versions, and whether each part works."""
-    from app.commands.doctor import examine
-
-    raise typer.Exit(0 if examine() else 1)
+@app.callback()
+def ridgepoint() -> None:
+    """Predict how long a PyTorch network takes on a GPU, what limits it, and what would change
+    that. No GPU is needed.
+    """
 
 
 def main() -> None:

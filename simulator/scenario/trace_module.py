@@ -22,12 +22,14 @@ def trace_module(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
     """
     # torch is imported only where a network is traced
     from simulator.tracing import trace
+    from simulator.tracing.dynamo import called_directly
     from simulator.tracing.user_code import place_of
 
     with (
         _LOCK,
         watched(f"tracing {request.network}", place_of),
         forced_attention(request.sdpa) if request.sdpa else nullcontext(),
+        called_directly(),
     ):
         network = loaded(request)
         made = trace(

@@ -3,8 +3,8 @@ similar functions while a step is traced: those of the mode that is predicted.
 
 Stream capture and Dynamo both apply to one thread, so in other threads the functions answer as in
 eager mode. The functions that Dynamo answers are in its own table (`tracing_state_functions` of
-torch/_dynamo/variables/torch.py), which differs from version to version. `torch.jit.is_tracing()`
-is false in every mode.
+torch/_dynamo/variables/torch.py), which differs from version to version; where Dynamo is not
+imported, no code can call those that it defines. `torch.jit.is_tracing()` is false in every mode.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from threading import get_ident
 from types import CodeType, FrameType
@@ -22,12 +23,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from simulator.modes import Run
+from simulator.tracing import dynamo
 from simulator.tracing.user_code import is_user_code
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder
 
 _CAPTURING = "torch.cuda.is_current_stream_capturing"
+_COMPILING = (
+    "torch._utils.is_compiling", "torch.compiler.is_compiling",
+    "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting",
+    "torch.nn.modules.activation._is_make_fx_tracing",
+)  # fmt: skip
+"""The functions of Dynamo's table that are true in a compiled step and that it does not define."""
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
 _MODULE_CALL = f"{_MODULES}/module.py"
 """`Module.__call__` asks at every call, and computes the same either way."""
@@ -62,20 +70,17 @@ _ACTIVE: list[Flags] = []
 def mode_flags(run: Run, recorder: Recorder) -> Generator[Flags]:
     """Make each of the functions answer as in mode `run`, through any reference to it."""
     flags = Flags(run, recorder)
-    original = {name: function.__code__ for name, function in _functions().items()}
-    replaced = {name: _asking_code(name, code) for name, code in original.items()}
+    functions = mode_functions()
+    original = {name: function.__code__ for name, function in functions.items()}
     _ACTIVE.append(flags)
-    _set_codes(replaced)
+    for name, function in functions.items():
+        function.__code__ = _asking_code(name, original[name])
     try:
         yield flags
     finally:
-        _set_codes(original)
+        for name, function in functions.items():
+            function.__code__ = original[name]
         _ACTIVE.pop()
-
-
-def _set_codes(codes: dict[str, CodeType]) -> None:
-    for name, function in _functions().items():
-        function.__code__ = codes[name]
 
 
 def asked(name: str) -> bool:
@@ -83,18 +88,26 @@ def asked(name: str) -> bool:
     return _ACTIVE[-1].answer(name, sys._getframe(2))
 
 
-@cache
-def _functions() -> dict[str, Any]:
+def mode_functions() -> dict[str, Any]:
     """The functions whose answer depends on the mode, by name."""
-    import torch._dynamo.variables.torch as dynamo  # slow to import
+    compiling = _from_dynamo() if dynamo.is_imported() else _named()
+    plain = [inspect.unwrap(function) for function in compiling]
+    return {_CAPTURING: torch.cuda.is_current_stream_capturing} | {
+        f"{function.__module__}.{function.__name__}": function
+        for function in plain
+        if inspect.isfunction(function) and not function.__closure__
+    }
 
-    table: dict[Callable[..., Any], Any] = dynamo.tracing_state_functions()
-    functions: dict[str, Any] = {_CAPTURING: torch.cuda.is_current_stream_capturing}
-    for function, answer in table.items():
-        plain = inspect.unwrap(function)
-        if answer is True and inspect.isfunction(plain) and not plain.__closure__:
-            functions[f"{plain.__module__}.{plain.__name__}"] = plain
-    return functions
+
+def _from_dynamo() -> list[Callable[..., Any]]:
+    table = import_module("torch._dynamo.variables.torch").tracing_state_functions()
+    return [function for function, answer in table.items() if answer is True]
+
+
+def _named() -> list[Callable[..., Any]]:
+    places = (name.rpartition(".") for name in _COMPILING)
+    functions = (getattr(import_module(module), name, None) for module, _, name in places)
+    return [function for function in functions if function is not None]
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -21,6 +21,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import Run
 from simulator.records import Storage, Trace
+from simulator.tracing import dynamo
 from simulator.tracing.device import OnGpu, fake_cuda
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
@@ -78,22 +79,19 @@ def trace(
         raise InputError(f"unknown optimizer {optimizer!r}: expected one of {names} or None")
     gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     training = phase == "training"
-    copy = weightless(module).train(training)
-    args = weightless_inputs(tuple(args))
-    keywords: dict[str, Any] = weightless_inputs(dict(kwargs or {}))
-    recorder = Recorder(sizes or {})
-    for parameter in copy.parameters():
-        recorder.storages.own(parameter, "weight")
-    for buffer in copy.buffers():
-        recorder.storages.own(buffer, "buffer")
-    tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
-    for tensor in tensors:
-        recorder.storages.own(tensor, "input")
-    with simulated_gpu(gpu, recorder, copy, run) as flags:
-        if training:
-            _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
-        else:
-            _inference_step(copy, args, keywords, autocast, recorder)
+
+    def traced_step() -> _Step:
+        copy = weightless(module).train(training)
+        inputs = weightless_inputs(tuple(args)), weightless_inputs(dict(kwargs or {}))
+        recorder, tensors = _recorder(copy, inputs, sizes or {})
+        with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
+            if training:
+                _training_step(copy, *inputs, loss, optimizer, autocast, recorder)
+            else:
+                _inference_step(copy, *inputs, autocast, recorder)
+        return _Step(copy, tensors, recorder, flags)
+
+    copy, tensors, recorder, flags = dynamo.traced(traced_step)
     storages = recorder.storages.records()
     _check_bytes(storages)
     batch = [t for t in tensors if t.dim() > 0]
@@ -119,6 +117,30 @@ def trace(
         run=run,
         asked=sorted(flags.asked),
     )
+
+
+class _Step(NamedTuple):
+    """A step that was traced: the network without data, the tensors of its input, the record."""
+
+    module: nn.Module
+    tensors: list[torch.Tensor]
+    recorder: Recorder
+    flags: Flags
+
+
+def _recorder(
+    module: nn.Module, inputs: Any, sizes: Mapping[str, int]
+) -> tuple[Recorder, list[torch.Tensor]]:
+    """A recorder that knows the role of each tensor, and the tensors of the input."""
+    recorder = Recorder(sizes)
+    for parameter in module.parameters():
+        recorder.storages.own(parameter, "weight")
+    for buffer in module.buffers():
+        recorder.storages.own(buffer, "buffer")
+    tensors = [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
+    for tensor in tensors:
+        recorder.storages.own(tensor, "input")
+    return recorder, tensors
 
 
 _MOST_BYTES = 2**60
@@ -151,12 +173,16 @@ def simulated_gpu(
     module: nn.Module,
     run: Run = "eager",
     answers: OnGpu | None = None,
+    *,
+    imports_dynamo: bool = True,
 ) -> Generator[Flags]:
     """Make tensors on `meta` behave as on `gpu`, answer questions about the mode as `run` does, and
-    keep `recorder.module_path` at the part of `module` that runs."""
-    # torch imports this at its first custom kernel; an error caught during the import would keep
-    # the frames of the step, and with them its tensors, alive until garbage is collected
-    import_module("torch._dynamo")
+    keep `recorder.module_path` at the part of `module` that runs.
+
+    A step that is not under `dynamo.traced` imports Dynamo before it runs.
+    """
+    if imports_dynamo:
+        import_module("torch._dynamo")
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())
@@ -256,14 +282,15 @@ def _training_step(
             recorder.storages.own(weight.grad, "gradient")
     if optimizer is None:
         return
-    stepper = OPTIMIZERS[optimizer](weights)
-    with as_input_error(module, f"step of {optimizer}", _OTHER_OPTIMIZER):
-        stepper.step()  # creates its state; only later steps repeat
-    for state in stepper.state.values():
-        for tensor in state.values():
-            if isinstance(tensor, torch.Tensor):
-                recorder.storages.own(tensor, "optimizer")
-    recorder.phase = "optimizer"
-    with recorder, recorder.counting_python():
-        stepper.step()
-        stepper.zero_grad()
+    with dynamo.graph_breaks_ignored():
+        stepper = OPTIMIZERS[optimizer](weights)
+        with as_input_error(module, f"step of {optimizer}", _OTHER_OPTIMIZER):
+            stepper.step()  # creates its state; only later steps repeat
+        for state in stepper.state.values():
+            for tensor in state.values():
+                if isinstance(tensor, torch.Tensor):
+                    recorder.storages.own(tensor, "optimizer")
+        recorder.phase = "optimizer"
+        with recorder, recorder.counting_python():
+            stepper.step()
+            stepper.zero_grad()

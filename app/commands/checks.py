@@ -1,0 +1,40 @@
+"""`ridgepoint calibrate`, `validate` and `doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def calibrate(ctx: typer.Context) -> None:
+    """Calibrate a GPU and its host: measure, fit, validate or all."""
+    from app.commands.calibrate import run
+
+    raise typer.Exit(run(ctx.args or ["--help"]))
+
+
+def validate(
+    ctx: typer.Context,
+    png: Annotated[
+        Path | None, typer.Option(help="Draw predicted against measured as PNG.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw predicted against measured as SVG.")
+    ] = None,
+    theme: Annotated[str, typer.Option(help="dark or light.")] = "dark",
+) -> None:
+    """Compare predictions with recorded measurements; needs no GPU."""
+    from app.commands.calibrate import drawn, run
+
+    if png is None and svg is None:
+        raise typer.Exit(run(["validate", *ctx.args]))
+    raise typer.Exit(drawn(ctx.args, png, svg, theme))
+
+
+def doctor() -> None:
+    """Check the installation: versions, and whether each part works."""
+    from app.commands.doctor import examine
+
+    raise typer.Exit(0 if examine() else 1)

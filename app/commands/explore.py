@@ -1,0 +1,38 @@
+"""`ridgepoint explore` opens the explorer's window."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from app.commands.option_types import ThemeName
+from app.commands.options import Opening, expanded
+
+_BEFORE_QT = (
+    "app.examples",
+    "app.answers.answer",
+    "app.formulas.step",
+    "simulator.analysis.advice",
+)
+"""Modules to import before Qt: Qt reads the source of every module imported after it, which took a
+sixteenth of the start."""
+
+
+@expanded
+def explore(
+    asked: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
+) -> None:
+    """Open the explorer: change batch, precision or GPU and see the effect at once."""
+    from app.plots import QT, need_qt
+    from app.widgets.display import INSTEAD, need_display
+
+    wanted = asked.scenario
+    for name in _BEFORE_QT:
+        import_module(name)
+    need_qt("the explorer needs", f", {INSTEAD}", QT)
+    need_display()
+    from app.explorer.window.start import run
+
+    raise typer.Exit(run(wanted, theme.value if theme else None))

@@ -1,0 +1,39 @@
+"""`ridgepoint gpus`, `networks`, `hosts` and `clusters`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def gpus(
+    name: Annotated[
+        str | None, typer.Argument(help="Show all figures of this GPU, with sources.")
+    ] = None,
+) -> None:
+    """List the GPUs, or show all figures of one."""
+    from app.commands import listings
+
+    listings.one_gpu(name) if name else listings.all_gpus()
+
+
+def networks() -> None:
+    """List the built-in networks with their sizes."""
+    from app.commands import listings
+
+    listings.all_networks()
+
+
+def hosts() -> None:
+    """List the host CPUs with their launch costs."""
+    from app.commands import listings
+
+    listings.all_hosts()
+
+
+def clusters() -> None:
+    """List the built-in clusters of GPUs."""
+    from app.commands.parallel import all_clusters
+
+    all_clusters()
