@@ -127,7 +127,7 @@ def graph_breaks_ignored() -> Generator[None]:
         return
     stand_in = _StandIn(_NAME)
     sys.modules[_NAME] = stand_in
-    vars(torch)["_dynamo"] = stand_in
+    torch.__dict__["_dynamo"] = stand_in
     try:
         yield
     finally:
@@ -137,5 +137,5 @@ def graph_breaks_ignored() -> Generator[None]:
 def _remove(stand_in: _StandIn) -> None:
     if sys.modules.get(_NAME) is stand_in:
         del sys.modules[_NAME]
-    if vars(torch).get("_dynamo") is stand_in:
-        del vars(torch)["_dynamo"]
+    if torch.__dict__.get("_dynamo") is stand_in:
+        del torch.__dict__["_dynamo"]

@@ -18,7 +18,7 @@ _INDEX = Path(__file__).parent / "index.json"
 _PACKAGE = Path(__file__).parents[2]
 _TRACING = ("tracing", "records")
 _LOADING = (
-    "costs/attention_kernels.py",
+    "costs/attention/selection.py",
     "costs/compiled_traits.py",
     "networks/loaded.py",
     "networks/loading.py",
