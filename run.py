@@ -91,6 +91,7 @@ def docs() -> int:
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[docs]"):
         sys.exit("error: the installation failed; pip's own message is above")
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # an advertisement of the theme
     status = run(PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet")
     if not status:
         print(f"The documentation is in {HERE / 'site' / 'index.html'}")
