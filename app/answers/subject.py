@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import InputError
 from simulator.inductor import RefusalError, exact
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.module_pattern import ALL
 from simulator.scenario.predict import predict_trace
-from simulator.scenario.registry import named
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
-from simulator.whatif import to_text
+from simulator.scenario.whatif_text import to_full_text, to_text
 
 if TYPE_CHECKING:
     from simulator.analysis.compare import Waterfall
     from simulator.prediction import Prediction
     from simulator.records import Trace
-    from simulator.scenario.scenario import Applied
 
 __all__ = [
     "DATA_SIZES", "Scenario", "Subject", "data_sizes", "heading_of", "predict",
@@ -84,22 +81,6 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // max(1, as_traced.samples))
     return Subject(trace, name, batch or as_traced.samples, seq, dtype, words, forwards)
-
-
-def to_full_text(applied: Applied) -> str:
-    """A what-if as on the command line, always with its value: +precision=bf16."""
-    text, known = to_text(applied), named(applied.name).parameters
-    if "=" in text or not known or known[0].default in (None, ALL):
-        return text
-    value = known[0].default
-    word = (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
-    return f"{text}={word}"
 
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:

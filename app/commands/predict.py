@@ -108,8 +108,8 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
     if html:
-        from app.answers.as_command import as_command
         from app.html.page import as_html
+        from simulator.scenario.as_command import as_command
 
         outputs.write("--html", html, as_html(p, traced, as_command(scenario)))
     if save_trace:

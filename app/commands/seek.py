@@ -141,11 +141,11 @@ def entry(search: Search) -> dict[str, Any]:
 
 def document(searches: list[Search], heading: str) -> dict[str, Any]:
     """The answers as a JSON document, each with the command that predicts it."""
-    from simulator.analysis.advice import command
+    from simulator.scenario.as_command import as_command
 
     rows: list[dict[str, Any]] = []
     for search in searches:
-        applied = command(search.sought.scenario) if search.sought else None
+        applied = as_command(search.sought.scenario, "whatif") if search.sought else None
         rows.append({**entry(search), "command": applied})
     return {"format": FORMAT, "version": VERSION, "title": heading, "answers": rows}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -16,12 +15,13 @@ from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
+from simulator.scenario.as_command import as_command
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
-__all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
+__all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
 _CROSSED = 3  # machines, and code changes, that advice by money combines
 _HIDDEN = 0.5  # warn if less than this share of a local gain arrives
@@ -37,7 +37,7 @@ class Advice:
     local_gain       share of the GPU's busy time per sample saved
     usd_per_million  USD per million samples; None without a price
     warning          why a local gain does not arrive, or ""
-    command          the command that applies it
+    command          the command that applies it; "" if the GPU is one of edited figures
     applied          the what-ifs that it adds
     """
 
@@ -241,7 +241,7 @@ def _advice(
         fits=p.fits,
         cause=cause,
         warning=_warning(base, p, time, local),
-        command=command(changed),
+        command=_command(changed),
         changes=trial.changes,
         scenario=changed,
         applied=applied,
@@ -283,33 +283,9 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
     return ""
 
 
-_OPTIONS = (
-    ("gpu", "--gpu"), ("host", "--host"), ("batch", "--batch"), ("seq", "--seq"),
-    ("dtype", "--dtype"), ("optimizer", "--optimizer"),
-)  # fmt: skip
-
-
-def command(scenario: Scenario) -> str:
-    """The command that predicts a scenario with its what-ifs."""
-    words = ["ridgepoint", "whatif", _quoted(scenario.network)]
-    for name, option in _OPTIONS:
-        value = getattr(scenario, name)
-        if isinstance(value, str | int) and not (name == "gpu" and value == "h200"):
-            words += [option, _quoted(str(value))]
-    if scenario.training:
-        words.append("--train")
-    if scenario.mode != "eager":
-        words += ["--mode", scenario.mode]
-    for option, given in (("--size", scenario.sizes), ("--data-size", scenario.data_sizes)):
-        for key, value in given.items():
-            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
-            words += [option, f"{key}={text}"]
-    words += [_quoted(to_text(a)) for a in scenario.whatifs]
-    return " ".join(words)
-
-
-def _quoted(text: str) -> str:
-    return shlex.quote(text)
+def _command(scenario: Scenario) -> str:
+    """The command that predicts a scenario; "" for a GPU that has no name."""
+    return "" if isinstance(scenario.gpu, Mapping) else as_command(scenario, "whatif")
 
 
 def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.errors import InputError
+from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import word
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Applied, Value
@@ -45,6 +46,14 @@ def to_text(applied: Applied) -> str:
     if not given or (usual and not parts):
         return f"+{applied.name}"
     return ",".join([f"+{applied.name}={word(given[0][1])}", *parts])
+
+
+def to_full_text(applied: Applied) -> str:
+    """A what-if as on the command line, always with its value: +precision=bf16."""
+    text, known = to_text(applied), named(applied.name).parameters
+    if "=" in text or not known or known[0].default in (None, ALL):
+        return text
+    return f"{text}={word(known[0].default)}"
 
 
 def value_of(text: str) -> Value:

@@ -9,10 +9,10 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.answers.answer import Answer
-from app.answers.as_command import as_command
 from app.outputs import write
 from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
+from simulator.scenario.as_command import as_command
 
 
 @dataclass(frozen=True)

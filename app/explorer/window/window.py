@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
-from app.answers.as_command import as_command
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker, later
@@ -41,6 +40,7 @@ from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
 from app.explorer.window.verdict import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
+from simulator.scenario.as_command import as_command
 
 _WITHOUT_VERDICT = ("Compare", "Lessons")
 """Workspaces whose views show the prediction themselves, or ask the user for it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.analysis.advice import advise, command, sample_s, together
+from simulator.analysis.advice import advise, sample_s, together
 from simulator.errors import InputError
+from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import asked
@@ -144,7 +145,7 @@ def test_the_command_says_it_all():
         "bert-base", gpu="a100", batch=8, dtype="fp16", training=True, sizes={"layers": 2}
     )
     scenario = apply(apply(asked_for, "cuda_graph"), "bandwidth", {"times": 1.5})
-    assert command(scenario) == (
+    assert as_command(scenario, "whatif") == (
         "ridgepoint whatif bert-base --gpu a100 --batch 8 --dtype fp16 --train --size layers=2 "
         "+cuda_graph +bandwidth=1.5"
     )

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QPushButton,
 )
 
-from app.answers.as_command import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
 from app.explorer.files.exporting import FORMS
@@ -21,6 +20,7 @@ from app.explorer.state.session_file import load
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
+from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 from tests.app.explorer.waiting import wait

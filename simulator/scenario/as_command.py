@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from app.answers.subject import to_full_text
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.whatif_text import to_full_text
 
 
 def as_command(scenario: Scenario, command: str = "predict") -> str:
