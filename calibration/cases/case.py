@@ -13,6 +13,7 @@ from calibration.cases.compiled_host import BLOCKS
 from calibration.cases.host import MICRO
 from calibration.cases.host_networks import PACKAGED
 from calibration.cases.host_ops import ONE_OP
+from calibration.cases.package_networks import SIZED
 from simulator.networks.catalogue import build
 
 
@@ -63,7 +64,7 @@ TORCH_MODES = {
 
 COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
 SINGLE = "_single"  # at the end of the name of an optimizer that takes one tensor after another
-_MADE: dict[str, Callable[..., Any]] = {**MICRO, **BLOCKS, **ONE_OP, **PACKAGED}
+_MADE: dict[str, Callable[..., Any]] = {**MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED}
 """Networks beside the catalogue's, by name."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}

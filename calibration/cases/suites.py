@@ -10,8 +10,10 @@ from calibration.cases.compiled import (
     COMPILED_VALIDATION,
 )
 from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
+from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
           "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST,
-          "compiled_modes": COMPILED_MODES}  # fmt: skip
+          "compiled_modes": COMPILED_MODES,
+          "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED}  # fmt: skip
