@@ -16,6 +16,7 @@ from calibration.record.profiled import OpLog, captured
 
 ROUNDS = 15
 """Turns of a compiled step and its eager twin: in their median a busy second does not count."""
+_FEWEST_ROUNDS = 5
 
 _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
 """A failed capture leaves the process's generator broken, so these are not captured at all."""
@@ -50,7 +51,7 @@ def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[st
         if case.phase == "inference" and not _SYNCS & _names(step):
             found["graph"] = _graph(step, budget)
     elif case.mode != "eager":
-        found |= _beside_eager(case, step)
+        found |= _beside_eager(case, step, budget)
     return found
 
 
@@ -74,13 +75,16 @@ def _graph(step: Step, budget: float) -> dict[str, Any]:
         return {"failed": str(error).splitlines()[0]}
 
 
-def _beside_eager(case: Case, compiled: Step) -> dict[str, Any]:
+def _beside_eager(case: Case, compiled: Step, budget: float) -> dict[str, Any]:
     """The same step as eager PyTorch runs it; and rounds in which both alternate, each round with
     what the host took over fixed work just before: neighbours on its CPU slow it for seconds."""
     step = Step(replace(case, mode="eager"), "cuda")
     for _ in range(3):
         step()
-    timing = {"period": asdict(period(step, 0.4)), "latency": asdict(latency(step, 0.2))}
+    timing = {
+        "period": asdict(period(step, 0.4 * budget)),
+        "latency": asdict(latency(step, 0.2 * budget)),
+    }
     work = Step(REFERENCE, "cpu")
     rounds = [
         [
@@ -88,6 +92,6 @@ def _beside_eager(case: Case, compiled: Step) -> dict[str, Any]:
             period(compiled, 0.12, 1).median_s,
             period(step, 0.12, 1).median_s,
         ]
-        for _ in range(ROUNDS)
+        for _ in range(max(_FEWEST_ROUNDS, round(budget * ROUNDS)))
     ]
     return {"eager": timing, "rounds": rounds}

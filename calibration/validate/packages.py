@@ -25,7 +25,6 @@ from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
 from simulator.prediction import Prediction
-from simulator.records import Trace
 
 SUITE, COMPILED = "packages", "packages_compiled"
 
@@ -37,12 +36,13 @@ def modes(case: Case) -> tuple[str, ...]:
     return ("eager", "cuda_graph") if case.phase == "inference" else ("eager",)
 
 
-def predictions(
-    case: Case, traced: Trace, host: Host | None = None
-) -> Iterator[tuple[str, Prediction]]:
-    """The prediction of each mode in which a case is timed."""
+def predictions(case: Case, host: Host | None = None) -> Iterator[tuple[str, Prediction | str]]:
+    """The prediction of each mode in which a case is timed, or why there is none."""
     for mode in modes(case):
-        yield mode, predict_trace(traced, mode=mode, host=host)
+        try:
+            yield mode, predict_trace(retrace(case.record(), mode), mode=mode, host=host)
+        except Exception as error:  # a network may raise anything
+            yield mode, f"{type(error).__name__}: {str(error)[:300]}"
 
 
 def figures(name: str, mode: str, p: Prediction) -> dict[str, Any]:
@@ -96,16 +96,15 @@ def main() -> None:
         host = find_host()
         then = host.slower(parts(host_index(suite), host.reference)) if seen else None
         for case in (c for c in cases if re.search(options.pattern, c.name)):
-            try:
-                traced = retrace(case.record())
-                for mode, p in predictions(case, traced, then):
-                    rows.append(figures(case.name, mode, p))
-                    own = list(compared(seen[case.name], mode, p)) if case.name in seen else []
-                    outcomes += own
-                    ratios = "  ".join(f"{o.figure} {o.ratio:.2f}" for o in own)
-                    print(f"{case.name} {mode}: {p.period_s * 1e3:.3f} ms  {ratios}", flush=True)
-            except Exception as error:  # a network may raise anything: the next one is traced
-                print(f"{case.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            for mode, p in predictions(case, then):
+                if isinstance(p, str):
+                    print(f"{case.name} {mode}: {p}", flush=True)
+                    continue
+                rows.append(figures(case.name, mode, p))
+                own = list(compared(seen[case.name], mode, p)) if case.name in seen else []
+                outcomes += own
+                ratios = "  ".join(f"{o.figure} {o.ratio:.2f}" for o in own)
+                print(f"{case.name} {mode}: {p.period_s * 1e3:.3f} ms  {ratios}", flush=True)
     if outcomes:
         print(table(summarised(outcomes)))
     if options.write:

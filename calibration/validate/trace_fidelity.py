@@ -19,6 +19,7 @@ from calibration.cases.case import COMPILED_OPTIMIZER, Case, Step
 from calibration.record.read import Recording, recordings
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import launches
+from simulator.modes import run_of
 from simulator.records import Trace
 from simulator.tracing import trace
 
@@ -42,8 +43,8 @@ class Fidelity:
         return self.matched / max(self.ops, 1)
 
 
-def retrace(case: dict[str, Any]) -> Trace:
-    """Trace a recorded case on tensors without memory."""
+def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
+    """Trace a recorded case on tensors without memory, its code told that it runs in `mode`."""
     known = {key: value for key, value in case.items() if key not in ("name", "mode")}
     step = Step(Case(**known), "meta")
     autocast = {torch.bfloat16: "bf16", torch.float16: "fp16", None: None}[step.autocast]
@@ -53,6 +54,7 @@ def retrace(case: dict[str, Any]) -> Trace:
         phase=case["phase"],
         optimizer=case["optimizer"] and case["optimizer"].removesuffix(COMPILED_OPTIMIZER),
         autocast=autocast,
+        run=run_of(mode),
     )
 
 
