@@ -1,144 +1,49 @@
 """Time steps over all GPUs of this machine beside the same step on one.
 
-`python -m calibration.measure.parallel_steps FILE --seconds 120` writes JSON lines: the machine,
-then a line a case with the slowest rank's period, every rank's peak memory, the host's fixed work
-beside it, and `collective_s`, the time in NCCL kernels by the profiler (a rank that waits counts
-too).
+`python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
+machine, then a line a step of `calibration.cases.parallel_steps`, from that place on and then the
+earlier ones. A step that fails or hangs is written as such, and the next one begins in new
+processes. In the time that is left, the same steps run once more under the profiler, which slows
+all later launches of its process; their lines hold `rank_kernels_s` alone.
+
+    period_s, periods_s     the slowest rank's seconds a step, the median of three blocks, and each
+    rank_periods_s          each rank's own median, before it waits for the others at a block's end
+    peak_bytes              each rank's peak of allocated memory
+    one_gpu                 the same figures of the twin on one GPU, all ranks at once
+    rank_kernels_s          each rank's GPU seconds a step by NCCL kernel, a wait for a peer among
+                            them, and of all other kernels
+    host_reference_s        the host's fixed work, beside the step
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import multiprocessing, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.nn.parallel import DistributedDataParallel
+from torch import multiprocessing
+from torch.cuda import nccl
 
-from calibration.cases.case import Case, Step
+from calibration.cases.case import Step
+from calibration.cases.parallel_steps import STEPS, ParallelStep
 from calibration.measure.host_index import REFERENCE
+from calibration.measure.parallel_programs import Call, spread, twin
 from calibration.measure.timing import period
 
 PORT = 29542
-Call = Callable[[], Any]
-
-STEPS = (
-    ("ddp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
-    ("fsdp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
-    ("ddp", Case("resnet50", "autocast", "training", 64, 0, "sgd")),
-    ("fsdp", Case("llama3-1b", "bf16", "training", 1, 2048, "adamw")),
-    ("tensor", Case("llama3-1b", "bf16", "inference", 4, 1024)),
-    ("pipeline", Case("gpt2-xl", "bf16", "training", 8, 512)),
-    ("ddp", Case("bert-base", "fp32", "training", 16, 128, "adamw")),
-    ("fsdp", Case("gpt2-xl", "bf16", "training", 2, 1024, "adamw")),
-    ("ddp", Case("mlp-wide", "bf16", "training", 1024, 0, "sgd")),
-    ("ddp", Case("vit-b16", "autocast", "training", 64, 0, "adamw")),
-    ("ddp", Case("mlp-tiny", "fp32", "training", 32, 0, "sgd")),
-    ("tensor", Case("llama3-1b", "bf16", "inference", 1, 128)),
-)
-"""How a step is split, and its case on each GPU (DDP and FSDP: the same batch on each)."""
-
-
-def blocks(module: nn.Module) -> list[nn.Module]:
-    """The repeated blocks of a network: the members of its longest module list."""
-    lists = [m for m in module.modules() if isinstance(m, nn.ModuleList | nn.Sequential)]
-    longest = max(lists, key=len, default=nn.ModuleList())
-    return list(longest)
-
-
-def split(how: str, step: Step, ranks: int) -> None:
-    """Make a step one rank's share of the split, in place."""
-    if how == "ddp":
-        step.run = DistributedDataParallel(
-            step.module, device_ids=[torch.cuda.current_device()], gradient_as_bucket_view=True
-        )
-    elif how == "fsdp":
-        mesh = init_device_mesh("cuda", (ranks,))
-        for block in blocks(step.module):
-            fully_shard(block, mesh=mesh)
-        fully_shard(step.module, mesh=mesh)
-        if step.optimizer is not None:
-            step.optimizer = torch.optim.AdamW(step.module.parameters(), lr=1e-5)
-            step.update = step.optimizer.step
-    elif how == "tensor":
-        tensor_parallel(step.module, ranks)
-
-
-def tensor_parallel(module: nn.Module, ranks: int) -> None:
-    """Megatron's split by hand: first linear layers by column, last ones by row, an all-reduce
-    after each of the latter."""
-    for name, child in module.named_modules():
-        last = name.rsplit(".", 1)[-1]
-        if not isinstance(child, nn.Linear):
-            continue
-        if last in ("query", "key", "value", "gate", "up"):
-            child.weight = nn.Parameter(child.weight[: child.out_features // ranks].clone())
-        elif last in ("out", "down"):
-            child.weight = nn.Parameter(child.weight[:, : child.in_features // ranks].clone())
-            child.register_forward_hook(_all_reduced)
-
-
-def _all_reduced(module: nn.Module, args: Any, out: torch.Tensor) -> torch.Tensor:
-    dist.all_reduce(out)
-    return out
-
-
-def pipelined(case: Case, rank: int, ranks: int, microbatches: int) -> Call:
-    """A 1F1B step of the network's blocks alone, cut into as many stages as there are ranks."""
-    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-
-    step = Step(case, "cuda")
-    parts = blocks(step.module)
-    each = len(parts) // ranks
-    stage = nn.Sequential(*parts[rank * each : (rank + 1) * each]).cuda()
-    width = next(p for p in parts[0].parameters() if p.dim() == 1).numel()
-    whole = torch.randn(case.batch, case.seq, width, device="cuda", dtype=torch.bfloat16)
-    one = whole[: case.batch // microbatches].clone().requires_grad_()
-    run = PipelineStage(stage, rank, ranks, torch.device("cuda", rank), input_args=(one,))
-    schedule = Schedule1F1B(run, microbatches, loss_fn=lambda out, _: out.float().pow(2).mean())
-    del step
-
-    def call() -> None:
-        stage.zero_grad()
-        if rank == 0:
-            schedule.step(whole)
-        else:
-            schedule.step(target=whole)
-
-    return call
-
-
-def timed(call: Call) -> dict[str, Any]:
-    """Period of the slowest rank over blocks of steps that begin together, and peak memory."""
-    for _ in range(3):
-        call()
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    count = max(4, min(60, int(agreed(0.4 / (time.perf_counter() - began)))))
-    periods: list[float] = []
-    for _ in range(3):
-        dist.barrier()
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        for _ in range(count):
-            call()
-        torch.cuda.synchronize()
-        periods.append(agreed((time.perf_counter() - began) / count))
-    peaks: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(peaks, torch.cuda.max_memory_allocated())
-    return {"period_s": sorted(periods)[1], "periods_s": periods, "peak_bytes": peaks}
+HUNG_S = 30  # of one collective
+LEAST_S = 8  # in which another step can be measured
+PROFILED = (13, 12, 15, 0, 3, 1, 17, 14, 22, 7, 30, 36, 9, 2, 24)
+"""The places of the steps whose kernels are worth reading, those that tell most first."""
+T = TypeVar("T")
 
 
 def agreed(value: float) -> float:
@@ -148,7 +53,57 @@ def agreed(value: float) -> float:
     return float(each)
 
 
-def collective_s(call: Call) -> dict[str, float]:
+def of_each(value: Any) -> list[Any]:
+    """All ranks' values."""
+    values: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def together(act: Callable[[], T]) -> T:
+    """What `act` returns. Raises RuntimeError on all ranks if it raises on one."""
+    result: Any = None
+    text = ""
+    try:
+        result = act()
+        torch.cuda.synchronize()
+    except Exception as error:  # a step may raise anything
+        text = f"{type(error).__name__}: {str(error)[:300]}"
+    failures = [each for each in of_each(text) if each]
+    if failures:
+        raise RuntimeError(failures[0])
+    return result
+
+
+def timed(call: Call) -> dict[str, Any]:
+    """Periods over blocks of steps that begin together, and peak memory."""
+    for _ in range(3):
+        together(call)
+    torch.cuda.reset_peak_memory_stats()
+    began = time.perf_counter()
+    call()
+    torch.cuda.synchronize()
+    count = max(4, min(60, int(agreed(0.4 / (time.perf_counter() - began)))))
+    periods: list[float] = []
+    own: list[float] = []
+    for _ in range(3):
+        dist.barrier()
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        own.append((time.perf_counter() - began) / count)
+        periods.append(agreed(own[-1]))
+    return {
+        "period_s": sorted(periods)[1],
+        "periods_s": periods,
+        "rank_periods_s": of_each(sorted(own)[1]),
+        "peak_bytes": of_each(torch.cuda.max_memory_allocated()),
+    }
+
+
+def kernels_s(call: Call) -> dict[str, float]:
     """GPU seconds a step by kind of NCCL kernel, and of all other kernels."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         for _ in range(2):
@@ -158,45 +113,66 @@ def collective_s(call: Call) -> dict[str, float]:
     for event in profiler.events() or ():
         name = event.name.split("(")[0] if "nccl" in event.name else "other"
         sums[name] = sums.get(name, 0.0) + event.device_time * 1e-6 / 2
-    return sums
+    return {name: float(f"{seconds:.6g}") for name, seconds in sums.items()}
 
 
-def measure(rank: int, ranks: int, path: str, until: float) -> None:
+def measured(asked: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
+    """The figures of one step. Raises RuntimeError on all ranks if it fails on one."""
+    row: dict[str, Any] = {"one_gpu": timed(together(lambda: twin(asked)))}
+    emptied()
+    row |= timed(together(lambda: spread(asked, rank, ranks)))
+    host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
+    return row | {"host_reference_s": float(f"{host_s:.5g}")}
+
+
+def profiled(asked: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
+    """The kernels of one step. Raises RuntimeError on all ranks if it fails on one."""
+    call = together(lambda: spread(asked, rank, ranks))
+    for _ in range(2):
+        together(call)
+    return {"rank_kernels_s": of_each(kernels_s(call))}
+
+
+def emptied() -> None:
+    """Free what a step left: stages and DDP hold themselves in cycles."""
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def measure(rank: int, ranks: int, path: str, until: float, places: list[int], port: int) -> None:
     """A process: one GPU, one rank."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), NCCL_NVLS_ENABLE="0")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
     torch.cuda.set_device(rank)
     dist.init_process_group(
         "nccl",
         rank=rank,
         world_size=ranks,
         device_id=torch.device("cuda", rank),
-        timeout=timedelta(seconds=40),
+        timeout=timedelta(seconds=HUNG_S),
     )
-    for how, case in STEPS:
-        if agreed(float(time.time() > until)):
-            break
-        row: dict[str, Any] = {"how": how, "case": case.record(), "ranks": ranks}
-        try:
-            if how == "pipeline":
-                call: Call = pipelined(case, rank, ranks, 4)
-            else:
-                step: Any = Step(case, "cuda")
-                row["one_gpu"] = timed(step)
-                step.module.zero_grad()
-                split(how, step, ranks)
-                call = step
-            row |= timed(call) | {"kernels_s": collective_s(call)}
-            host = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
-            row["host_reference_s"] = float(f"{host:.5g}")
-        except Exception as error:  # a case may raise anything; all ranks raise alike
-            row["failed"] = f"{type(error).__name__}: {str(error)[:300]}"
-        if rank == 0:
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            print(how, case.name, row.get("failed") or row["period_s"], flush=True)
-        call = step = None  # pyright: ignore
-        torch.cuda.empty_cache()
+    for figures, those in ((measured, places), (profiled, PROFILED)):
+        for place in those:
+            if agreed(float(time.time() > until - LEAST_S)):
+                break
+            asked = STEPS[place]
+            row: dict[str, Any] = {"step": place, **asked.record(), "ranks": ranks}
+            began = time.perf_counter()
+            try:
+                row |= figures(asked, rank, ranks)
+            except RuntimeError as error:
+                row["failed"] = str(error)
+            if rank == 0:
+                say(path, row | {"took_s": round(time.perf_counter() - began, 1)})
+            emptied()
     dist.destroy_process_group()
+
+
+def say(path: str, row: dict[str, Any]) -> None:
+    """Add a row to the file, and print it in brief."""
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    name = STEPS[row["step"]].name
+    print(row["step"], name, row.get("failed") or row.get("period_s", "kernels"), flush=True)
 
 
 def main() -> None:
@@ -204,13 +180,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
     asked = parser.parse_args()
-    ranks = torch.cuda.device_count()
-    machine = {"gpu": torch.cuda.get_device_name(), "ranks": ranks, "torch": torch.__version__}
+    ranks, until, path = torch.cuda.device_count(), time.time() + asked.seconds, str(asked.file)
+    machine = {
+        "gpu": torch.cuda.get_device_name(),
+        "ranks": ranks,
+        "torch": torch.__version__,
+        "nccl": ".".join(map(str, nccl.version())),
+    }
     asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
-    multiprocessing.spawn(  # pyright: ignore
-        measure, (ranks, str(asked.file), time.time() + asked.seconds), ranks
-    )
+    places, port = [*range(asked.first, len(STEPS)), *range(asked.first)], PORT
+    while places and time.time() < until - LEAST_S:
+        before = len(asked.file.read_text("utf-8").splitlines())
+        try:
+            multiprocessing.spawn(  # pyright: ignore
+                measure, (ranks, path, until, places, port), ranks
+            )
+            break
+        except Exception as error:  # a process died: its step is written off
+            places = places[len(asked.file.read_text("utf-8").splitlines()) - before :]
+            if places:
+                text = f"{type(error).__name__}: {str(error)[-300:]}"
+                say(path, {"step": places[0], **STEPS[places[0]].record(), "failed": text})
+            places, port = places[1:], port + 1
 
 
 if __name__ == "__main__":

@@ -9,18 +9,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calibration.cases.case import Case, Step
-from calibration.measure.parallel_steps import pipelined, split
+from calibration.cases.parallel_steps import parallel_step
+from calibration.validate.predicted_steps import predicted
 from simulator.cluster import cluster
 from simulator.collectives import collective_time
 from simulator.errors import InputError
-from simulator.parallel.predict_step import predict_step
 
 MEASURED = Path(__file__).parents[1] / "measurements" / "h200_sxm_x2"
 CLUSTER = "2xh200"
@@ -55,44 +53,27 @@ def collectives() -> None:
         print(f"| {size} | {kind} | {len(each)} | {middle:.1%} | {high:.1%} |")
 
 
-def program(how: str, case: Case) -> Callable[[int, int], Callable[[], object]]:
-    """The measured step as `predict_step` takes it; on one GPU its twin."""
-
-    def make(rank: int, world_size: int) -> Callable[[], object]:
-        if how == "pipeline":
-            return pipelined(case, rank, world_size, 4)
-        step = Step(case, "cuda")
-        if world_size > 1:
-            step.module.zero_grad()
-            split(how, step, world_size)
-        return step
-
-    return make
-
-
 def steps(named: str) -> None:
     """Period, slow-down over the twin on one GPU and peak memory of each step."""
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
     for row in rows("parallel_steps"):
-        fields = {k: v for k, v in row["case"].items() if k != "name"}
-        case, name = Case(**fields), f"{row['how']} {row['case']['name']}"
-        if named not in name:
+        asked = parallel_step(row)
+        if named not in asked.name or "period_s" not in row:
             continue
-        make = program(row["how"], case)
         try:
-            p = predict_step(make, CLUSTER)
-            twin = predict_step(make, "1xh200") if "one_gpu" in row else None
+            p = predicted(asked, CLUSTER)
+            alone = predicted(asked, "1xh200") if "one_gpu" in row else None
         except InputError as error:
-            print(f"| {name} | {error} |")
+            print(f"| {asked.name} | {error} |")
             continue
         peak = max(r.peak_memory_bytes + r.workspace_bytes for r in p.ranks)
         ratio = ["–", "–"]
-        if twin is not None:
+        if alone is not None:
             measured = row["period_s"] / row["one_gpu"]["period_s"]
-            ratio = [f"{p.period_s / twin.period_s:.3f}", f"{measured:.3f}"]
+            ratio = [f"{p.period_s / alone.period_s:.3f}", f"{measured:.3f}"]
         print(
-            f"| {name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
+            f"| {asked.name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
             f"{ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
             flush=True,
         )

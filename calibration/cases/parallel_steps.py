@@ -1,0 +1,97 @@
+"""The steps over several GPUs that are measured, each beside its twin on one GPU.
+
+Lines are only added at the end: a measurement names a step by its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibration.cases.case import Case
+
+MEDIUM: dict[str, Any] = {"width": 1024, "layers": 24, "heads": 16}
+"""GPT-2 medium, 355M weights."""
+
+
+@dataclass(frozen=True)
+class ParallelStep:
+    """A step and how it is spread over all GPUs.
+
+    how           "ddp" and "fsdp" (the case's batch on each GPU), "tensor", "pipeline" (1F1B), or
+                  "experts" (an all-to-all before and after each linear layer)
+    microbatches  of a pipeline
+    graph         the step is captured in a CUDA graph and replayed
+    """
+
+    how: str
+    case: Case
+    microbatches: int = 4
+    graph: bool = False
+
+    @property
+    def name(self) -> str:
+        """A short unique name, such as `pipeline/8 gpt2-xl/bf16/training/b8s512`."""
+        how = f"{self.how}/{self.microbatches}" if self.how == "pipeline" else self.how
+        return f"{how}{'/graph' if self.graph else ''} {self.case.name}"
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "how": self.how,
+            "case": self.case.record(),
+            "microbatches": self.microbatches,
+            "graph": self.graph,
+        }
+
+
+def parallel_step(row: dict[str, Any]) -> ParallelStep:
+    """The step that a measured row names."""
+    fields = {name: value for name, value in row["case"].items() if name != "name"}
+    return ParallelStep(
+        row["how"], Case(**fields), row.get("microbatches", 4), row.get("graph", False)
+    )
+
+
+STEPS = (
+    ParallelStep("ddp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
+    ParallelStep("fsdp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
+    ParallelStep("ddp", Case("resnet50", "autocast", "training", 64, 0, "sgd")),
+    ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 1, 2048, "adamw")),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 4, 1024)),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 8, 512)),
+    ParallelStep("ddp", Case("bert-base", "fp32", "training", 16, 128, "adamw")),
+    ParallelStep("fsdp", Case("gpt2-xl", "bf16", "training", 2, 1024, "adamw")),
+    ParallelStep("ddp", Case("mlp-wide", "bf16", "training", 1024, 0, "sgd")),
+    ParallelStep("ddp", Case("vit-b16", "autocast", "training", 64, 0, "adamw")),
+    ParallelStep("ddp", Case("mlp-tiny", "fp32", "training", 32, 0, "sgd")),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 1, 128)),
+    # from 12 on: never fitted
+    ParallelStep("ddp", Case("bert-large", "autocast", "training", 8, 512, "adamw")),
+    ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 1, 4096, "adamw")),
+    ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 1, 2048)),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 1024), 8),
+    ParallelStep("ddp", Case("resnet50", "autocast", "training", 128, 0, "sgd")),
+    ParallelStep("fsdp", Case("vit-l16", "autocast", "training", 64, 0, "adamw")),
+    ParallelStep("tensor", Case("llama3-8b-decode", "bf16", "inference", 16, 2048), graph=True),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 16, 512), 4),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 16, 512), 8),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 16, 512), 16),
+    ParallelStep("ddp", Case("gpt2", "autocast", "training", 4, 1024, "adamw", MEDIUM)),
+    ParallelStep("fsdp", Case("bert-large", "autocast", "training", 16, 256, "adamw")),
+    ParallelStep("tensor", Case("llama3-8b-decode", "bf16", "inference", 16, 2048)),
+    ParallelStep("tensor", Case("llama3-1b-decode", "bf16", "inference", 64, 1024), graph=True),
+    ParallelStep("ddp", Case("vit-b16", "bf16", "training", 128, 0, "adamw")),
+    ParallelStep("experts", Case("mlp-wide", "bf16", "inference", 8192)),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 2, 2048)),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 1, 512), graph=True),
+    ParallelStep("pipeline", Case("vit-l16", "bf16", "training", 128, 197), 8),
+    ParallelStep("fsdp", Case("gpt2", "autocast", "training", 4, 1024, "adamw", MEDIUM)),
+    ParallelStep("ddp", Case("t5-base", "bf16", "training", 16, 256, "adamw")),
+    ParallelStep("ddp", Case("convnext-t", "autocast", "training", 64, 0, "adamw")),
+    ParallelStep("experts", Case("mlp-wide", "bf16", "inference", 512)),
+    ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 4, 128)),
+    ParallelStep("ddp", Case("mlp-wide", "bf16", "training", 4096, 0, "adamw")),
+    ParallelStep("ddp", Case("bert-base", "autocast", "training", 8, 128, "adamw")),
+    ParallelStep("ddp", Case("gpt2", "fp32", "training", 2, 512, "sgd")),
+    ParallelStep("fsdp", Case("llama3-8b", "bf16", "training", 1, 2048, "adamw")),
+)  # fmt: skip

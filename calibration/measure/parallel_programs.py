@@ -1,0 +1,156 @@
+"""One rank's program of each step over several GPUs, and its twin on one GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from calibration.cases.case import Case, Step
+from calibration.cases.parallel_steps import ParallelStep
+
+Call = Callable[[], Any]
+
+
+def twin(asked: ParallelStep) -> Call:
+    """The step on one GPU; of a pipeline, all blocks with gradients added up over as many
+    micro-batches."""
+    if asked.how == "pipeline":
+        return accumulated(asked.case, asked.microbatches)
+    return captured(Step(asked.case, "cuda")) if asked.graph else Step(asked.case, "cuda")
+
+
+def spread(asked: ParallelStep, rank: int, ranks: int) -> Call:
+    """One rank's share of the step."""
+    if asked.how == "pipeline":
+        return pipelined(asked.case, rank, ranks, asked.microbatches)
+    step = Step(asked.case, "cuda")
+    split(asked.how, step, ranks)
+    return captured(step) if asked.graph else step
+
+
+def captured(call: Call) -> Call:
+    """A replay of the CUDA graph of a call."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return graph.replay
+
+
+def blocks(module: nn.Module) -> list[nn.Module]:
+    """The repeated blocks of a network: the members of its longest module list."""
+    lists = [m for m in module.modules() if isinstance(m, nn.ModuleList | nn.Sequential)]
+    longest = max(lists, key=len, default=nn.ModuleList())
+    return list(longest)
+
+
+def split(how: str, step: Step, ranks: int) -> None:
+    """Make a step one rank's share of the split, in place."""
+    if how == "ddp":
+        step.run = DistributedDataParallel(
+            step.module, device_ids=[torch.cuda.current_device()], gradient_as_bucket_view=True
+        )
+    elif how == "fsdp":
+        mesh = init_device_mesh("cuda", (ranks,))
+        for block in blocks(step.module):
+            fully_shard(block, mesh=mesh)
+        fully_shard(step.module, mesh=mesh)
+        if step.optimizer is not None:
+            step.optimizer = torch.optim.AdamW(step.module.parameters(), lr=1e-5)
+            step.update = step.optimizer.step
+    elif how == "tensor":
+        tensor_parallel(step.module, ranks)
+        step.inputs = tuple(
+            x[:, : x.shape[1] // ranks].clone() if x.dim() == 4 else x for x in step.inputs
+        )  # the heads of a cache
+    elif how == "experts":
+        for child in step.module.modules():
+            if isinstance(child, nn.Linear):
+                child.register_forward_pre_hook(_exchanged_input)
+                child.register_forward_hook(_exchanged)
+
+
+def tensor_parallel(module: nn.Module, ranks: int) -> None:
+    """Megatron's split by hand: first linear layers by column, last ones by row, an all-reduce
+    after each of the latter."""
+    for name, child in module.named_modules():
+        last = name.rsplit(".", 1)[-1]
+        if not isinstance(child, nn.Linear):
+            continue
+        if last in ("query", "key", "value", "gate", "up"):
+            child.weight = nn.Parameter(child.weight[: child.out_features // ranks].clone())
+        elif last in ("out", "down"):
+            child.weight = nn.Parameter(child.weight[:, : child.in_features // ranks].clone())
+            child.register_forward_hook(_all_reduced)
+
+
+def _all_reduced(module: nn.Module, args: Any, out: torch.Tensor) -> torch.Tensor:
+    dist.all_reduce(out)
+    return out
+
+
+def _exchanged_input(module: nn.Module, args: Any) -> torch.Tensor:
+    return _exchanged(module, (), args[0])
+
+
+def _exchanged(module: nn.Module, args: Any, x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    dist.all_to_all_single(out, x)
+    return out
+
+
+def _stage(case: Case, rank: int, ranks: int) -> tuple[nn.Module, torch.Tensor]:
+    """The blocks of a stage alone, and a batch of their inputs."""
+    parts = blocks(Step(case, "cuda").module)
+    each = len(parts) // ranks
+    stage = nn.Sequential(*parts[rank * each : (rank + 1) * each]).cuda()
+    width = next(p for p in parts[0].parameters() if p.dim() == 1).numel()
+    return stage, torch.randn(case.batch, case.seq, width, device="cuda", dtype=torch.bfloat16)
+
+
+def _loss(out: torch.Tensor, _: Any) -> torch.Tensor:
+    return out.float().pow(2).mean()
+
+
+def pipelined(case: Case, rank: int, ranks: int, microbatches: int) -> Call:
+    """A 1F1B step of the network's blocks alone, cut into as many stages as there are ranks."""
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    stage, whole = _stage(case, rank, ranks)
+    one = whole[: case.batch // microbatches].clone().requires_grad_()
+    run = PipelineStage(stage, rank, ranks, torch.device("cuda", rank), input_args=(one,))
+    schedule = Schedule1F1B(run, microbatches, loss_fn=_loss)
+
+    def call() -> None:
+        stage.zero_grad()
+        if rank == 0:
+            schedule.step(whole)
+        else:
+            schedule.step(target=whole)
+
+    return call
+
+
+def accumulated(case: Case, microbatches: int) -> Call:
+    """A step of all blocks on one GPU, micro-batch by micro-batch."""
+    stage, whole = _stage(case, 0, 1)
+
+    def call() -> None:
+        stage.zero_grad()
+        for part in whole.chunk(microbatches):
+            (_loss(stage(part), None) / microbatches).backward()
+
+    return call

@@ -1,0 +1,119 @@
+"""Predict the steps over several GPUs before they are measured.
+
+`python -m calibration.validate.predicted_steps FILE --cluster 2xh200 --from 12` writes JSON lines:
+the cluster and the date, then a line a step of `calibration.cases.parallel_steps`, with the period,
+its interval and every rank's peak memory as they are measured, and the twin's on one GPU.
+`--collectives` adds a line a collective, size and group (2, 4, 8 … GPUs of a node), eager and in a
+graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from calibration.cases.parallel_steps import STEPS, ParallelStep
+from calibration.measure.parallel_programs import spread, twin
+from simulator.cluster import Cluster, cluster
+from simulator.collectives import collective_time
+from simulator.collectives.price import KINDS
+from simulator.errors import InputError
+from simulator.parallel.predict_step import predict_step
+from simulator.parallel.prediction import ParallelPrediction
+
+SIZES = [1024 * 4**i for i in range(11)]
+"""1 KiB to 1 GiB."""
+
+
+def program(asked: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
+    """The measured step as `predict_step` takes it; on one GPU its twin."""
+    plain = replace(asked, graph=False)  # captured by its mode
+
+    def make(rank: int, world_size: int) -> Callable[[], object]:
+        return spread(plain, rank, world_size) if world_size > 1 else twin(plain)
+
+    return make
+
+
+def predicted(asked: ParallelStep, where: Cluster | str) -> ParallelPrediction:
+    """The prediction of a step; on a cluster of one GPU that of its twin."""
+    return predict_step(program(asked), where, mode="cuda_graph" if asked.graph else "eager")
+
+
+def figures(p: ParallelPrediction) -> dict[str, Any]:
+    """The figures of a prediction that are measured too, and what they are made of."""
+    peaks = {
+        rank: each.peak_memory_bytes + each.workspace_bytes
+        for each in p.ranks
+        for rank in each.ranks
+    }
+    return {
+        "period_s": p.period_s,
+        "interval_s": p.interval_s,
+        "peak_bytes": [peaks[rank] for rank in sorted(peaks)],
+        "communication_s": p.communication_s,
+        "exposed_communication_s": p.exposed_communication_s,
+        "waiting_s": p.waiting_s,
+        "shares": p.shares,
+    }
+
+
+def collectives(machine: Cluster) -> list[dict[str, Any]]:
+    """Seconds of each collective over the groups of 2, 4, 8 … GPUs of a node."""
+    groups = [n for n in (2, 4, 8, 16, 32, 64) if n <= machine.gpus_per_node]
+    return [
+        {
+            "collective": kind,
+            "message_bytes": size,
+            "ranks": ranks,
+            "seconds": time.seconds,
+            "interval_s": time.interval_s,
+            "algorithm": time.choice.algorithm,
+            "protocol": time.choice.protocol,
+            "issue_s": time.issue_s,
+        }
+        for kind in KINDS
+        if kind not in ("barrier", "recv")
+        for ranks in groups
+        for size in SIZES
+        for time in [collective_time(kind, size, machine, tuple(range(ranks)))]
+    ]
+
+
+def main() -> None:
+    """Write the predictions."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--cluster", default="2xh200")
+    parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
+    parser.add_argument("--collectives", action="store_true")
+    asked = parser.parse_args()
+    machine = cluster(asked.cluster)
+    with asked.file.open("w", encoding="utf-8") as file:
+
+        def say(row: dict[str, Any]) -> None:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+
+        say({"cluster": machine.id, "written": datetime.now(UTC).isoformat(timespec="minutes")})
+        for row in collectives(machine) if asked.collectives else ():
+            say(row)
+        for place in [*range(asked.first, len(STEPS)), *range(asked.first)]:
+            step = STEPS[place]
+            row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
+            try:
+                row |= figures(predicted(step, machine))
+                row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}"))
+            except InputError as error:
+                row["failed"] = str(error)
+            say(row)
+            print(place, step.name, row.get("failed") or row["period_s"], flush=True)
+
+
+if __name__ == "__main__":
+    main()

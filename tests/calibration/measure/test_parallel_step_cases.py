@@ -1,0 +1,36 @@
+import gzip
+import json
+from pathlib import Path
+
+from calibration.cases.parallel_steps import STEPS, parallel_step
+from calibration.measure.parallel_steps import PROFILED
+
+MEASURED = Path("calibration/measurements/h200_sxm_x2/parallel_steps.jsonl.gz")
+
+
+def test_each_step_has_a_name_of_its_own():
+    names = [step.name for step in STEPS]
+    assert len(set(names)) == len(names)
+    assert names[15] == "pipeline/8 gpt2-xl/bf16/training/b32s1024"
+    assert names[18] == "tensor/graph llama3-8b-decode/bf16/inference/b16s2048"
+
+
+def test_a_record_names_its_step():
+    assert all(parallel_step(json.loads(json.dumps(step.record()))) == step for step in STEPS)
+
+
+def test_the_first_measurement_holds_the_first_twelve_steps_in_order():
+    with gzip.open(MEASURED, "rt", encoding="utf-8") as file:
+        rows = [row for row in map(json.loads, file) if "machine" not in row]
+    assert [parallel_step(row) for row in rows] == list(STEPS[:12])
+
+
+def test_pipelines_cut_their_batch_into_equal_micro_batches():
+    pipelines = [step for step in STEPS if step.how == "pipeline"]
+    assert {4, 8, 16} == {step.microbatches for step in pipelines}
+    assert all(step.case.batch % step.microbatches == 0 for step in pipelines)
+
+
+def test_profiled_places_are_steps_each_once():
+    assert len(set(PROFILED)) == len(PROFILED)
+    assert all(0 <= place < len(STEPS) for place in PROFILED)
