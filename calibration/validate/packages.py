@@ -17,7 +17,7 @@ from typing import Any
 
 from calibration.cases.case import Case
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
-from calibration.outcome import Outcome, summarised, table
+from calibration.outcome import Outcome, summary, table
 from calibration.record.read import Recording, Timed, host_index, recordings, timed
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -106,7 +106,7 @@ def main() -> None:
                 ratios = "  ".join(f"{o.figure} {o.ratio:.2f}" for o in own)
                 print(f"{case.name} {mode}: {p.period_s * 1e3:.3f} ms  {ratios}", flush=True)
     if outcomes:
-        print(table(summarised(outcomes)))
+        print(table(summary(outcomes)))
     if options.write:
         options.write.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
