@@ -1,0 +1,174 @@
+"""Measure what the host takes for a library call, eager and from Inductor's wrapper.
+
+`python -m calibration.measure.library_calls FILE --seconds 150` writes JSON lines: the machine with
+its host index, then a line a kind of call. A chain of so many tiny calls is timed back to back, as
+eager PyTorch and compiled; the slope over the length of the chain is what one call takes.
+
+    eager_s, compiled_s   seconds of a chain, by its length, medians
+    kernels               GPU kernels of the longest compiled chain, by name
+    host_s                the host's fixed work just before
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from calibration.cases.case import Step
+from calibration.measure.device import find, versions
+from calibration.measure.host_index import REFERENCE, suite
+from calibration.measure.timing import period
+from calibration.record.profiled import GPU_EVENTS, gpu_events
+
+LENGTHS = (4, 24)
+Chain = Callable[[Tensor, list[Tensor]], Tensor]
+
+
+def attention(x: Tensor, weights: list[Tensor], causal: bool = False) -> Tensor:
+    for w in weights:
+        x = F.scaled_dot_product_attention(x, w, w, is_causal=causal)
+    return x
+
+
+def products(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = x @ w
+    return x
+
+
+def linears(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = F.linear(x, w)
+    return x
+
+
+def biased(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = F.linear(x, w, w[0])
+    return x
+
+
+def activated(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = F.relu(F.linear(x, w))
+    return x
+
+
+def convolutions(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = F.conv2d(x, w, padding=w.shape[-1] // 2)
+    return x
+
+
+def depthwise(x: Tensor, weights: list[Tensor]) -> Tensor:
+    for w in weights:
+        x = F.conv2d(x, w, padding=1, groups=x.shape[1])
+    return x
+
+
+_HEADS = (1, 4, 64, 64)
+CALLS: dict[str, tuple[Chain, tuple[int, ...], tuple[int, ...], str, SDPBackend | None]] = {
+    "attention/cudnn": (attention, _HEADS, _HEADS, "bf16", SDPBackend.CUDNN_ATTENTION),
+    "linear": (linears, (64, 64), (64, 64), "bf16", None),
+    "attention/flash": (attention, _HEADS, _HEADS, "bf16", SDPBackend.FLASH_ATTENTION),
+    "linear/bias": (biased, (64, 64), (64, 64), "bf16", None),
+    "linear/relu": (activated, (64, 64), (64, 64), "bf16", None),
+    "attention/causal/cudnn": (
+        partial(attention, causal=True), _HEADS, _HEADS, "bf16", SDPBackend.CUDNN_ATTENTION),
+    "product": (products, (64, 64), (64, 64), "bf16", None),
+    "bmm": (products, (8, 64, 64), (8, 64, 64), "bf16", None),
+    "conv3x3": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "bf16", None),
+    "conv1x1": (convolutions, (2, 16, 8, 8), (16, 16, 1, 1), "bf16", None),
+    "depthwise": (depthwise, (2, 16, 8, 8), (16, 1, 3, 3), "bf16", None),
+    "attention/efficient": (attention, _HEADS, _HEADS, "fp32", SDPBackend.EFFICIENT_ATTENTION),
+    "linear/fp32": (linears, (64, 64), (64, 64), "fp32", None),
+    "linear/three": (linears, (4, 16, 64), (64, 64), "bf16", None),
+    "linear/bias/three": (biased, (4, 16, 64), (64, 64), "bf16", None),
+    "conv3x3/fp32": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "fp32", None),
+}  # fmt: skip
+"""The chain, the shapes of its input and of each weight, the dtype, and attention's backend."""
+
+
+def measured(name: str) -> dict[str, Any]:
+    """The seconds of one kind of call."""
+    chain, shape, weight_shape, dtype_name, backend = CALLS[name]
+    dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[dtype_name]
+    x = torch.randn(shape, device="cuda", dtype=dtype)
+    row: dict[str, Any] = {"eager_s": {}, "compiled_s": {}}
+    for length in LENGTHS:
+        weights = [
+            torch.randn(weight_shape, device="cuda", dtype=dtype) * 0.1 for _ in range(length)
+        ]
+        compiled: Any = torch.compile(chain)
+        with torch.no_grad(), sdpa_kernel([backend or SDPBackend.FLASH_ATTENTION]):
+            for _ in range(3):
+                chain(x, weights)
+                compiled(x, weights)
+            row["eager_s"][length] = period(partial(chain, x, weights), 0.15).median_s
+            row["compiled_s"][length] = period(partial(compiled, x, weights), 0.15).median_s
+    return row
+
+
+def kernels(name: str) -> dict[str, int]:
+    """The kernels of the longest compiled chain."""
+    chain, shape, weight_shape, dtype_name, backend = CALLS[name]
+    dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[dtype_name]
+    x = torch.randn(shape, device="cuda", dtype=dtype)
+    weights = [
+        torch.randn(weight_shape, device="cuda", dtype=dtype) * 0.1 for _ in range(LENGTHS[-1])
+    ]
+    compiled: Any = torch.compile(chain)
+    counts: dict[str, int] = {}
+    with torch.no_grad(), sdpa_kernel([backend or SDPBackend.FLASH_ATTENTION]):
+        compiled(x, weights)
+        events = gpu_events(lambda: compiled(x, weights))
+    for event in events:
+        if event.get("cat") in GPU_EVENTS:
+            counts[event["name"][:80]] = counts.get(event["name"][:80], 0) + 1
+    return counts
+
+
+def main() -> None:
+    """Measure until the time is over."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seconds", type=float, default=150.0)
+    options = parser.parse_args()
+    until = time.perf_counter() + options.seconds
+    work = Step(REFERENCE, "cpu")
+    with options.file.open("w", encoding="utf-8") as out:
+
+        def say(row: dict[str, Any]) -> None:
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+            print(json.dumps(row)[:200], flush=True)
+
+        say({"machine": {"gpu": find().name, **versions()}, "host_index": suite(gpu=True)})
+        for figures, share in ((measured, 0.75), (kernels, 1.0)):
+            for name in CALLS:
+                if time.perf_counter() > until - (1 - share) * options.seconds:
+                    break
+                row: dict[str, Any] = {"call": name}
+                try:
+                    row["host_s"] = period(work, 0.03, 3, "cpu").median_s
+                    found = figures(name)
+                    row |= {"kernels": found} if figures is kernels else found
+                except Exception as error:  # a backend may refuse a call
+                    row["failed"] = repr(error)[:300]
+                say(row)
+                torch._dynamo.reset()
+
+
+if __name__ == "__main__":
+    main()
