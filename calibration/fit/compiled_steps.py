@@ -1,7 +1,9 @@
 """Compiled steps that their host rules, each with its host as it was: what the costs of compiled
 code are fitted to (`calibration.fit.compiled_host`). No other step of theirs enters a fit.
 
-small        `compiled_host`: one kind of host work at a time, launched one by one
+small        `compiled_host`: one kind of host work at a time, launched one by one, twice: beside
+             PyTorch's profiler and without it
+chains       `library_calls`: one library call after another, without the profiler
 networks     `compiled`: the catalogue's, on the calmest host so far
 unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and BERT
              as transformers writes it, beside two GPUs, each round with the host of that second
@@ -16,7 +18,9 @@ from math import sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
+from calibration.cases.chains import chain
 from calibration.fit.hosts_seen import seen
+from calibration.measure.host_index import REFERENCE as WORK
 from calibration.record.host_rounds import MACHINES, REFERENCE, Round, lines, steps
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS, Timed, timed
@@ -24,11 +28,13 @@ from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.host import Host, Parts
 from simulator.hardware.host import host as find_host
-from simulator.hardware.host_speed import parts
+from simulator.hardware.host_speed import ON_CPU_MARK, parts
 from simulator.records import Trace
+from simulator.tracing import trace
 
 RULES = 1.25
 """Of the GPU's busy time: a step this long is ruled by its host."""
+SMALL = ("compiled_host", "compiled_host_second")
 _BLOCKS = "blocks"  # in the names of the small steps that are networks
 
 
@@ -49,16 +55,18 @@ class Compiled(NamedTuple):
 
 def compiled_steps() -> Iterator[Compiled]:
     """All of them."""
-    yield from small()
+    for suite in SMALL:
+        yield from small(suite)
+    yield from chains()
     for step in _ruled("compiled"):
         yield _compiled(step, _beside(step.host_index))
     yield from unprofiled()
 
 
-def small() -> Iterator[Compiled]:
+def small(suite: str = "compiled_host") -> Iterator[Compiled]:
     """The small steps. Their host lies between what its index says, whose loops over one op are
     warmer than networks, and what their eager twins say, which are nearly as warm as they are."""
-    found = [step for step in _ruled("compiled_host") if step.case["mode"] == "compiled"]
+    found = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
     host = _beside(found[0].host_index)
     twins = [
         step.eager_s / predict_trace(retrace(step.case), host=hooked(host)).period_s
@@ -67,6 +75,18 @@ def small() -> Iterator[Compiled]:
     ]
     for step in found:
         yield _compiled(step, host.slower(sqrt(median(twins))))
+
+
+def chains() -> Iterator[Compiled]:
+    """Chains of one library call each, where no profiler ran."""
+    reference_s = find_host().reference[WORK.name + ON_CPU_MARK]
+    with gzip.open(MEASUREMENTS / "h200_sxm" / "library_calls.jsonl.gz", "rt") as rows:
+        for row in map(json.loads, rows):
+            for length, seconds in row.get("compiled_s", {}).items():
+                module, x = chain(row["call"], int(length))
+                host = find_host().slower(row["host_s"] / reference_s)
+                traced = trace(module, (x,), run="compiled")
+                yield Compiled(f"chain {row['call']}/{length}", traced, seconds, host)
 
 
 def unprofiled() -> Iterator[Compiled]:

@@ -14,90 +14,22 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch._dynamo
-from torch import Tensor
-from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from calibration.cases.case import Step
+from calibration.cases.chains import CALLS
 from calibration.measure.device import find, versions
 from calibration.measure.host_index import REFERENCE, suite
 from calibration.measure.timing import period
 from calibration.record.profiled import GPU_EVENTS, gpu_events
 
 LENGTHS = (4, 24)
-Chain = Callable[[Tensor, list[Tensor]], Tensor]
-
-
-def attention(x: Tensor, weights: list[Tensor], causal: bool = False) -> Tensor:
-    for w in weights:
-        x = F.scaled_dot_product_attention(x, w, w, is_causal=causal)
-    return x
-
-
-def products(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = x @ w
-    return x
-
-
-def linears(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = F.linear(x, w)
-    return x
-
-
-def biased(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = F.linear(x, w, w[0])
-    return x
-
-
-def activated(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = F.relu(F.linear(x, w))
-    return x
-
-
-def convolutions(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = F.conv2d(x, w, padding=w.shape[-1] // 2)
-    return x
-
-
-def depthwise(x: Tensor, weights: list[Tensor]) -> Tensor:
-    for w in weights:
-        x = F.conv2d(x, w, padding=1, groups=x.shape[1])
-    return x
-
-
-_HEADS = (1, 4, 64, 64)
-CALLS: dict[str, tuple[Chain, tuple[int, ...], tuple[int, ...], str, SDPBackend | None]] = {
-    "attention/cudnn": (attention, _HEADS, _HEADS, "bf16", SDPBackend.CUDNN_ATTENTION),
-    "linear": (linears, (64, 64), (64, 64), "bf16", None),
-    "attention/flash": (attention, _HEADS, _HEADS, "bf16", SDPBackend.FLASH_ATTENTION),
-    "linear/bias": (biased, (64, 64), (64, 64), "bf16", None),
-    "linear/relu": (activated, (64, 64), (64, 64), "bf16", None),
-    "attention/causal/cudnn": (
-        partial(attention, causal=True), _HEADS, _HEADS, "bf16", SDPBackend.CUDNN_ATTENTION),
-    "product": (products, (64, 64), (64, 64), "bf16", None),
-    "bmm": (products, (8, 64, 64), (8, 64, 64), "bf16", None),
-    "conv3x3": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "bf16", None),
-    "conv1x1": (convolutions, (2, 16, 8, 8), (16, 16, 1, 1), "bf16", None),
-    "depthwise": (depthwise, (2, 16, 8, 8), (16, 1, 3, 3), "bf16", None),
-    "attention/efficient": (attention, _HEADS, _HEADS, "fp32", SDPBackend.EFFICIENT_ATTENTION),
-    "linear/fp32": (linears, (64, 64), (64, 64), "fp32", None),
-    "linear/three": (linears, (4, 16, 64), (64, 64), "bf16", None),
-    "linear/bias/three": (biased, (4, 16, 64), (64, 64), "bf16", None),
-    "conv3x3/fp32": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "fp32", None),
-}  # fmt: skip
-"""The chain, the shapes of its input and of each weight, the dtype, and attention's backend."""
 
 
 def measured(name: str) -> dict[str, Any]:

@@ -25,6 +25,10 @@ _DISPATCHED = (
     "cpu_op", "recurrent_kernel", "foreach_tensor", "forward_node", "backward_node",
     "backward_call", "optimizer_call",
 )  # fmt: skip
+_CALLED = (
+    "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
+    "recurrent_kernel",
+)  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
 
@@ -68,6 +72,12 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Host seconds of each op, its launches excepted."""
         weights = np.array([self.seconds[name] for name in COUNTS[:-1]])
         return counts @ weights
+
+    def library_call_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Host seconds of each op in the dispatcher and the library that it calls: without Python,
+        autograd and launches."""
+        weights = [self.seconds[name] if name in _CALLED else 0.0 for name in COUNTS[:-1]]
+        return counts @ np.array(weights)
 
     @property
     def launch_s(self) -> float:

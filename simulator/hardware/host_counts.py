@@ -6,6 +6,7 @@ since, the colder it is. A chain of cosines takes half as long an op as a networ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -34,7 +35,7 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
     update = np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)
     launching = (launches > 0) & ~on_cpu
     nodes = done[:, -1]
-    cold = _coldness([signature.name for signature in signatures], rows)
+    cold = coldness([signature.name for signature in signatures], rows)
     viewing = ~launching & ~on_cpu
     recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
     columns = {
@@ -60,8 +61,9 @@ def tail_s(trace: Trace, host: Host) -> float:
     return sum(host.seconds[name] * count for name, count in done)
 
 
-def _coldness(names: list[str], rows: list[int]) -> NDArray[np.float64]:
-    """How cold each op is [ops]: 0 directly after an op of its kind, up to 1."""
+def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
+    """How cold each op is [ops]: 0 directly after an op of its kind, up to 1. `names` are the
+    kinds, `rows` the kind of each op."""
     found = np.ones(len(rows))
     recent: list[str] = []  # the last distinct kinds, the latest at the end
     for place, row in enumerate(rows):

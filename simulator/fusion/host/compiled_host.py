@@ -24,7 +24,11 @@ class HostCosts:
                      the driver's call (`Host.launch_s`) comes on top, as for any other kernel
     backward_triton_s  more of it in the backward pass: autograd's thread is another one, whose
                      caches hold less of it, and each kernel has more tensors
-    library_share    of an eager op's time that a library call takes from the wrapper
+    product_s        a matrix product called from the wrapper, its launch on top
+    further_product_s  one with a bias or a batch, for which cuBLAS looks for a plan in each call
+    convolution_s    a convolution
+    attention_s      fused attention
+    cold_s           more of a kernel or a call if four others ran since it ran last
     tabled_s         more of a convolution's backward, called through Python's table of operators
     resumed_s        more of a graph behind a break: the function that goes on there is a call
     node_s           and of its autograd function, which is Python, forward and backward
@@ -37,7 +41,11 @@ class HostCosts:
     gradient_s: float
     triton_s: float
     backward_triton_s: float
-    library_share: float
+    product_s: float
+    further_product_s: float
+    convolution_s: float
+    attention_s: float
+    cold_s: float
     tabled_s: float
     resumed_s: float
     node_s: float

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simulator.fusion.graphs import Graph, Graphs, graphs
 from simulator.fusion.host.compiled_host import HostCosts, compiled_host
 from simulator.hardware.host import Host
-from simulator.hardware.host_counts import tail_s
+from simulator.hardware.host_counts import coldness, tail_s
 from simulator.records import Phase, Trace
 from simulator.schedule.launch_plan import Floats, LaunchPlan
 from simulator.schedule.timeline import Launches
@@ -40,13 +40,42 @@ def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     )
     generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
     backward = np.array([op.phase == "backward" for op in trace.ops], bool)
-    triton_s = (costs.triton_s + costs.backward_triton_s * backward) * (number > 0) * speed
-    work = np.where(generated, triton_s, own * costs.library_share)
-    work = np.where(eager, own, work) + number * host.launch_s
-    work += tabled(trace) * costs.tabled_s * speed
-    begun = _first(backward)
-    # What the eager model counts where a backward pass begins is not paid twice.
-    return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
+    triton_s = (costs.triton_s + costs.backward_triton_s * backward) * (number > 0)
+    by_kind_s = _by_kind(trace, costs)
+    other_s = host.library_call_s(plan.counts) / speed
+    called_s = np.where(np.isnan(by_kind_s), other_s, by_kind_s)
+    issued = (number > 0) & ~eager
+    work_s = np.where(generated, triton_s, called_s) + costs.cold_s * _cold(trace) * issued
+    work: Floats = np.where(eager, own, (work_s + tabled(trace) * costs.tabled_s) * speed)
+    return work + number * host.launch_s
+
+
+def _by_kind(trace: Trace, costs: HostCosts) -> Floats:
+    """Seconds of the library calls that have a cost of their own [ops]; NaN for others."""
+    signatures, rows = trace.signatures
+    each = [_kind_s(signature.name, costs) for signature in signatures]
+    return np.array(each, np.float64)[rows]
+
+
+def _kind_s(name: str, costs: HostCosts) -> float:
+    op = name.split(".")[1] if name.startswith("aten.") else ""
+    if op in ("mm", "addmm", "bmm", "baddbmm"):
+        return costs.product_s if op == "mm" else costs.further_product_s
+    if op.startswith("convolution"):
+        return costs.convolution_s
+    if op.startswith("_scaled_dot_product"):
+        return costs.attention_s
+    return float("nan")
+
+
+def _cold(trace: Trace) -> Floats:
+    """How cold the wrapper's code for each op is [ops]: each generated kernel has its own."""
+    signatures, rows = trace.signatures
+    kinds = [
+        f"{index}" if signature.name.startswith("fused.") else signature.name
+        for index, signature in enumerate(signatures)
+    ]
+    return coldness(kinds, rows)
 
 
 def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -95,8 +97,14 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     step = traced(Block(), X)
     made, kept = replays(step)
     driver = host()
-    costs = HostCosts(
-        100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 0.0, 1.0, 0.0, 0.0, 0.0, driver.seconds["op"]
+    free = dict.fromkeys((field.name for field in fields(HostCosts)), 0.0)
+    costs = replace(
+        HostCosts(**free),
+        call_s=100e-6,
+        input_s=1e-6,
+        weight_s=2e-6,
+        triton_s=50e-6,
+        reference_op_s=driver.seconds["op"],
     )
     launched, clock = replaying(
         issued(made, H200), kept, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
