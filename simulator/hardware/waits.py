@@ -62,7 +62,10 @@ def uncapturable(signature: Signature) -> bool:
 
 
 def _crosses(signature: Signature) -> bool:
-    return len({t.device for t in (*signature.inputs, *signature.outputs)}) > 1
+    """Does data go between host and GPU? An empty tensor has none (`copy_kernel_cuda` is not
+    called: ATen/native/Copy.cpp)."""
+    tensors = (*signature.inputs, *signature.outputs)
+    return len({t.device for t in tensors}) > 1 and any(t.numel for t in signature.outputs)
 
 
 def _indexes_by_data(signature: Signature) -> bool:

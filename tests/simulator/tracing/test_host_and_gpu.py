@@ -47,12 +47,17 @@ def repeats_of_known_size(_: Calls, x: Tensor) -> Tensor:
     return x.repeat_interleave(x[0].long(), dim=0, output_size=8)
 
 
+def empty_of_the_host(x: Tensor) -> Tensor:
+    """As caches of transformers begin."""
+    return torch.cat([torch.empty(0, device="cpu").to(x.device), x.flatten()])
+
+
 @pytest.mark.parametrize(
     ("step", "waits"),
     [
         (number_under_a_mask, False), (number_of_the_host, False), (number_of_the_gpu, True),
         (made_from_data, True), (made_like, True), (rows_by_a_list, True),
-        (repeats_of_known_size, False),
+        (repeats_of_known_size, False), (empty_of_the_host, False),
     ],
 )  # fmt: skip
 def test_the_host_waits_for_what_torch_copies(step: Callable[..., Tensor], waits: bool) -> None:
