@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import platformdirs
@@ -164,8 +165,9 @@ def profile(name: str = "h200") -> Profile:
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
     if isinstance(found, _Packaged):
-        fields = msgspec.structs.asdict(found)
-        found = Profile(**{**fields, "residuals": Residuals(found.residuals)})
+        fields: dict[str, Any] = msgspec.structs.asdict(found)
+        fields["residuals"] = Residuals(found.residuals)
+        found = Profile(**fields)
     return _checked(path, found)
 
 
