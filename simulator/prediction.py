@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +28,7 @@ REGIMES: tuple[Regime, ...] = ("compute", "memory", "overhead")
 Shares = dict[Regime, float]
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True, gc=False):
     """One launch. Times in seconds from the beginning of the step alone; `issue_s` is when the
     host launched it, `idle_s` how long the GPU stood idle before it. `shares` are of its slot:
     its duration and the idle time before it."""
@@ -189,21 +189,25 @@ class Prediction:
     def kernels(self) -> list[Kernel]:
         """Every launch in order."""
         c, s, ops = self.columns, self.schedule, self.trace.ops
-        duration = c.duration_s
+        columns = (c.work_of, c.op_of, c.compute_s, c.memory_s, c.fixed_s, c.duration_s)
+        rows = zip(
+            *(column.tolist() for column in (*columns, s.issue_s, s.start_s, s.idle_s)),
+            strict=True,
+        )
+        tier = next(iter(self.tiers), "datasheet")
         found: list[Kernel] = []
-        for k, (row, op) in enumerate(zip(c.work_of.tolist(), c.op_of.tolist(), strict=True)):
+        for row, op, compute, held, fixed, duration, issue, start, idle in rows:
             work, call = self.works[row], ops[op]
-            compute, held, fixed = c.compute_s[k], c.memory_s[k], c.fixed_s[k]
-            slot = float(duration[k] + s.idle_s[k]) or 1.0
+            slot = duration + idle or 1.0
             bound = "compute" if compute >= held else "memory"
             shares: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
-            shares[bound] = float(max(compute, held)) / slot
+            shares[bound] = max(compute, held) / slot
             shares["overhead"] = 1.0 - shares[bound]
             found.append(
                 Kernel(
-                    k,
+                    len(found),
                     op,
-                    call.name.removeprefix("aten."),
+                    call.signature.name.removeprefix("aten."),
                     work.family,
                     call.module,
                     call.phase,
@@ -212,14 +216,14 @@ class Prediction:
                     work.write_bytes,
                     work.engine,
                     work.dtype,
-                    float(s.issue_s[k]),
-                    float(s.start_s[k]),
-                    float(duration[k]),
-                    float(s.idle_s[k]),
-                    float(compute),
-                    float(held),
-                    float(fixed),
-                    next(iter(self.tiers), "datasheet"),
+                    issue,
+                    start,
+                    duration,
+                    idle,
+                    compute,
+                    held,
+                    fixed,
+                    tier,
                     shares,
                 )
             )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from app.answers.subject import DATA_SIZES
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
-from simulator.whatif.shape import sizes
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -20,8 +19,10 @@ def check_sizes(found: ResolvedScenario) -> None:
     """Raises InputError if a size of a built-in network has another type than its default, or is
     below 1. A user's own network checks its sizes itself."""
     entry = CATALOGUE.get(found.ask.network)
-    if entry is None:
+    if entry is None or not found.ask.sizes:
         return
+    from simulator.whatif.shape import sizes  # only where a size is given: it loads all what-ifs
+
     defaults = sizes(replace(found, ask=replace(found.ask, sizes=())))
     for name, value in dict(found.ask.sizes).items():
         if name in defaults:  # building the network rejects unknown names

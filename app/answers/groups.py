@@ -58,9 +58,12 @@ def short_dtype(dtype: str) -> str:
 def kernel_groups(p: Prediction) -> list[KernelGroup]:
     """Group the kernels, the longest total time first."""
     groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
-    for k in p.kernels:
-        shape = shape_of(p, int(p.columns.work_of[k.index]), k.op)
-        groups.setdefault((k.name, k.family, shape, k.dtype), []).append(k)
+    shapes: dict[tuple[int, int], str] = {}  # of a work that a call's signature makes
+    for k, work in zip(p.kernels, p.columns.work_of.tolist(), strict=True):
+        call = work, id(p.trace.ops[k.op].signature)
+        if call not in shapes:
+            shapes[call] = shape_of(p, work, k.op)
+        groups.setdefault((k.name, k.family, shapes[call], k.dtype), []).append(k)
     found: list[KernelGroup] = []
     for (op, family, shape, dtype), kernels in groups.items():
         total = sum(k.duration_s for k in kernels)
@@ -83,7 +86,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
     """The share of the nearer roof that a group of kernels reaches, and the roof's name."""
     first = kernels[0]
-    works = [p.works[int(p.columns.work_of[k.index])] for k in kernels]
+    works = [p.works[work] for work in p.columns.work_of[[k.index for k in kernels]].tolist()]
     computing = sum(w.computed_flops for w in works) / roof_flops_per_s(p.gpu, works[0])
     moving = sum(k.bytes for k in kernels) / p.gpu.bandwidth_bytes_per_s
     name = short_dtype(first.dtype) if computing > moving else "DRAM"
@@ -94,7 +97,10 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
     """Shares of the kernels' own time by bound, with their fixed parts; waiting does not count."""
     total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
     for k in kernels:
-        total["compute" if k.compute_s >= k.memory_s else "memory"] += max(k.compute_s, k.memory_s)
+        if k.compute_s >= k.memory_s:
+            total["compute"] += k.compute_s
+        else:
+            total["memory"] += k.memory_s
         total["overhead"] += k.fixed_s
     whole = sum(total.values()) or 1.0
     return {r: total[r] / whole for r in REGIMES}
@@ -123,14 +129,19 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     The optimizer's step and the network's own ops are groups of their own."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
+    groups: dict[str, list[list[Kernel]]] = {}  # that hold the kernels of an owner
     for k in p.kernels:
-        parts = owner(k.module, k.phase).split(".")
-        names = levels(parts)
-        for level in range(1, min(depth, len(names)) + 1):
-            key = tuple(names[:level])
-            kernels.setdefault(key, []).append(k)
-            real = sum(name.count(".") + 1 for name in names[:level])
-            members.setdefault(key, set()).add(".".join(parts[:real]))
+        name = owner(k.module, k.phase)
+        if name not in groups:
+            parts = name.split(".")
+            names = levels(parts)
+            keys = [tuple(names[:level]) for level in range(1, min(depth, len(names)) + 1)]
+            groups[name] = [kernels.setdefault(key, []) for key in keys]
+            for key in keys:
+                real = sum(level.count(".") + 1 for level in key)
+                members.setdefault(key, set()).add(".".join(parts[:real]))
+        for group in groups[name]:
+            group.append(k)
     spent = {key: sum(k.duration_s for k in found) for key, found in kernels.items()}
 
     def place(key: tuple[str, ...]) -> list[tuple[float, str]]:

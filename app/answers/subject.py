@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
-from simulator.inductor import RefusalError, exact
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
@@ -133,6 +132,8 @@ def predict_exactly(
 
     If the compiler refuses, predict by rules, with the reason among the notes.
     """
+    from simulator.inductor import RefusalError, exact  # only where the compiler is asked
+
     try:
         made = exact(resolve(scenario), subject.trace, progress)
     except RefusalError as refusal:

@@ -61,6 +61,8 @@ class Question:
 
 def changed(scenario: Scenario, texts: tuple[str, ...]) -> Scenario:
     """Apply what-ifs, written as on the command line."""
+    if not texts:
+        return scenario
     from simulator.whatif import apply, parse
 
     for text in texts:

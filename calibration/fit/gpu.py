@@ -245,7 +245,8 @@ def write(fitted: Profile) -> None:
 
 def written(fitted: Profile) -> bytes:
     """The profile as JSON that can be read and compared: a list of numbers is one line."""
-    text = msgspec.json.format(msgspec.json.encode(fitted), indent=1).decode()
+    encoded = msgspec.json.encode(fitted, enc_hook=dict)  # packaged residuals are no dict
+    text = msgspec.json.format(encoded, indent=1).decode()
     numbers = r"\[[-+.,\deE\s]*\]"
     return re.sub(numbers, lambda m: re.sub(r"\s+", "", m[0]), text).encode() + b"\n"
 

@@ -100,9 +100,12 @@ def gpu(name_or_path: str | Path) -> GPU:
     paths = [path for path in _paths() if _spelling(path.stem) == wanted]
     if len(paths) == 1:  # an id: the other files stay unread
         return _load(paths[0])
+    for gpu in _distinct(path for path in _paths() if _may_name(path, wanted)):
+        if wanted in map(_spelling, _names(gpu)):
+            return gpu
     everything = gpus()
     names = {_spelling(name): (name, gpu) for gpu in everything for name in _names(gpu)}
-    if wanted in names:
+    if wanted in names:  # written with escapes
         return names[wanted][1]
     if _is_path(name_or_path):
         raise InputError(
@@ -118,9 +121,19 @@ def gpu(name_or_path: str | Path) -> GPU:
     )
 
 
+def gpu_of_id(gpu_id: str) -> GPU | None:
+    """The GPU whose file has this name, to the letter; None if there is none."""
+    return next((_load(path) for path in _paths() if path.stem == gpu_id), None)
+
+
 def gpus() -> tuple[GPU, ...]:
     """Every GPU, the packaged ones first, then by id. Raises InputError if two share a name."""
-    everything = {path: _load(path) for path in _paths()}
+    return _distinct(_paths())
+
+
+def _distinct(paths: Iterable[Path]) -> tuple[GPU, ...]:
+    """The GPUs of these files. Raises InputError if two share a name."""
+    everything = {path: _load(path) for path in paths}
     owners: dict[str, Path] = {}
     for path, gpu in everything.items():
         for name in _names(gpu):
@@ -136,6 +149,15 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
     """The first of these names that a file other than `but` uses, and that file."""
     owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
+def _may_name(path: Path, wanted: str) -> bool:
+    """May a GPU's file give this name, as `_spelling` writes it? A packaged file of other text does
+    not, which is seen without parsing it; a user's own is read in any case."""
+    if path.parent != PACKAGED:
+        return True
+    text = _spelling(path.read_text("utf-8"))
+    return f'"{wanted}"' in text or f"'{wanted}'" in text
 
 
 def _is_path(name: str) -> bool:

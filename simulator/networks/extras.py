@@ -6,12 +6,12 @@ import inspect
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from simulator.errors import InputError
+from simulator.formats.installed import installed_version
 from simulator.formats.limited import absence
 from simulator.networks.loaded import (
     DEFAULT_BATCH,
@@ -63,10 +63,7 @@ def _files(error: BaseException) -> str:
 
 
 def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
+    return installed_version(package) or "(not installed)"
 
 
 def from_timm(wanted: Wanted) -> Loaded:

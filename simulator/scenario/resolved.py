@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from simulator.errors import InputError
-from simulator.fusion.rules import Level
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.modes import Run
 from simulator.records import Trace
 
 if TYPE_CHECKING:
+    from simulator.fusion.rules import Level
     from simulator.symbols.family import Family
 
 DTYPES = ("fp32", "bf16", "fp16", "autocast", "autocast-fp16")

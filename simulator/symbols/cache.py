@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from sys import version_info
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +21,7 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.formats.atomic import PART, write_whole
+from simulator.formats.installed import installed_version
 from simulator.formats.trace_file import VERSION as TRACE_VERSION
 from simulator.formats.trace_file import load, save
 from simulator.hardware.gpu import GPU
@@ -165,10 +165,7 @@ def _versions(network: str) -> Iterator[str]:
     packages += {"hf": ["transformers"], "timm": ["timm"]}.get(network.partition(":")[0], [])
     yield f"python {version_info.major}.{version_info.minor}"
     for package in packages:
-        try:
-            yield f"{package} {version(package)}"
-        except PackageNotFoundError:  # runs from its source
-            yield f"{package} none"
+        yield f"{package} {installed_version(package) or 'none'}"  # none: runs from its source
 
 
 @cache

@@ -8,7 +8,7 @@ the exponential covariance). Far from all of them it falls back to 0, the physic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -27,6 +27,7 @@ _NEAREST = 48
 _AT_ONCE = 16  # sets of neighbours that are solved together: they fit a cache
 _SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
+_LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
 
 
@@ -47,6 +48,14 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     values: tuple[float, ...]
     spread: float
     noise: float
+
+    def __post_init__(self) -> None:
+        if {len(self.features)} != {len(self.lengths), *map(len, self.points)} or (
+            len(self.points) != len(self.values)
+        ):
+            raise ValueError("points of other lengths than its features")
+        if not all(0 < length <= _LONGEST for length in self.lengths):
+            raise ValueError(f"a length that is not above 0 and at most {_LONGEST:g}")
 
     def of(
         self,
@@ -143,6 +152,29 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     @cached_property
     def _neighbours(self) -> Neighbours:
         return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
+
+
+class Residuals(Mapping[str, Residual]):
+    """The residuals of a profile by curve, each decoded when it is first asked for: a step takes a
+    few of a hundred and fifty."""
+
+    def __init__(self, encoded: Mapping[str, msgspec.Raw]) -> None:
+        self._encoded = encoded
+        self._decoded: dict[str, Residual] = {}
+
+    def __getitem__(self, curve: str) -> Residual:
+        if curve not in self._decoded:
+            self._decoded[curve] = msgspec.json.decode(self._encoded[curve], type=Residual)
+        return self._decoded[curve]
+
+    def __contains__(self, curve: object) -> bool:
+        return curve in self._encoded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._encoded)
+
+    def __len__(self) -> int:
+        return len(self._encoded)
 
 
 def _key(work: Work) -> bytes | str:

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.gpu import GPU, gpu_of_id
 from simulator.timing.profile import Profile, Tiles, Traffic
 from simulator.timing.rates import dram_reach, l2_bytes_per_s, units_of
 
@@ -52,7 +52,7 @@ MIT; CUDA 12.1)."""
 @lru_cache
 def measured_on(gpu_id: str) -> GPU | None:
     """The GPU that a profile was measured on; None if its file is missing."""
-    return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
+    return gpu_of_id(gpu_id)
 
 
 def transfer_slowdown(

@@ -6,11 +6,11 @@ import re
 import sys
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
+from simulator.formats.installed import installed_version
 from simulator.networks.catalogue import CATALOGUE
 
 FOLDER = Path(__file__).parent / "families"
@@ -70,10 +70,8 @@ def python_version() -> str:
 @cache
 def torch_version() -> str | None:
     """The version of the installed torch as far as traces depend on it; None without torch."""
-    try:
-        return ".".join(version("torch").split(".")[:2])
-    except PackageNotFoundError:
-        return None
+    version = installed_version("torch")
+    return version and ".".join(version.split(".")[:2])
 
 
 def versions_agree(index: Index) -> bool:

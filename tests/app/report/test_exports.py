@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app import outputs
@@ -82,7 +83,7 @@ def test_the_csv_rows(tiny_prediction: Prediction) -> None:
 def test_no_cell_is_a_formula(
     name: str, tiny_prediction: Prediction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    odd = replace(tiny_prediction.kernels[0], module=name, fixed_s=-1.0)
+    odd = msgspec.structs.replace(tiny_prediction.kernels[0], module=name, fixed_s=-1.0)
     p = replace(tiny_prediction)
     monkeypatch.setitem(vars(p), "kernels", [odd])
     (got,) = csv.DictReader(io.StringIO(as_csv(p), newline=""))

@@ -227,3 +227,16 @@ def test_an_id_reads_one_file_and_no_torch() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout == "1 False\n"
+
+
+def test_each_name_reads_the_files_that_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = gpus()
+
+    def all_files() -> None:
+        raise AssertionError("all files are read")
+
+    monkeypatch.setattr("simulator.hardware.gpu.gpus", all_files)
+    for one in everything:
+        for name in (one.id, *one.aliases, one.name):
+            assert gpu(name) is one
+            assert gpu(name.upper().replace("-", "_")) is one

@@ -1,0 +1,34 @@
+"""Versions of installed packages.
+
+`importlib.metadata.version` parses the package's metadata with the modules of e-mail and zip files,
+whose import is a twentieth of a short command; the name of its folder says the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+_SUFFIX = ".dist-info"
+
+
+def installed_version(package: str) -> str | None:
+    """The version of a package that is installed, such as "2.13.0+cpu"; None without it."""
+    name = re.escape(re.sub(r"[-_.]+", "_", package).lower())
+    folder_name = re.compile(rf"{name}-([^-]+){re.escape(_SUFFIX)}")
+    for place in map(Path, sys.path):
+        for path in place.glob(f"*{_SUFFIX}") if place.is_dir() else ():
+            if version := folder_name.fullmatch(path.name.lower()):
+                return version[1]
+    return _described_otherwise(package)
+
+
+def _described_otherwise(package: str) -> str | None:
+    """The version of a package without such a folder: an old installation, or none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,47 @@
+"""Processor time of short commands over that of `python -c "import numpy"`.
+
+The ratio is much the same on every machine. It is measured up to six times, and one that holds is
+enough: what slows a command down does so each time, a neighbour's work does not.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("resource", reason="Windows does not report the time of child processes")
+
+from tests.benchmarks.commands import NUMPY, cpu_s
+
+ROUNDS = 6
+
+
+@pytest.fixture(scope="module")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for compiled modules, where Python is told to write none beside them."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
+@pytest.mark.parametrize(("command", "most"), [
+    ("--help", 1.4),  # 0.8
+    ("predict bert-base", 6.5),  # 4.7
+    ("predict llama3-8b --train", 8.5),  # 6.4
+    ("whatif bert-base +cuda_graph", 6.5),  # 4.7
+])  # fmt: skip
+def test_a_command_takes_a_few_times_as_long_as_an_import(
+    command: str, most: float, bytecode: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
+    if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE")
+        monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(bytecode))
+    unit_s, taken_s = [], []
+    for _ in range(ROUNDS):
+        unit_s.append(cpu_s(NUMPY))
+        taken_s.append(cpu_s(("-m", "app.cli", *command.split())))
+        if min(taken_s) <= most * min(unit_s):
+            return
+    raise AssertionError(
+        f"`ridgepoint {command}` takes {min(taken_s) / min(unit_s):.1f} times as long as `import "
+        f"numpy`: expected at most {most}"
+    )

@@ -1,0 +1,55 @@
+"""What a command imports: packaged networks and data sheets need neither torch nor a window."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = "torch sympy scipy pandas transformers torchvision PySide6 pyqtgraph pydantic".split()
+PROGRAM = """
+import sys
+from app.cli import app
+app(sys.argv[1:], standalone_mode=False)
+print("IMPORTED", *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def imported(program: str, folder: Path, *arguments: str) -> set[str]:
+    environment = {**os.environ, "RIDGEPOINT_TRACES": str(folder)}
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not list(folder.iterdir())  # a trace on disk would mean that one was made
+    return set(ran.stdout.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize("command", [
+    "--help",
+    "gpus",
+    "gpus h100",
+    "hosts",
+    "networks",
+    "predict bert-base",
+    "predict llama3-8b --train --gpu h100",
+    "predict gpt2 --mode compiled",
+    "whatif bert-base +cuda_graph +precision=fp16",
+    "compare bert-base --with +gpu=h100",
+    "sweep bert-base",
+    "map bert-base",
+])  # fmt: skip
+def test_a_packaged_network_needs_nothing_heavy(command: str, tmp_path: Path) -> None:
+    assert imported(PROGRAM, tmp_path, *command.split()).isdisjoint(HEAVY)
+
+
+def test_a_plain_prediction_loads_no_what_if_and_no_compiler(tmp_path: Path) -> None:
+    program = PROGRAM.replace('name.partition(".")[0]', "name")
+    loaded = imported(program, tmp_path, "predict", "bert-base")
+    others = {"simulator.whatif", "simulator.inductor", "simulator.analysis", "importlib.metadata"}
+    assert sorted(loaded & others) == []

@@ -1,0 +1,74 @@
+"""Values are converted as typer alone would convert them, and as it would report them."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.main import get_command
+
+from app import cli
+from app.conversion import Command
+
+VALUES = {
+    "<class 'str'>": ("a", "", "12", "é"),
+    "<class 'int'>": ("0", "1", "12", "007", "-1", "1.5", "x", "9" * 30, " 2"),
+    "<class 'float'>": ("0", "1.5", "1e3", "-1", "x", "inf", ".5"),
+    "list[str]": (("a", "b"), (), ("1",)),
+}
+
+
+def outcome(parameter, value):
+    """The converted value with its type, or the error's text."""
+    try:
+        converted = parameter.process_value(None, value)
+    except typer.BadParameter as error:
+        return str(error)
+    return type(converted), converted
+
+
+def pairs():
+    """Each command's parameters, converted here and by typer alone."""
+    for name in cli.SUMMARIES:
+        apps = [typer.Typer(add_completion=False), typer.Typer(add_completion=False)]
+        for app, cls in zip(apps, (Command, None), strict=True):
+            app.command(name, cls=cls)(cli.function(name))
+        ours, theirs = (get_command(app) for app in apps)
+        context = typer.Context(ours)
+        for one, other in zip(ours.get_params(context), theirs.get_params(context), strict=True):
+            yield f"{name} {one.name}", one, other
+
+
+def values_of(parameter):
+    kind = parameter.type_descriptor.annotation
+    choices = [member.value for member in getattr(kind, "__members__", {}).values()]
+    return (None, *choices, "no such choice", *VALUES.get(str(kind), ()))
+
+
+def test_values_are_those_of_typer():
+    compared = 0
+    for name, ours, theirs in pairs():
+        if ours.type_descriptor.annotation is bool:
+            continue
+        several = ours.multiple or ours.nargs == -1
+        for value in values_of(ours):
+            if several and isinstance(value, str):
+                continue
+            assert outcome(ours, value) == outcome(theirs, value), (name, value)
+            compared += 1
+    assert compared > 500
+
+
+@pytest.mark.parametrize("arguments", [
+    "gpus h200",
+    "predict bert-base --batch 4 --seq 64 --dtype bf16 --mode cuda_graph --no-train --top 3",
+    "whatif bert-base +cuda_graph --time-limit 5",
+])  # fmt: skip
+def test_well_formed_values_need_no_pydantic(arguments):
+    program = (
+        "import sys; from app.cli import app; app(sys.argv[1:], standalone_mode=False); "
+        "sys.exit('pydantic was imported' if 'pydantic' in sys.modules else 0)"
+    )
+    command = [sys.executable, "-c", program, *arguments.split()]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (ran.returncode, ran.stderr) == (0, "")

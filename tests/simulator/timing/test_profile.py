@@ -1,0 +1,62 @@
+"""Profiles as files: what is packaged is read by curve, and is what a whole reading gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from calibration.fit.gpu import written
+from simulator.errors import InputError
+from simulator.timing.profile import FOLDER, Profile, profile
+from simulator.timing.residuals import Residual, Residuals
+
+
+def test_a_packaged_profile_is_what_its_file_holds() -> None:
+    text = (FOLDER / "h200.json").read_bytes()
+    whole = msgspec.json.decode(text, type=Profile)
+    read = profile("h200")
+    assert isinstance(read.residuals, Residuals)
+    assert dict(read.residuals) == whole.residuals  # decodes, and so checks, each one
+    assert msgspec.structs.replace(read, residuals={}) == msgspec.structs.replace(
+        whole, residuals={}
+    )
+    assert written(read) == written(whole) == text
+
+
+def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
+    line = {"features": ["bytes"], "lengths": [1], "points": [[3]], "values": [0.5]}
+    encoded = msgspec.json.encode({**line, "spread": 0.1, "noise": 0.01})
+    table = Residuals({"line": msgspec.Raw(encoded), "torn": msgspec.Raw(b"{")})
+    assert list(table) == ["line", "torn"] and len(table) == 2 and "torn" in table
+    assert table["line"] is table["line"] is table.get("line")
+    assert table["line"] == Residual(("bytes",), (1.0,), ((3.0,),), (0.5,), 0.1, 0.01)
+    assert table.get("other") is None
+    with pytest.raises(msgspec.DecodeError):
+        table["torn"]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"points": [[1.0, 2.0]]}, "points of other lengths than its features"),
+        ({"values": [0.5, 0.5]}, "points of other lengths than its features"),
+        ({"lengths": [0.0]}, "a length that is not above 0 and at most 1e+09"),
+    ],
+)
+def test_a_profile_of_a_user_is_checked_whole(
+    tmp_path: Path, change: dict[str, Any], complaint: str
+) -> None:
+    file = json.loads((FOLDER / "h200.json").read_bytes())
+    line = {"features": ["bytes"], "lengths": [1.0], "points": [[3.0]], "values": [0.5]}
+    file["residuals"] = {"line": {**line, "spread": 0.1, "noise": 0.01, **change}}
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(file))
+    with pytest.raises(InputError) as caught:
+        profile(str(path))
+    assert str(caught.value) == (
+        f"mine.json is no valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
+    )
