@@ -133,12 +133,13 @@ def _item(item: Item, colour: ColourText) -> str:
             inside = "\n".join(_item(each, colour) for each in item.items)
             if item.clip is None:
                 return f"<g>{inside}</g>"
-            size = f'width="{_n(item.clip.width)}" height="{_n(item.clip.height)}"'
-            place = f'x="{_n(item.clip.left)}" y="{_n(item.clip.top)}"'
-            view = " ".join(
-                map(_n, (item.clip.left, item.clip.top, item.clip.width, item.clip.height))
-            )
-            return f'<svg {place} {size} viewBox="{view}">{inside}</svg>'
+            name = "clip-" + "-".join(map(_n, _edges(item.clip)))
+            shape = f'<clipPath id="{name}"><rect {_box(item.clip)}/></clipPath>'
+            return f'{shape}<g clip-path="url(#{name})">{inside}</g>'
+
+
+def _edges(box: Box) -> tuple[float, float, float, float]:
+    return box.left, box.top, box.width, box.height
 
 
 def _box(box: Box) -> str:

@@ -15,8 +15,9 @@ from app.widgets.paint import Paint
 
 
 class DrawingCanvas(Canvas):
-    """Draws once for its size; `redraw` where the data has changed. `over` is the key of the spot
-    under the pointer, for which `overlay` and `card` may add something.
+    """Draws once for its size and for what `depends_on` returns; call `redraw` where the data has
+    changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` may add
+    something.
 
     Colours are roles, so that another theme needs no other drawing.
     """
@@ -24,10 +25,15 @@ class DrawingCanvas(Canvas):
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
         self._drawn: Drawing | None = None
+        self._drawn_for: object = None
 
     def drawing(self, width: float, height: float) -> Drawing | None:
         """The drawing for a size in pixels; None without data."""
         raise NotImplementedError
+
+    def depends_on(self) -> object:
+        """What the drawing depends on besides its size and the data, such as a selection."""
+        return None
 
     def overlay(self) -> tuple[Item, ...]:
         """What is drawn above it for `over` and for a selection."""
@@ -40,10 +46,11 @@ class DrawingCanvas(Canvas):
 
     @property
     def drawn(self) -> Drawing | None:
-        """The drawing for the canvas's size."""
+        """The drawing as it is shown."""
         size = float(self.width()), float(self.height())
-        if self._drawn is None or (self._drawn.width, self._drawn.height) != size:
-            self._drawn = self.drawing(*size)
+        wanted = size, self.depends_on()
+        if self._drawn is None or self._drawn_for != wanted:
+            self._drawn, self._drawn_for = self.drawing(*size), wanted
         return self._drawn
 
     def draw(self, paint: Paint) -> None:

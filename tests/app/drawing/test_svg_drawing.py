@@ -145,10 +145,18 @@ def test_a_pill_is_as_wide_as_its_text() -> None:
     assert one(Pill(label.box, label.text, "bg3"), "rect").get("opacity") is None
 
 
-def test_a_clip_is_a_view_of_its_own() -> None:
+def test_a_group_is_clipped_to_its_box() -> None:
     root = read(Group((Line(((0, 0), (90, 9))),), Box(5, 6, 70, 8)))
-    (view,) = root.iter(NAMES + "svg") if root.tag != NAMES + "svg" else root.findall(NAMES + "svg")
-    assert (view.get("x"), view.get("y"), view.get("viewBox")) == ("5", "6", "5 6 70 8")
+    (clip,) = root.iter(NAMES + "clipPath")
+    (box,) = clip
+    assert (box.get("x"), box.get("y"), box.get("width"), box.get("height")) == (
+        "5",
+        "6",
+        "70",
+        "8",
+    )
+    (group,) = root.iter(NAMES + "g")
+    assert group.get("clip-path") == f"url(#{clip.get('id')})" and len(group) == 1
 
 
 def test_a_raster_is_a_png_with_a_palette() -> None:
