@@ -22,18 +22,20 @@ from app.answers.groups import kernel_groups, module_groups
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
 from app.charts.roofline.roofline import frame_of, roofline
+from app.charts.timeline.frame import Frame
+from app.charts.timeline.timeline import sums_sentence, timeline
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import element, properties, variable
-from app.html import timeline
 from app.report.exports import summary
 from app.report.render import assumed
 from app.scenes.launches import launch_groups
 from app.scenes.roofline import roofline_scene
+from app.scenes.timeline import Lanes, lanes
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 
 _MOST_ROWS = 30
-_WIDTH, _ROOFLINE_HEIGHT = 1080, 420
+_WIDTH, _ROOFLINE_HEIGHT, _TIMELINE_HEIGHT = 1080, 420, 250
 
 
 def as_html(p: Prediction, subject: Subject, command: str) -> str:
@@ -54,7 +56,8 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
     kernels, modules = kernel_groups(p), module_groups(p)
-    drawings = {"roofline": _roofline(p)}
+    step = lanes(p) if p.kernel_count else None
+    drawings = {"roofline": _roofline(p), "timeline": _timeline(step) if step else None}
     drawn = [each for each in drawings.values() if each]
     capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
@@ -66,7 +69,7 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "regimes": REGIMES,
         "interval": _whisker(p),
         **{name: element(each, variable) if each else "" for name, each in drawings.items()},
-        "timeline": timeline.drawing(p),
+        "lanes": _sums(step) if step else [],
         "causes": [(name, s) for name, s in causes(p) if s > 0],
         "kernels": kernels[:_MOST_ROWS],
         "more_kernels": len(kernels[_MOST_ROWS:]),
@@ -90,6 +93,19 @@ def _roofline(p: Prediction) -> Drawing | None:
         return None
     scene = roofline_scene(p, groups)
     return roofline(scene, frame_of(scene, _WIDTH, _ROOFLINE_HEIGHT), TABULATED)
+
+
+def _timeline(step: Lanes) -> Drawing:
+    """The timeline of the whole step."""
+    span = (0.0, step.span_s)
+    frame = Frame(_WIDTH, _TIMELINE_HEIGHT, span, step.span_s, overview=False)
+    return timeline(step, frame, TABULATED)
+
+
+def _sums(step: Lanes) -> list[tuple[str, str]]:
+    """What each lane does over the step, in words."""
+    span = (0.0, step.span_s)
+    return [("Host", sums_sentence(step.host, span)), ("GPU", sums_sentence(step.gpu, span))]
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
