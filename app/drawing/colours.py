@@ -20,6 +20,9 @@ Role = Literal[
 SIDES: tuple[Role, ...] = ("a", "b", "c", "focus")
 """The colours of scenarios A to D."""
 
+STACK: tuple[Regime, ...] = ("overhead", "memory", "compute")
+"""The order of stacked shares of time, from the bottom up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mix:

@@ -12,12 +12,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from app.theme import Theme
-from app.widgets.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path, polygon
+from app.widgets.patterns import fill_pattern, mark_path, polygon
 from simulator.prediction import Regime
 
 __all__ = [
-    "DOTS_PX",
-    "HATCH_PX",
     "Area",
     "Mark",
     "fill_pattern",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.drawing.colours import STACK
 from app.plots.marks import Area, polygon, rectangle
 from app.plots.picture import Picture
-from app.widgets.patterns import STACK
 from simulator.prediction import REGIMES
 
 

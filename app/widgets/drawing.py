@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from app import outputs
 from app.drawing.metrics import TABULATED, Metrics
@@ -38,15 +38,26 @@ def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], An
     running.processEvents()
 
 
-def put(png: str | None, svg: str | None, look: str, make: Callable[[Metrics], Drawing]) -> None:
-    """Write the drawing that `make` returns to the given files; SVG needs no Qt."""
-    colours = theme(look)
-    if svg:
+class PictureFiles(Protocol):
+    """The files of a picture; None for each that is not wanted."""
+
+    @property
+    def png(self) -> str | None: ...
+    @property
+    def svg(self) -> str | None: ...
+    @property
+    def theme(self) -> str: ...
+
+
+def put(files: PictureFiles, make: Callable[[Metrics], Drawing]) -> None:
+    """Write the drawing that `make` returns; SVG needs no Qt."""
+    colours = theme(files.theme)
+    if files.svg:
         text = document(make(TABULATED), colours)
-        outputs.put("--svg", svg, lambda part: part.write_text(text, encoding="utf-8"))
-    if png:
+        outputs.put("--svg", files.svg, lambda part: part.write_text(text, encoding="utf-8"))
+    if files.png:
         application()
         from app.widgets.drawn import QT_METRICS, write_png  # Qt, only for this
 
         drawing = make(QT_METRICS)
-        outputs.put("--png", png, lambda part: write_png(drawing, colours, part))
+        outputs.put("--png", files.png, lambda part: write_png(drawing, colours, part))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
+from app.drawing.colours import STACK
 from app.quantities import between, plain, seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.sweep_curves import Curve, Curves
@@ -15,7 +16,6 @@ from app.views.sweep.axes import Halves
 from app.views.sweep.lines import at_line, points, ring, take
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, Points, pill_box, width
-from app.widgets.patterns import STACK
 
 _BAND = 0.16  # opacity of an interval
 

@@ -64,30 +64,6 @@ def test_a_picture_holds_every_regime_that_it_shows(run: Run, tmp_path: Path) ->
     assert THEMES["dark"].compute.fill in seen and THEMES["dark"].overhead.fill in seen
 
 
-def test_rings_stand_beside_the_labels_of_their_bars() -> None:
-    import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
-
-    from app.plots.marks import Mark
-    from app.plots.picture import Pill
-    from app.plots.waterfall import WaterfallPicture
-    from simulator.analysis.compare import waterfall
-    from simulator.scenario.scenario import Scenario
-    from simulator.whatif import apply
-
-    pg.mkQApp()
-    a = Scenario("mlp-tiny")
-    b = apply(apply(a, "host_speed", {"times": 0.1}), "precision", {"dtype": "fp16"})
-    picture = WaterfallPicture(THEMES["dark"], waterfall(a, b), "", ("a", "b"))
-    items = picture.falls.plot.items
-    rings = [i for i in items if isinstance(i, Mark)]
-    labels = [i for i in items if isinstance(i, Pill) and i.x() in (1.0, 2.0)]
-    assert len(rings) == len(labels) == 2
-    unit_px = 150  # of the picture's width, for each bar
-    for ring, label in zip(rings, labels, strict=True):
-        apart = abs(ring.x() - label.x()) * unit_px
-        assert label.box.width() / 2 + ring.radius < apart < 0.4 * unit_px
-
-
 def test_a_cause_is_broken_into_lines_and_never_cut(run: Run, tmp_path: Path) -> None:
     from app.plots.advice import broken
 
