@@ -1,5 +1,6 @@
 """Waterfalls as drawings."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -84,6 +85,16 @@ def test_whiskers_are_the_intervals(fall: Waterfall, frame: Frame) -> None:
     expected = [[frame.y.at(low), frame.y.at(high)] for low, high in intervals]
     assert [y for each in drawn for y in each] == pytest.approx(
         [y for each in expected for y in each]
+    )
+
+
+def test_nothing_is_drawn_above_the_plot(fall: Waterfall) -> None:
+    slow = replace(fall.steps[0], interval_s=(0.5 * fall.a.period_s, 3 * fall.a.period_s))
+    frame = Frame(Box(20, 30, 900, 500), replace(fall, steps=(slow, *fall.steps[1:])))
+    lines = [i for i in waterfall(frame, ENDS, TABULATED) if isinstance(i, Line)]
+    bars = [y for line in lines for x, y in line.points if line.width == 1.5 and x < 600]
+    assert (
+        min(bars) == pytest.approx(frame.y.at(3 * fall.a.period_s)) and min(bars) >= frame.plot.top
     )
 
 
