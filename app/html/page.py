@@ -21,21 +21,18 @@ from app.answers.figures import (
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
-from app.charts.roofline.roofline import frame_of, roofline
-from app.charts.timeline.frame import Frame
-from app.charts.timeline.timeline import sums_sentence, timeline
+from app.charts.registry import prediction_charts
+from app.charts.timeline.timeline import sums_sentence
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import element, properties, variable
 from app.report.exports import summary
 from app.report.render import assumed
-from app.scenes.launches import launch_groups
-from app.scenes.roofline import roofline_scene
-from app.scenes.timeline import Lanes, lanes
+from app.scenes.timeline import lanes
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 
 _MOST_ROWS = 30
-_WIDTH, _ROOFLINE_HEIGHT, _TIMELINE_HEIGHT = 1080, 420, 250
+_WIDTH = 1080  # of a picture
 
 
 def as_html(p: Prediction, subject: Subject, command: str) -> str:
@@ -56,9 +53,11 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
     kernels, modules = kernel_groups(p), module_groups(p)
-    step = lanes(p) if p.kernel_count else None
-    drawings = {"roofline": _roofline(p), "timeline": _timeline(step) if step else None}
-    drawn = [each for each in drawings.values() if each]
+    pictures = [
+        (chart, drawing)
+        for chart in prediction_charts()
+        if (drawing := chart.draw(p, _WIDTH, chart.height, TABULATED))
+    ]
     capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
         "title": title(p, subject),
@@ -68,8 +67,8 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "facts": _facts(p, subject),
         "regimes": REGIMES,
         "interval": _whisker(p),
-        **{name: element(each, variable) if each else "" for name, each in drawings.items()},
-        "lanes": _sums(step) if step else [],
+        "pictures": [(chart, element(drawing, variable)) for chart, drawing in pictures],
+        "captions": {"Timeline": _sums(p)},
         "causes": [(name, s) for name, s in causes(p) if s > 0],
         "kernels": kernels[:_MOST_ROWS],
         "more_kernels": len(kernels[_MOST_ROWS:]),
@@ -82,30 +81,19 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "notes": notes(p),
         "provenance": provenance(p),
         "scenario": summary(p, subject)["scenario"],
-        "themes": [(name, _tokens(theme, drawn)) for name, theme in THEMES.items()],
+        "themes": [
+            (name, _tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
+        ],
     }
 
 
-def _roofline(p: Prediction) -> Drawing | None:
-    """The roofline; None if no kernel has FLOPs."""
-    groups = launch_groups(p)
-    if not any(each.flops for each in groups):
-        return None
-    scene = roofline_scene(p, groups)
-    return roofline(scene, frame_of(scene, _WIDTH, _ROOFLINE_HEIGHT), TABULATED)
-
-
-def _timeline(step: Lanes) -> Drawing:
-    """The timeline of the whole step."""
-    span = (0.0, step.span_s)
-    frame = Frame(_WIDTH, _TIMELINE_HEIGHT, span, step.span_s, overview=False)
-    return timeline(step, frame, TABULATED)
-
-
-def _sums(step: Lanes) -> list[tuple[str, str]]:
-    """What each lane does over the step, in words."""
-    span = (0.0, step.span_s)
-    return [("Host", sums_sentence(step.host, span)), ("GPU", sums_sentence(step.gpu, span))]
+def _sums(p: Prediction) -> list[str]:
+    """What each lane of the timeline does over the step, in words."""
+    if not p.kernel_count:
+        return []
+    step = lanes(p)
+    span, both = (0.0, step.span_s), (("Host", step.host), ("GPU", step.gpu))
+    return [f"{name}: {sums_sentence(lane, span)}." for name, lane in both]
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
