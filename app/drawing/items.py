@@ -59,6 +59,7 @@ class Rectangles:
     boxes: Sequence[Box]
     fill: Fill
     crisp: bool = False
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,12 @@ class Pill:
 @dataclass(frozen=True, slots=True, eq=False)
 class Raster:
     """Cells of equal size that fill a box: `cells` [row, column], the top row first, are places in
-    the palette (at most 256 colours)."""
+    the palette (at most 256 colours); `smooth` blends neighbouring cells."""
 
     box: Box
     palette: tuple[Colour, ...]
     cells: NDArray[np.uint8]
+    smooth: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def _item(item: Item, colour: ColourText) -> str:
             return f"<rect {_box(item.box)}{rounded}{style}/>"
         case Rectangles():
             crisp = ' shape-rendering="crispEdges"' if item.crisp else ""
-            style = _style(item.fill, None, 0.0, "solid", 1.0, colour)
+            style = _style(item.fill, None, 0.0, "solid", item.opacity, colour)
             return f'<path d="{"".join(map(_outline, item.boxes))}"{style}{crisp}/>'
         case Path():
             style = _style(item.fill, item.edge, item.edge_width, "solid", item.opacity, colour)
@@ -127,7 +127,8 @@ def _item(item: Item, colour: ColourText) -> str:
             return _pill(item, colour)
         case Raster():
             address = png_address(item.cells, tuple(colour(each) for each in item.palette))
-            style = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
+            rendering = "auto" if item.smooth else "pixelated"
+            style = f'preserveAspectRatio="none" style="image-rendering:{rendering}"'
             return f'<image {_box(item.box)} {style} href="{address}"/>'
         case Group():
             inside = "\n".join(_item(each, colour) for each in item.items)

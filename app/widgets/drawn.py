@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from functools import singledispatch
 from pathlib import Path as FilePath
 
@@ -75,6 +76,17 @@ def _hex(colour: Colour | None, paint: Paint) -> str:
     return hex_colour(colour, paint.theme) if colour else ""
 
 
+@contextmanager
+def _opacity(painter: QPainter, opacity: float) -> Generator[None]:
+    """Paint with an opacity on top of the painter's own."""
+    before = painter.opacity()
+    if opacity != 1.0:
+        painter.setOpacity(before * opacity)
+    yield
+    if opacity != 1.0:
+        painter.setOpacity(before)
+
+
 @singledispatch
 def _render(item: Item, paint: Paint) -> None:
     raise TypeError(f"expected an item of a drawing, got {type(item).__name__}")
@@ -95,16 +107,15 @@ def _(item: Line, paint: Paint) -> None:
 
 @_render.register
 def _(item: Rectangle, paint: Paint) -> None:
-    painter, area = paint.painter, rect(item.box)
-    painter.setOpacity(item.opacity)
-    if isinstance(item.fill, Pattern):
-        _fill(item.fill, area, paint, item.radius)
-    if item.edge or (item.fill and not isinstance(item.fill, Pattern)):
-        plain = None if isinstance(item.fill, Pattern) else item.fill
-        dashed = item.dash != "solid"
-        edge = _hex(item.edge, paint)
-        paint.box(area, _hex(plain, paint), edge, item.radius, dashed, item.edge_width)
-    painter.setOpacity(1.0)
+    area = rect(item.box)
+    with _opacity(paint.painter, item.opacity):
+        if isinstance(item.fill, Pattern):
+            _fill(item.fill, area, paint, item.radius)
+        if item.edge or (item.fill and not isinstance(item.fill, Pattern)):
+            plain = None if isinstance(item.fill, Pattern) else item.fill
+            dashed = item.dash != "solid"
+            edge = _hex(item.edge, paint)
+            paint.box(area, _hex(plain, paint), edge, item.radius, dashed, item.edge_width)
 
 
 @_render.register
@@ -113,7 +124,8 @@ def _(item: Rectangles, paint: Paint) -> None:
     for box in item.boxes:
         outline.addRect(box.left, box.top, box.width, box.height)
     paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, not item.crisp)
-    _fill(item.fill, outline, paint)
+    with _opacity(paint.painter, item.opacity):
+        _fill(item.fill, outline, paint)
     paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
 
@@ -130,15 +142,13 @@ def _(item: Path, paint: Paint) -> None:
                 outline.cubicTo(x1, y1, x2, y2, x, y)
             case _:
                 outline.closeSubpath()
-    painter = paint.painter
-    painter.setOpacity(item.opacity)
-    if item.fill:
-        _fill(item.fill, outline, paint)
-    if item.edge:
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(_hex(item.edge, paint)), item.edge_width))
-        painter.drawPath(outline)
-    painter.setOpacity(1.0)
+    with _opacity(paint.painter, item.opacity):
+        if item.fill:
+            _fill(item.fill, outline, paint)
+        if item.edge:
+            paint.painter.setBrush(Qt.BrushStyle.NoBrush)
+            paint.painter.setPen(QPen(QColor(_hex(item.edge, paint)), item.edge_width))
+            paint.painter.drawPath(outline)
 
 
 @_render.register
@@ -187,6 +197,7 @@ def _(item: Raster, paint: Paint) -> None:
     rows, columns = cells.shape
     image = QImage(cells.data, columns, rows, columns, QImage.Format.Format_Indexed8)
     image.setColorTable([QColor(_hex(each, paint)).rgb() for each in item.palette])
+    paint.painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, item.smooth)
     paint.painter.drawImage(rect(item.box), image)
 
 
