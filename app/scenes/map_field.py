@@ -59,14 +59,6 @@ class MapField:
                 found[regime] = at
         return found
 
-    def is_over(self, x: float, y: float) -> bool:
-        """Does the scenario at a position exceed the memory?"""
-        column, row = (
-            int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
-            for axis, v in ((self.along, x), (self.up, y))
-        )
-        return bool(self.over[row, column])
-
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
         """Round times in seconds, each with its lines [n, 2] in the axes' own values."""
         period = self.mapped.map.period_s

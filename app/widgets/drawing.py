@@ -1,4 +1,4 @@
-"""Create charts and write them to files, without a window."""
+"""Write drawings to files, without a window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app import outputs
 from app.drawing.metrics import TABULATED, Metrics
 from app.drawing.picture import Drawing
 from app.drawing.svg import document
-from app.theme import Theme, theme
+from app.theme import theme
 from app.widgets.qt_none import keep_none
 
 
@@ -24,18 +24,6 @@ def application(on_screen: bool = False) -> Any:
     running = QApplication.instance() or QApplication(["Ridgepoint"])
     running.setApplicationName("Ridgepoint")
     return running
-
-
-def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], Any]) -> None:
-    """Write the chart that `make` creates for the theme `look` to the given files."""
-    running = application()
-    picture = make(theme(look))
-    if png:
-        outputs.put("--png", png, lambda part: picture.write(png=part))
-    if svg:
-        outputs.put("--svg", svg, lambda part: picture.write(svg=part))
-    picture.close()
-    running.processEvents()
 
 
 class PictureFiles(Protocol):

@@ -1,4 +1,4 @@
-"""Pictures: they are written whole, in their theme, with the words that they must show."""
+"""Files of charts: they are written whole, in their theme, with the words that they must show."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets")
 
-from app.plots.marks import mark_path
 from app.scenes.field import _depth, across, fine, middle
-from app.scenes.ticks import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
+from app.scenes.ticks import choice_ticks, decade_ticks, factor_ticks, linear_ticks
 from app.theme import THEMES
+from app.widgets.patterns import mark_path
 
 Run = Callable[..., Any]
 
@@ -65,28 +65,55 @@ def test_a_picture_holds_every_regime_that_it_shows(run: Run, tmp_path: Path) ->
 
 
 def test_a_cause_is_broken_into_lines_and_never_cut(run: Run, tmp_path: Path) -> None:
-    from app.plots.advice import broken
+    from app.charts.advice import wrapped
+    from app.drawing import TABULATED
 
     text = " ".join(f"memory{i}" for i in range(40))
-    lines = broken(text).split("\n")
+    lines = wrapped(text, 400, TABULATED)
     assert len(lines) > 2 and " ".join(lines) == text
+    assert all(TABULATED.width(line) <= 400 for line in lines)
     svg = tmp_path / "p.svg"
     assert run("advise", "mlp-tiny", "--svg", svg).exit_code == 0
     assert "…" not in svg.read_text("utf-8")
 
 
-def test_without_qt_a_picture_says_what_to_install(
+def test_without_qt_a_png_says_what_to_install_and_an_svg_is_drawn(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr("app.plots.import_module", missing)
+    monkeypatch.setattr("app.widgets.qt_installed.import_module", missing)
     result = run("advise", "mlp-tiny", "--png", tmp_path / "p.png")
     assert result.exit_code == 2 and result.stderr == (
-        "error: pictures need PySide6 and pyqtgraph: No module named 'PySide6.QtWidgets': expected "
-        'both; pip install "ridgepoint[gui]"\n'
+        "error: a PNG needs PySide6: No module named 'PySide6.QtWidgets': expected an installed "
+        'PySide6; pip install "ridgepoint[gui]", or use --svg\n'
     )
+    assert run("advise", "mlp-tiny", "--svg", tmp_path / "p.svg").exit_code == 0
+
+
+def test_accuracy_is_drawn_from_outcomes() -> None:
+    from app.charts.accuracy import accuracy_page
+    from app.drawing import TABULATED, Line, Marker, Text
+    from simulator.hardware.gpu import gpu
+
+    step = {"figure": "period", "flops": 0, "bytes": 0, "group": "training, eager"}
+    call = {"figure": "call", "ratio": 1.0, "group": "gemm, cold"}
+    rows = [
+        *({**step, "measured_s": 1e-3 * 10**i, "ratio": 1.1} for i in range(3)),
+        {**call, "flops": 1e12, "bytes": 1e9, "measured_s": 2e-3},
+        {**call, "flops": 1e9, "bytes": 1e9, "measured_s": 5e-4},
+    ]
+    page = accuracy_page(rows, gpu("h200"), TABULATED)
+    about = page.items[1]
+    assert isinstance(about, Text)
+    assert about.words == "3 steps and 2 calls on an H200 SXM 141GB, never fitted"
+    marks = [i for i in page.items if isinstance(i, Marker)]
+    assert [m.regime for m in marks] == ["overhead"] * 4 + ["compute", "memory"]
+    equal = next(i for i in page.items if isinstance(i, Line) and i.width == 2.4)
+    (x0, y0), (x1, y1) = equal.points  # predicted as measured
+    for mark in marks[:3]:
+        assert mark.y < y0 + (y1 - y0) * (mark.x - x0) / (x1 - x0)  # 10% more: above it
 
 
 def test_ticks() -> None:
@@ -101,7 +128,6 @@ def test_ticks() -> None:
     assert [label for _, label in decade_ticks(0.3, 30)] == ["0.5", "1", "2", "5", "10", "20"]
     assert linear_ticks(0, 8.2) == [0, 2, 4, 6, 8]
     assert choice_ticks(["a", "b"]) == [(0, "a"), (1, "b")]
-    assert [label for _, label in value_ticks([1, 2, 3])] == ["1", "2", "3"]
 
 
 def test_a_field_between_its_points() -> None:
