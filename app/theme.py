@@ -86,7 +86,7 @@ FIXED_FAMILIES = ("JetBrains Mono", "DejaVu Sans Mono", "monospace")
 LABEL_PX, SUPPORT_PX, BODY_PX, FIGURE_PX, HEAD_PX = 11, 12, 13, 15, 20
 """Type sizes: labels and ticks, support, body and panel titles, figures of cards, the headline."""
 
-GRID_WIDTH, SECOND_WIDTH, CEILING_WIDTH, CURVE_WIDTH, CASING_WIDTH = 1.0, 1.6, 2.2, 2.4, 5.0
+SECOND_WIDTH, CEILING_WIDTH, CURVE_WIDTH = 1.6, 2.2, 2.4
 
 
 def theme(name: str) -> Theme:

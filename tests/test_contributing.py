@@ -14,7 +14,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DIFFS = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
 ADDED = """
-import app.plots.by_family
+from app.answers.subject import Scenario, Subject, predict, subject
+from app.charts.registry import prediction_charts
+from app.drawing import TABULATED
+from app.html.page import as_html
 from app.lessons import lessons
 from simulator.costs import COSTS
 from simulator.hardware.gpu import gpu
@@ -22,6 +25,7 @@ from simulator.hardware.host import host
 from simulator.lowering.registry import RULES
 from simulator.whatif import whatifs
 from tests.simulator.costs.test_copies import test_jagged_rows_are_padded
+import sys
 
 test_jagged_rows_are_padded()
 print(COSTS["aten._jagged_to_padded_dense_forward.default"].__module__)
@@ -31,6 +35,29 @@ print(host("my-host").cpu)
 print([each.name for each in whatifs() if each.name == "units"])
 found, refused = lessons()
 print([lesson.title for lesson in found if lesson.title == "Half the bytes"], refused)
+
+asked = Scenario("mlp-tiny")
+prediction = predict(asked, subject(asked))
+(chart,) = (each for each in prediction_charts() if each.title == "Kernel families")
+drawing = chart.draw(prediction, 600, chart.height, TABULATED)
+print([spot.key for spot in drawing.spots])
+print("Kernel families" in as_html(prediction, subject(asked), ""))
+print([name for name in sys.modules if name.startswith("PySide6")])
+
+from pathlib import Path
+from app.answers.side import Side
+from app.theme import DARK
+from app.views.catalogue import VIEWS
+from app.widgets.drawing import application
+from app.widgets.drawn import write_png
+
+application()
+write_png(drawing, DARK, Path("families.png"))
+(offered,) = (each for each in VIEWS if each.title == "Kernel families")
+view = offered.kind()(DARK)
+view.resize(600, 300)
+view.draw((Side("A", "Today", asked, prediction),), 0)
+print(view.rows()[0], view.grab().width())
 """
 
 
@@ -72,4 +99,9 @@ def test_the_changed_tree_has_what_the_diffs_add(tmp_path: Path) -> None:
         "AMD EPYC, 32 cores; Python 3.12, torch 2.11",
         "['units']",
         "['Half the bytes'] ()",
+        "['gemm', 'pointwise', 'fill']",
+        "True",
+        "[]",
+        "['Kernel families'] 600",
     ]
+    assert (tmp_path / "families.png").stat().st_size > 1000

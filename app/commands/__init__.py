@@ -1,4 +1,4 @@
 """The commands, one file each. Heavy modules are imported only when a command runs.
 
-May import answers, report, plots, html and widgets; no view, and not the explorer.
+May import answers, report, charts, html and widgets; no view, and not the explorer.
 """

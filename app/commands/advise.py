@@ -76,15 +76,10 @@ def advise(
         rows = [entry(advice) for advice in advised.advice]
         outputs.write("--csv", written.csv, csv_text(COLUMNS, rows))
     if written.png or written.svg:
-        from app.plots.advice import AdvicePicture
-        from app.widgets.drawing import draw
+        from app.charts.advice import advice_page
+        from app.widgets.drawing import put
 
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: AdvicePicture(theme, advised, heading, top),
-        )
+        put(written, lambda metrics: advice_page(advised, heading, top, metrics))
     if written.printed:
         _show(advised, heading, top, refused)
 

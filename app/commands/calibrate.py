@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.commands.options import Written
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -39,20 +40,17 @@ def run(arguments: Sequence[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: str) -> int:
+def drawn(arguments: Sequence[str], files: Written) -> int:
     """Run the validation and draw its outcomes."""
-    from app.plots.accuracy import AccuracyPicture
-    from app.theme import theme as themed
-    from app.widgets.drawing import application
+    from app.charts.accuracy import accuracy_page
+    from app.widgets.drawing import put
     from simulator.hardware.gpu import gpu
 
-    look = themed(theme)
     with tempfile.TemporaryDirectory() as folder:
         outcomes = Path(folder) / "outcomes.json"
         status = run(["validate", *arguments, "--json", str(outcomes)])
         if status:
             return status
         rows = json.loads(outcomes.read_text())
-    application()
-    AccuracyPicture(look, rows, gpu("h200")).write(png, svg)
+    put(files, lambda metrics: accuracy_page(rows, gpu("h200"), metrics))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,20 +16,17 @@ def calibrate(ctx: typer.Context) -> None:
 
 def validate(
     ctx: typer.Context,
-    png: Annotated[
-        Path | None, typer.Option(help="Draw predicted against measured as PNG.")
-    ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(help="Draw predicted against measured as SVG.")
-    ] = None,
+    png: Annotated[str | None, typer.Option(help="Draw predicted against measured as PNG.")] = None,
+    svg: Annotated[str | None, typer.Option(help="Draw predicted against measured as SVG.")] = None,
     theme: Annotated[str, typer.Option(help="dark or light.")] = "dark",
 ) -> None:
     """Compare predictions with recorded measurements; needs no GPU."""
     from app.commands.calibrate import drawn, run
+    from app.commands.options import Written
 
     if png is None and svg is None:
         raise typer.Exit(run(["validate", *ctx.args]))
-    raise typer.Exit(drawn(ctx.args, png, svg, theme))
+    raise typer.Exit(drawn(ctx.args, Written(png=png, svg=svg, theme=theme)))
 
 
 def doctor() -> None:

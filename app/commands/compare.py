@@ -95,16 +95,11 @@ def compare(
         columns = ("to", *STEP_COLUMNS)
         outputs.write("--csv", written.csv, csv_text(columns, rows_of(comparison)))
     if written.png or written.svg:
-        from app.plots.compare import ComparePicture
-        from app.widgets.drawing import draw
+        from app.charts.waterfall.waterfall import comparison_page
+        from app.widgets.drawing import put
 
         names = tuple(side.name for side in sides)
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: ComparePicture(theme, comparison, names),
-        )
+        put(written, lambda metrics: comparison_page(comparison, names, metrics))
     if written.printed:
         _show(comparison, sides, subjects, top)
 

@@ -22,7 +22,7 @@ from simulator.networks.extras import unusable
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
 EXTRAS = {
     "hf": ("transformers",), "timm": ("timm", "torchvision"),
-    "gui": ("PySide6_Essentials", "pyqtgraph"),
+    "gui": ("PySide6_Essentials",),
 }  # fmt: skip
 
 

@@ -221,10 +221,10 @@ class Written:
         texts |= {f"--{name.replace('_', '-')}": path for name, path in others.items()}
         pictures = {"--png": self.png, "--svg": self.svg}
         outputs.check_all(texts, pictures)
-        if any(pictures.values()):
-            from app.plots import need_qt
+        if self.png:
+            from app.widgets.qt_installed import need_qt
 
-            need_qt()
+            need_qt(instead=", or use --svg")
 
     @property
     def printed(self) -> bool:

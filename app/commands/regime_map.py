@@ -59,15 +59,10 @@ def regime_map(
         rows = rows_of(mapped)
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.regime_map import MapPicture
-        from app.widgets.drawing import draw
+        from app.charts.regime_map.regime_map import regime_map_page
+        from app.widgets.drawing import put
 
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: MapPicture(theme, mapped, heading),
-        )
+        put(written, lambda metrics: regime_map_page(mapped, heading, metrics))
     if written.printed:
         _show(mapped, heading)
 

@@ -96,15 +96,10 @@ def seek(
         rows = [entry(search) for search in searches]
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.seek import SeekPicture
-        from app.widgets.drawing import draw
+        from app.charts.seek import seek_page
+        from app.widgets.drawing import put
 
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: SeekPicture(theme, searches, heading, base),
-        )
+        put(written, lambda metrics: seek_page(searches, heading, base, metrics))
     if searches[0].sought:
         from app.commands.predict import write_scenario
 

@@ -61,15 +61,10 @@ def sweep(question: Question, written: Written, over: Over = "batch", variant: W
         columns = list(rows[0])
         outputs.write("--csv", written.csv, csv_text(columns, rows))
     if written.png or written.svg:
-        from app.plots.sweep import SweepPicture
-        from app.widgets.drawing import draw
+        from app.charts.sweep.page import sweep_page
+        from app.widgets.drawing import put
 
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: SweepPicture(theme, swept_axis, heading),
-        )
+        put(written, lambda metrics: sweep_page(swept_axis, heading, metrics))
     if written.printed:
         _show(swept_axis, heading)
 

@@ -47,16 +47,11 @@ def whatif(
         outputs.write("--csv", written.csv, csv_text(STEP_COLUMNS, rows))
     if written.png or written.svg:
         from app.answers.figures import title
-        from app.plots.waterfall import WaterfallPicture
-        from app.widgets.drawing import draw
+        from app.charts.waterfall.waterfall import waterfall_page
+        from app.widgets.drawing import put
 
-        heading = title(fall.a, subjects[0])
-        draw(
-            written.png,
-            written.svg,
-            written.theme,
-            lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")),
-        )
+        heading, names = title(fall.a, subjects[0]), ("as asked", "changed")
+        put(written, lambda metrics: waterfall_page(fall, heading, names, metrics))
     from app.commands.predict import write_scenario
 
     write_scenario(save_scenario, after)

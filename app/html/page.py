@@ -21,13 +21,18 @@ from app.answers.figures import (
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
-from app.html import roofline, timeline
+from app.charts.registry import prediction_charts
+from app.charts.timeline.timeline import sums_sentence
+from app.drawing import TABULATED, Drawing
+from app.drawing.svg import element, properties, variable
 from app.report.exports import summary
 from app.report.render import assumed
+from app.scenes.timeline import lanes
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 
 _MOST_ROWS = 30
+_WIDTH = 1080  # of a picture
 
 
 def as_html(p: Prediction, subject: Subject, command: str) -> str:
@@ -48,6 +53,11 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
     kernels, modules = kernel_groups(p), module_groups(p)
+    pictures = [
+        (chart, drawing)
+        for chart in prediction_charts()
+        if (drawing := chart.draw(p, _WIDTH, chart.height, TABULATED))
+    ]
     capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
         "title": title(p, subject),
@@ -57,8 +67,8 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "facts": _facts(p, subject),
         "regimes": REGIMES,
         "interval": _whisker(p),
-        "roofline": roofline.drawing(p),
-        "timeline": timeline.drawing(p),
+        "pictures": [(chart, element(drawing, variable)) for chart, drawing in pictures],
+        "captions": {"Timeline": _sums(p)},
         "causes": [(name, s) for name, s in causes(p) if s > 0],
         "kernels": kernels[:_MOST_ROWS],
         "more_kernels": len(kernels[_MOST_ROWS:]),
@@ -71,8 +81,19 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "notes": notes(p),
         "provenance": provenance(p),
         "scenario": summary(p, subject)["scenario"],
-        "themes": [(name, _tokens(theme)) for name, theme in THEMES.items()],
+        "themes": [
+            (name, _tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
+        ],
     }
+
+
+def _sums(p: Prediction) -> list[str]:
+    """What each lane of the timeline does over the step, in words."""
+    if not p.kernel_count:
+        return []
+    step = lanes(p)
+    span, both = (0.0, step.span_s), (("Host", step.host), ("GPU", step.gpu))
+    return [f"{name}: {sums_sentence(lane, span)}." for name, lane in both]
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
@@ -113,11 +134,11 @@ def _whisker(p: Prediction) -> tuple[float, float, float]:
     return low / most, p.period_s / most, high / most
 
 
-def _tokens(theme: Theme) -> dict[str, str]:
-    """A theme's colours as custom properties."""
+def _tokens(theme: Theme, drawings: list[Drawing]) -> dict[str, str]:
+    """A theme's colours, and those of drawings, as custom properties."""
     plain = ("bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3", "danger")
     found = {name: str(getattr(theme, name)) for name in plain}
     for regime in REGIMES:
         colours = theme.regime(regime)
         found |= {regime: colours.fill, f"{regime}-ink": colours.ink}
-    return found
+    return found | properties(drawings, theme)

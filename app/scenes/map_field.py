@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scenes.field import Floats, MapAxis, across, fine, middle
-from app.theme import Theme, rgb
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.resolve import resolve
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from app.answers.mapped import Mapped
 
 _DEEPEST = 0.85  # the lead that is drawn deepest
-_PALEST, _DEEPER = 0.22, 0.48  # of a regime's colour on the ground, and how much a lead adds
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,12 @@ class MapField:
         """True where there are lines between the points of both axes."""
         return self.along.smooth and self.up.smooth
 
-    def colours(self, theme: Theme) -> NDArray[np.uint8]:
-        """[y, x, 3]: each cell in its regime's colour, deeper for a larger lead."""
+    def leads(self) -> Floats:
+        """[y, x]: how far the largest share leads the next, from 0 to 1 for `_DEEPEST` and more; 0
+        without an answer."""
         ordered = np.sort(self.shares, axis=-1)
-        lead = np.clip((ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST, 0, 1)
-        fills = np.array([rgb(theme.regime(r).fill) for r in REGIMES])[self.largest]
-        ground = np.array(rgb(theme.bg1))
-        depth = (_PALEST + _DEEPER * lead)[:, :, None]
-        image = np.where(self.known[:, :, None], fills * depth + ground * (1 - depth), ground)
-        return (255 * image).astype(np.uint8)
+        lead = (ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST
+        return np.clip(np.nan_to_num(lead), 0, 1)
 
     def inside(self, regime: Regime) -> NDArray[np.bool_]:
         """The cells of a regime."""
@@ -63,14 +58,6 @@ class MapField:
             if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
                 found[regime] = at
         return found
-
-    def is_over(self, x: float, y: float) -> bool:
-        """Does the scenario at a position exceed the memory?"""
-        column, row = (
-            int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
-            for axis, v in ((self.along, x), (self.up, y))
-        )
-        return bool(self.over[row, column])
 
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
         """Round times in seconds, each with its lines [n, 2] in the axes' own values."""

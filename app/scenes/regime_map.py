@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.answers.axes import AxisValues
-from app.answers.mapped import mapped_over
+from app.answers.mapped import Mapped, mapped_over
 from app.answers.side import Side
 from app.answers.swept import shifts
 from app.scenes.map_field import MapField, map_field
@@ -145,16 +145,23 @@ def charted(
         return Chart(base, x, y, level, refused=str(error), done=True)
     retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
     counted(0)
-    return Chart(
-        base,
-        x,
-        y,
-        level,
-        field,
-        tuple(field.equal_times()),
-        field.limit(),
-        tuple(field.places().items()),
-        done=retraced or level >= last_level(names),
+    done = retraced or level >= last_level(names)
+    return _whole(Chart(base, x, y, level, done=done), field)
+
+
+def chart_of(mapped: Mapped) -> Chart:
+    """The map of points that are predicted already."""
+    return _whole(Chart("", mapped.x, mapped.y, 0), map_field(mapped))
+
+
+def _whole(chart: Chart, field: MapField) -> Chart:
+    """A chart with its field, and the lines and names that follow from it."""
+    return replace(
+        chart,
+        field=field,
+        times=tuple(field.equal_times()),
+        limit=field.limit(),
+        places=tuple(field.places().items()),
     )
 
 

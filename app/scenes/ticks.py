@@ -51,16 +51,6 @@ def near_ticks(low: float, high: float, most: int = 8) -> Ticks:
     return [(log2(v), plain(float(f"{v:.6g}"))) for v in linear_ticks(low, high, most) if v > 0]
 
 
-def value_ticks(values: Sequence[float], most: int = 9) -> Ticks:
-    """The values themselves, every n-th, by log2."""
-    step = max(1, ceil(len(values) / most))
-    kept = [v for i, v in enumerate(values) if i % step == 0]
-    if values[-1] not in kept and len(values) > 1:
-        kept = kept[:-1] if (len(values) - 1) % step < step / 2 and len(kept) > 1 else kept
-        kept.append(values[-1])
-    return [(log2(v), plain(float(f"{v:.3g}")) if v < 1000 else plain(v)) for v in kept]
-
-
 def choice_ticks(values: Sequence[object]) -> Ticks:
     """Choices in their order."""
     return [(float(i), str(value)) for i, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""The height and the labels of a waterfall. No pyqtgraph."""
+"""The height and the labels of a waterfall."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def highest_s(fall: Waterfall) -> float:
-    """The longest time to draw."""
+    """The longest time to draw, an end of an interval or a change alone included."""
     tops = [
         fall.a.period_s,
         fall.b.period_s,
         fall.a.interval_s[1],
         fall.b.interval_s[1],
-        *(s.period_s for s in fall.steps),
+        *(max(s.period_s, s.interval_s[1]) for s in fall.steps),
     ]
     tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
     return max(tops)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
+from app.charts.registry import PredictionChart, prediction_charts
 from app.widgets.view import View
 
 
@@ -23,6 +24,23 @@ class Offered:
         return getattr(import_module(f"app.views.{self.module}"), self.name)
 
 
+@dataclass(frozen=True)
+class OfferedChart(Offered):
+    """A picture without a view of its own."""
+
+    chart: PredictionChart
+
+    def kind(self) -> type[View]:
+        from app.views.chart import chart_view  # imported when the view is first shown
+
+        return chart_view(self.chart)
+
+
+def _charts() -> tuple[Offered, ...]:
+    charts = (chart for chart in prediction_charts() if not chart.view)
+    return tuple(OfferedChart(each.title, "Explore", "", "", each) for each in charts)
+
+
 VIEWS = (
     Offered("Roofline", "Explore", "roofline.view", "Roofline"),
     Offered("Sweep", "Explore", "sweep.view", "Sweep"),
@@ -37,4 +55,5 @@ VIEWS = (
     Offered("Fusion", "Fusion", "fusion.view", "FusionView"),
     Offered("The factory", "Factory", "factory.view", "Factory"),
     Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
+    *_charts(),
 )

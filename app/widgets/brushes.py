@@ -7,10 +7,8 @@ from functools import lru_cache
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 
+from app.drawing.shapes import DOTS_PX, HATCH_PX, IDLE_PX, REFUSED_PX
 from app.theme import Theme, mixed
-from app.widgets.patterns import DOTS_PX, HATCH_PX
-
-IDLE_PX = 10.0
 
 
 def faint(colour: str, opacity: float) -> QColor:
@@ -33,7 +31,7 @@ def pattern_brushes(
     if kind.startswith("#"):
         return (QBrush(faint(kind, strength)),)
     if kind == "refused":
-        lines = _hatch(QColor(theme.line2), 10.0, 1.0, ratio)
+        lines = _hatch(QColor(theme.line2), REFUSED_PX, 1.0, ratio)
         return QBrush(QColor(theme.bg0)), lines
     if kind == "idle":
         fill = theme.overhead.fill

@@ -1,13 +1,16 @@
-"""Create charts and write them to files, without a window."""
+"""Write drawings to files, without a window."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from app import outputs
-from app.theme import Theme, theme
+from app.drawing.metrics import TABULATED, Metrics
+from app.drawing.picture import Drawing
+from app.drawing.svg import document
+from app.theme import theme
 from app.widgets.qt_none import keep_none
 
 
@@ -23,13 +26,26 @@ def application(on_screen: bool = False) -> Any:
     return running
 
 
-def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], Any]) -> None:
-    """Write the chart that `make` creates for the theme `look` to the given files."""
-    running = application()
-    picture = make(theme(look))
-    if png:
-        outputs.put("--png", png, lambda part: picture.write(png=part))
-    if svg:
-        outputs.put("--svg", svg, lambda part: picture.write(svg=part))
-    picture.close()
-    running.processEvents()
+class PictureFiles(Protocol):
+    """The files of a picture; None for each that is not wanted."""
+
+    @property
+    def png(self) -> str | None: ...
+    @property
+    def svg(self) -> str | None: ...
+    @property
+    def theme(self) -> str: ...
+
+
+def put(files: PictureFiles, make: Callable[[Metrics], Drawing]) -> None:
+    """Write the drawing that `make` returns; SVG needs no Qt."""
+    colours = theme(files.theme)
+    if files.svg:
+        text = document(make(TABULATED), colours)
+        outputs.put("--svg", files.svg, lambda part: part.write_text(text, encoding="utf-8"))
+    if files.png:
+        application()
+        from app.widgets.drawn import QT_METRICS, write_png  # Qt, only for this
+
+        drawing = make(QT_METRICS)
+        outputs.put("--png", files.png, lambda part: write_png(drawing, colours, part))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, floor
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -13,14 +13,9 @@ from PySide6.QtGui import (
     QPolygonF,
 )
 
+from app.drawing.shapes import DOTS_PX, HATCH_PX, corners
 from app.theme import Theme, mixed
 from simulator.prediction import Regime
-
-HATCH_PX, DOTS_PX = 7.0, 6.0
-STACK = ("overhead", "memory", "compute")
-"""The order of stacked shares of time, from the bottom up."""
-ROUND, SIDE, TRIANGLE = 1.0, 1.77, 2.69
-"""Radius of a circle, and sides of a square and a triangle, of equal area."""
 
 
 def fill_pattern(
@@ -110,17 +105,12 @@ def mark_path(regime: Regime | None, radius: float = 1.0) -> QPainterPath:
     """The mark of a regime around the origin: triangle, circle or square of equal area; a circle
     without a regime."""
     path = QPainterPath()
-    if regime == "compute":
-        side = TRIANGLE * radius
-        height = side * 3**0.5 / 2
-        corners = [(-side / 2, height / 3), (side / 2, height / 3), (0.0, -2 * height / 3)]
-        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
+    outline = corners(regime, radius)
+    if outline:
+        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in outline]))
         path.closeSubpath()
-    elif regime == "overhead":
-        side = SIDE * radius
-        path.addRect(QRectF(-side / 2, -side / 2, side, side))
     else:
-        path.addEllipse(QPointF(0, 0), ROUND * radius, ROUND * radius)
+        path.addEllipse(QPointF(0, 0), radius, radius)
     return path
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter
 
-import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent
-
-from app.quantities import between, data, seconds, trimmed
+from app.charts.regime_map.axes import axes, chips, legend
+from app.charts.regime_map.frame import Frame, frame_of
+from app.charts.regime_map.ground import ground
+from app.charts.regime_map.lines import lines, time_names
+from app.charts.regime_map.names import names, times
+from app.drawing import Box, Group, Marker
+from app.drawing.labels import Labels
+from app.quantities import between, data, seconds
 from app.scenes.regime_map import Chart, Spot
 from app.theme import SUPPORT_PX, Theme
 from app.views.regime_map import cursor as map_cursor
-from app.views.regime_map import frame as map_frame
-from app.views.regime_map import lines as map_lines
-from app.views.regime_map.background import background
 from app.widgets.canvas import Canvas, Card
-from app.widgets.label_layout import Labels
-from app.widgets.paint import Paint, elided, face, pill_box, width
+from app.widgets.drawn import QT_METRICS, render
+from app.widgets.paint import Paint, face
 from simulator.prediction import REGIMES
-from simulator.scenario.resolve import resolve
 
-_LEFT, _TOP, _RIGHT, _BOTTOM, LEGEND = 64.0, 30.0, 18.0, 44.0, 26.0
+_SIDE = 8.0
+_HINT = "drag or arrow keys move, Enter selects"
 _STALE = 0.6
 
 
@@ -57,77 +58,43 @@ class MapCanvas(Canvas):
     # geometry
 
     @property
-    def plot(self) -> QRectF:
-        """The area between the axes."""
-        left = _LEFT
-        if self.chart is not None and self.chart.field and not self.chart.field.up.smooth:
-            left = 20 + max(width(str(v)) for v in self.chart.y.values)
-        left = min(left, 0.4 * self.width())
-        return QRectF(
-            left, _TOP, self.width() - left - _RIGHT, self.height() - _TOP - _BOTTOM - LEGEND
-        )
-
-    def pixel_at(self, x: float, y: float) -> QPointF:
-        """The pixel of a position on both axes."""
-        assert self.chart is not None
-        return map_frame.pixel(self.chart, self.plot, x, y)
+    def frame(self) -> Frame | None:
+        """The geometry of the map; None without one."""
+        box = Box(_SIDE, 0, self.width() - 2 * _SIDE, self.height())
+        return frame_of(self.chart, box, QT_METRICS) if self.chart is not None else None
 
     def pixel(self, spot: Spot) -> QPointF:
         """The pixel of a point."""
-        chart = self.chart
-        assert chart is not None and chart.field is not None
-        x = map_frame.positions(chart.field.along)[spot[0]]
-        y = map_frame.positions(chart.field.up)[spot[1]]
-        return self.pixel_at(x, y)
-
-    def nearest(self, at: QPointF) -> Spot | None:
-        """The point nearest to a pixel."""
-        chart, area = self.chart, self.plot
-        if chart is None or chart.field is None:
-            return None
-        along, up = chart.field.along, chart.field.up
-        x = along.low + (at.x() - area.left()) / area.width() * (along.high - along.low)
-        y = up.low + (area.bottom() - at.y()) / area.height() * (up.high - up.low)
-        return (
-            int(np.argmin(np.abs(map_frame.positions(along) - x))),
-            int(np.argmin(np.abs(map_frame.positions(up) - y))),
-        )
+        frame = self.frame
+        assert frame is not None
+        return QPointF(*frame.pixel(spot))
 
     # painting
 
     def draw(self, paint: Paint) -> None:
-        chart = self.chart
-        if chart is None or chart.field is None:
-            self._without(paint, chart)
+        frame = self.frame
+        if frame is None:
+            self._without(paint, self.chart)
             return
-        area = self.plot
+        chart, area, spot = frame.chart, frame.plot, self.spot
         paint.painter.setOpacity(_STALE if self.stale else 1.0)
-        paint.painter.drawImage(area.topLeft(), self._background_image(paint.ratio))
-        chosen = self.pixel(self.spot) if self.spot is not None else None
-        map_frame.axes(paint, chart, area, chosen)
+        self._ground(paint, frame)
+        chosen = frame.pixel(spot) if spot is not None else None
         labels = Labels(area)
-        paint.painter.save()
-        paint.painter.setClipRect(area)
-        map_lines.equal_times(paint, chart, self.pixel_at)
-        map_lines.boundaries(paint, chart, self.pixel_at)
-        if self.spot is not None:
-            where = self.pixel(self.spot)
-            labels.take(QRectF(where.x() - 14, where.y() - 14, 28, 28))
-            map_cursor.cross(paint, where, area)
-        if self.home is not None and self.home != self.spot:
-            away = self.pixel(self.home)
-            paint.mark(None, away.x(), away.y(), 6.0, self.theme.ink, True, wide=2.0)
-        paint.painter.restore()
-        if self.spot is not None:
-            map_cursor.card(paint, chart, self.spot, self.pixel(self.spot), labels, self.home)
-        self._names(paint, chart, labels)
-        if chart.field.smooth:
-            map_lines.time_names(paint, chart, self.pixel_at, labels)
-        else:
-            self._times(paint, chart, labels)
-        if chosen is not None and self.spot is not None:
-            map_frame.chips(paint, chart, area, self.spot, chosen)
-        map_frame.legend(paint, chart, area, self.height() - LEGEND / 2 - 2)
+        inside = lines(frame)
+        if chosen is not None:
+            labels.take(Box.around(*chosen, 14))
+            inside += map_cursor.cross(chosen, area)
+        if self.home is not None and self.home != spot:
+            away = frame.pixel(self.home)
+            inside.append(Marker(*away, None, 6.0, "ink", True, edge_width=2.0))
+        render([*axes(frame, QT_METRICS, chosen), Group(tuple(inside), area)], paint)
+        if spot is not None and chosen is not None:
+            map_cursor.card(paint, chart, spot, chosen, labels, self.home)
+        items = names(frame, QT_METRICS, labels)
+        items += (time_names if frame.field.smooth else times)(frame, QT_METRICS, labels)
+        items += chips(frame, spot, QT_METRICS) if spot is not None else []
+        render([*items, *legend(frame, QT_METRICS, _HINT)], paint)
         paint.painter.setOpacity(1.0)
 
     def _without(self, paint: Paint, chart: Chart | None) -> None:
@@ -139,69 +106,29 @@ class MapCanvas(Canvas):
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         paint.painter.drawText(area, int(flags), words)
 
-    def _background_image(self, ratio: float) -> QImage:
-        """The background image, cached until its content changes."""
-        chart, area = self.chart, self.plot
-        assert chart is not None and chart.field is not None
-        size = QSize(max(1, round(area.width())), max(1, round(area.height())))
-        key = (id(chart), self.theme.name, size.width(), size.height(), ratio)
-        if self._background is None or self._background[0] != key:
-            self._background = key, background(chart.field, self.theme, size, ratio)
-        return self._background[1]
-
-    def _names(self, paint: Paint, chart: Chart, labels: Labels) -> None:
-        field = chart.field
-        assert field is not None
-        if field.over.any():
-            varies = {"gpu", "memory"} & {chart.x.name, chart.y.name}
-            capacity = "the GPU's memory" if varies else _memory(chart)
-            self._note(paint, field.over, "Does not fit", f"needs more than {capacity}", labels)
-        if (~field.known).any() and field.mapped.map.refused:
-            why = elided(field.mapped.map.refused[0], 200)
-            self._note(paint, ~field.known, "Cannot run", why, labels)
-        if field.smooth:
-            for regime, (x, y) in chart.places:
-                inside = field.inside(regime)
-
-                def belongs(at: QPointF, inside: Any = inside) -> bool:
-                    cell = map_frame.cell(chart, self.plot, at)
-                    return cell is not None and bool(inside[cell])
-
-                map_lines.regime_card(paint, regime, self.pixel_at(x, y), labels, belongs)
-
-    def _note(self, paint: Paint, inside: Any, head: str, why: str, labels: Labels) -> None:
-        rows, columns = np.nonzero(inside)
-        field = self.chart.field if self.chart else None
-        if field is None or rows.size < 0.012 * inside.size:
+    def _ground(self, paint: Paint, frame: Frame) -> None:
+        """Paint the ground from an image that is kept until its content changes."""
+        if paint.vector:
+            render(ground(frame), paint)
             return
-        x, y = (
-            float(axis.edges[int(np.median(cells))])
-            for axis, cells in ((field.along, columns), (field.up, rows))
-        )
-        map_lines.note(paint, self.pixel_at(x, y), head, why, labels)
-
-    def _times(self, paint: Paint, chart: Chart, labels: Labels) -> None:
-        """Write the times of some points, for axes of choices."""
-        across, up = (
-            _spread(len(line.values), most) for line, most in ((chart.x, 6), (chart.y, 32))
-        )
-        for row in up:
-            for column in across:
-                if chart.why((column, row)):
-                    continue
-                at = self.pixel((column, row))
-                words = trimmed(seconds(chart.figures((column, row))["period_s"], 2))
-                box = pill_box(at.x(), at.y(), words)
-                if labels.free(box):
-                    labels.take(box.adjusted(-6, -1, 6, 1))
-                    paint.pill(at.x(), at.y(), words, self.theme.ink)
+        key = (id(frame.chart), self.theme.name, frame.plot, paint.ratio)
+        if self._background is None or self._background[0] != key:
+            image = QImage(self.size() * paint.ratio, QImage.Format.Format_ARGB32_Premultiplied)
+            image.setDevicePixelRatio(paint.ratio)
+            image.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(image)
+            render(ground(frame), Paint(painter, self.theme))
+            painter.end()
+            self._background = key, image
+        paint.painter.drawImage(QPointF(0, 0), self._background[1])
 
     # the pointer and the keys
 
     def hit(self, at: QPointF) -> Spot | None:
-        if not self.plot.adjusted(-8, -8, 8, 8).contains(at):
+        frame = self.frame
+        if frame is None or not frame.plot.grown(8).holds(at.x(), at.y()):
             return None
-        return self.nearest(at)
+        return frame.nearest(at.x(), at.y())
 
     def card(self) -> Card | None:
         chart, spot = self.chart, self.over
@@ -228,9 +155,9 @@ class MapCanvas(Canvas):
             self.move_to(spot)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        spot = self.nearest(event.position()) if self.dragged else None
-        if spot is not None:
-            self.move_to(spot)
+        frame, at = self.frame, event.position()
+        if self.dragged and frame is not None:
+            self.move_to(frame.nearest(at.x(), at.y()))
         else:
             super().mouseMoveEvent(event)
 
@@ -268,15 +195,3 @@ class MapCanvas(Canvas):
             self.move_to(self.home)
         else:
             super().keyPressEvent(event)
-
-
-def _spread(count: int, most: int) -> range:
-    """At most `most` indices, spread evenly over `count`."""
-    step = max(1, -(-count // most))
-    return range(step // 2, count, step)
-
-
-def _memory(chart: Chart) -> str:
-    """The memory of the GPU, which is the same at every point."""
-    assert chart.field is not None
-    return trimmed(data(resolve(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
+from app.drawing.colours import STACK
 from app.quantities import between, percent, seconds
 from app.scenes.regime_map import Choice
 from app.theme import LABEL_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint, width
-from app.widgets.patterns import STACK
 from app.widgets.titled import Listed
 from simulator.prediction import REGIMES
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QRectF
 
+from app.drawing import Box, Item, Line, Marker, Point
+from app.drawing.labels import Labels
 from app.quantities import between, count_of, data, number, percent, seconds, seconds_unit
 from app.scenes.regime_map import Chart, Spot
 from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
-from app.widgets.label_layout import Labels
+from app.widgets.drawn import rect
 from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
@@ -49,41 +51,34 @@ def share_explanation(chart: Chart, spot: Spot) -> str:
     )
 
 
-def cross(paint: Paint, at: QPointF, area: QRectF) -> None:
-    """Draw lines to both axes, and a ring that can be dragged."""
-    theme = paint.theme
-    for line in (
-        [(area.left(), at.y()), (area.right(), at.y())],
-        [(at.x(), area.top()), (at.x(), area.bottom())],
-    ):
-        paint.line(line, theme.ink, 1.2, casing=theme.bg0)
-    paint.mark(None, at.x(), at.y(), 10.0, theme.b, True, wide=3.0)
-    paint.mark(None, at.x(), at.y(), 3.2, theme.bg1)
+def cross(at: Point, area: Box) -> list[Item]:
+    """Lines to both axes, and a ring that can be dragged."""
+    x, y = at
+    return [
+        Line(((area.left, y), (area.right, y)), "ink", 1.2, casing="bg0"),
+        Line(((x, area.top), (x, area.bottom)), "ink", 1.2, casing="bg0"),
+        Marker(x, y, None, 10.0, "b", True, edge_width=3.0),
+        Marker(x, y, None, 3.2, "bg1"),
+    ]
 
 
-def axis_chip(paint: Paint, middle: QPointF, words: str) -> QRectF:
-    """Draw the cursor's value on an axis."""
-    theme = paint.theme
-    return paint.pill(middle.x(), middle.y(), words, theme.on_accent, LABEL_PX, 600, ground=theme.b)
-
-
-def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
+def card_box(at: Point, wide: float, high: float, labels: Labels) -> Box:
     """Return a box beside the cursor, at a free spot if there is one."""
-    inside, boxes = labels.inside, list[QRectF]()
+    inside, boxes = labels.inside, list[Box]()
     for right, below in ((False, True), (True, True), (True, False), (False, False)):
-        left = at.x() + 18 if right else at.x() - 18 - wide
-        top = at.y() + 14 if below else at.y() - 14 - high
-        box = QRectF(left, top, wide, high)
+        left = at[0] + 18 if right else at[0] - 18 - wide
+        top = at[1] + 14 if below else at[1] - 14 - high
+        box = Box(left, top, wide, high)
         if labels.free(box):
             return box
-        box.moveLeft(min(max(left, inside.left() + 4), inside.right() - wide - 4))
-        box.moveTop(min(max(top, inside.top() + 4), inside.bottom() - high - 4))
-        boxes.append(box)
-    return next((b for b in boxes if not b.adjusted(-14, -12, 14, 12).contains(at)), boxes[0])
+        left = min(max(left, inside.left + 4), inside.right - wide - 4)
+        top = min(max(top, inside.top + 4), inside.bottom - high - 4)
+        boxes.append(Box(left, top, wide, high))
+    return next((box for box in boxes if not box.grown(14, 12).holds(*at)), boxes[0])
 
 
 def card(
-    paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels, home: Spot | None = None
+    paint: Paint, chart: Chart, spot: Spot, at: Point, labels: Labels, home: Spot | None = None
 ) -> None:
     """Draw the figures of a point: time with interval and shares, or why it cannot run. Away from
     the scenario's point `home`, add the verdict."""
@@ -92,8 +87,9 @@ def card(
     room = min(max(_ROOM, width(head, SUPPORT_PX, 600)), 1.5 * _ROOM)
     moved = home is not None and home != spot
     high = _PLAIN_HIGH if why else _MOVED_HIGH if moved else _HIGH
-    box = card_box(at, room + 24, high, labels)
-    labels.take(box.adjusted(-4, -4, 4, 4))
+    place = card_box(at, room + 24, high, labels)
+    labels.take(place.grown(4))
+    box = rect(place)
     paint.box(box, theme.bg2, theme.line2)
     left, top = box.left() + 12, box.top()
     paint.text(left, top + 17, head, theme.ink, SUPPORT_PX, 600, room=room)
@@ -115,9 +111,9 @@ def card(
         ink = theme.regime(regime).ink
         x = paint.text(x + 14, y, percent(figures[regime]), ink, LABEL_PX, 600).right() + 16
     if moved:
-        for place, words in enumerate(verdict_words(chart, spot, home)):
-            ink = theme.danger if place and not figures["fits"] else theme.ink2
-            paint.text(left, y + 20 * (place + 1), words, ink, LABEL_PX, room=room)
+        for index, words in enumerate(verdict_words(chart, spot, home)):
+            ink = theme.danger if index and not figures["fits"] else theme.ink2
+            paint.text(left, y + 20 * (index + 1), words, ink, LABEL_PX, room=room)
     elif not figures["fits"]:
         paint.text(box.right() - 12, y, "does not fit", theme.danger, LABEL_PX, 600, 1.0)
 

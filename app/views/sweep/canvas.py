@@ -6,34 +6,23 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 
-from app.scenes.pixel_scale import Scale
-from app.scenes.sweep_curves import Curve, Curves, axis_name, axis_title, within_words
+from app.charts.sweep.frame import Frame
+from app.charts.sweep.sweep import sweep
+from app.drawing import Box, Drawing, Item, Line, Marker
+from app.scenes.sweep_curves import Curve, Curves, axis_name, within_words
+from app.scenes.sweep_scene import scene_of_curves
 from app.theme import SUPPORT_PX, Theme
-from app.views.sweep import axes, shifts
-from app.views.sweep.axes import Halves
 from app.views.sweep.cards import card
-from app.views.sweep.lines import crosses
-from app.views.sweep.paint import (
-    Frame,
-    busy_label,
-    curve_label,
-    curves,
-    does_not_fit,
-    scenario_points,
-    shares,
-    side_colour,
-)
-from app.widgets.canvas import Canvas, Card
-from app.widgets.label_layout import Labels
+from app.widgets.canvas import Card
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.drawn import QT_METRICS
 from app.widgets.paint import Paint, face
 
-_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0, 24.0
-_FLAT = 190.0
-"""A canvas lower than this omits the axis title, which the panel's title repeats."""
+_LEFT = 52.0
 _STALE = 0.6
 
 
-class SweepCanvas(Canvas):
+class SweepCanvas(DrawingCanvas):
     """`over` is an index into `values` of the current side's curve. `head` holds a title and a
     quieter subtitle above the plot, for views with several sweeps."""
 
@@ -44,10 +33,10 @@ class SweepCanvas(Canvas):
         self.stale = False
         self.setMinimumSize(300, 150)
 
-    def show_curves(self, sweep: Curves) -> None:
+    def show_curves(self, curves: Curves) -> None:
         """Draw a sweep."""
-        self.sweep, self.stale, self.over = sweep, False, None
-        self.update()
+        self.sweep, self.stale, self.over = curves, False, None
+        self.redraw()
 
     def wait(self) -> None:
         """Fade the curves until new ones arrive. Repeated calls, as during a slider's drag, do not
@@ -56,106 +45,45 @@ class SweepCanvas(Canvas):
             self.stale, self.over = True, None
             self.update()
 
-    # geometry
+    # the drawing
 
     @property
-    def halves(self) -> Halves:
-        """The areas of time and of shares."""
-        foot = _FLAT_BOTTOM if self.height() < _FLAT else _BOTTOM
-        wide, room = self.width() - _LEFT - _RIGHT, self.height() - _TOP - _GAP - foot
-        high = 0.62 * room
-        top = QRectF(_LEFT, _TOP, wide, high)
-        return top, QRectF(_LEFT, top.bottom() + _GAP, wide, room - high)
-
-    @property
-    def along(self) -> Scale:
-        """The horizontal axis of both halves."""
-        top, _ = self.halves
-        values = self.sweep.curves[0].values if self.sweep and self.sweep.curves else [1.0, 2.0]
-        low, high = float(values[0]), float(values[-1])
-        low, high = (low, high) if high > low else (low / 2, 2 * high)
-        return Scale(low, high, top.left(), top.right(), True)
-
-    @property
-    def upward(self) -> Scale:
-        """The axis of time, in seconds."""
-        top, _ = self.halves
-        columns = [
-            c.columns[name]
-            for c in (self.sweep.curves if self.sweep else ())
-            for name in ("low_s", "high_s", "period_s")
-        ]
-        columns += [
-            np.array(
-                [
-                    point.seconds
-                    for curve in (self.sweep.curves if self.sweep else ())
-                    for point in curve.measured
-                ]
-            )
-        ]
-        times = np.concatenate([v[v > 0] for v in columns])
-        times = times if times.size else np.array([1e-3, 1.0])
-        low, high = float(times.min()), float(times.max())
-        slack = 1.5 if high < 3 * low else 1.25
-        return Scale(low / slack, high * slack, top.bottom(), top.top(), True)
+    def frame(self) -> Frame | None:
+        """The geometry of the sweep; None without curves."""
+        scene = scene_of_curves(self.sweep) if self.sweep else None
+        return Frame(scene, Box(0, 0, self.width(), self.height())) if scene else None
 
     @property
     def first(self) -> Curve | None:
         """The current side's curve."""
         return self.sweep.curves[0] if self.sweep and self.sweep.curves else None
 
-    # painting
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        frame = self.frame
+        return Drawing(width, height, tuple(sweep(frame, QT_METRICS))) if frame else None
 
     def draw(self, paint: Paint) -> None:
-        x = _LEFT
-        for words, colour, weight in zip(
-            self.head, (self.theme.ink, self.theme.ink3), (600, 400), strict=True
-        ):
-            x = paint.text(x, 10, words, colour, SUPPORT_PX, weight).right() + 8
-        sweep, first = self.sweep, self.first
-        if sweep is None:
-            paint.text(
-                self.width() / 2,
-                self.height() / 2,
-                "Predicting along the axis …",
-                self.theme.ink3,
-                align=0.5,
-            )
-            return
-        if first is None:
-            self._refused(paint, sweep)
-            return
-        paint.painter.setOpacity(_STALE if self.stale else 1.0)
-        x, y = self.along, self.upward
-        frame = Frame(self.halves, x, y)
-        labels = Labels(self.halves[0].adjusted(2, 2, -2, -2))
-        title = ""
-        if sweep.line and self.height() >= _FLAT:
-            title = axis_title(sweep.line.name, sweep.line.unit)
-        axes.upward(paint, self.halves, y)
-        axes.along(paint, self.halves, x, first.here, title, self.width())
-        does_not_fit(paint, frame, sweep, labels)
-        shifted = shifts.places(x, sweep.shifts)
-        shares(paint, frame, first, [*shifted, x.at(first.here)])
-        curves(paint, frame, sweep, labels)
-        shifts.lines(paint, self.halves, x, sweep.shifts)
-        top = self.halves[0]
-        labels.take(*(QRectF(at - 2, top.top(), 4, top.height()) for at in shifted))
-        for index in reversed(range(len(sweep.curves))):
-            curve = sweep.curves[index]
-            crosses(paint, curve.measured, side_colour(self.theme, index, curve), x, y, labels)
-        scenario_points(paint, frame, sweep, labels)
-        shifts.names(paint, self.halves, x, sweep.shifts, sweep.about)
-        for index in reversed(range(len(sweep.curves))):
-            curve_label(paint, frame, first, sweep.curves[index], index, labels)
-        busy_label(paint, frame, first, labels)
-        if self.over is not None:
-            at = self.point()
-            _, low = self.halves
-            paint.line([(at.x(), _TOP), (at.x(), low.bottom())], self.theme.ink3, 1.0, dotted=True)
-            paint.mark(first.regime(self.over), at.x(), at.y(), 6.5, self.theme.ink)
-        paint.painter.setOpacity(1.0)
+        x, theme = _LEFT, self.theme
+        for words, ink, weight in zip(self.head, (theme.ink, theme.ink3), (600, 400), strict=True):
+            x = paint.text(x, 10, words, ink, SUPPORT_PX, weight).right() + 8
+        if self.sweep is None:
+            words, middle = "Predicting along the axis …", QRectF(self.rect()).center()
+            paint.text(middle.x(), middle.y(), words, theme.ink3, align=0.5)
+        elif self.first is None:
+            self._refused(paint, self.sweep)
+        else:
+            paint.painter.setOpacity(_STALE if self.stale else 1.0)
+            super().draw(paint)
+            paint.painter.setOpacity(1.0)
+
+    def overlay(self) -> tuple[Item, ...]:
+        frame, first = self.frame, self.first
+        if frame is None or first is None or self.over is None:
+            return ()
+        x, y = self.point().x(), self.point().y()
+        upright = ((x, frame.top.top), (x, frame.below.bottom))
+        mark = Marker(x, y, first.regime(int(self.over)), 6.5, "ink")
+        return Line(upright, "ink3", dash="dotted"), mark
 
     def _refused(self, paint: Paint, sweep: Curves) -> None:
         """Explain why there is no sweep, with line breaks as needed."""
@@ -169,13 +97,13 @@ class SweepCanvas(Canvas):
     # the pointer and the keys
 
     def hit(self, at: QPointF) -> int | None:
-        first = self.first
-        if first is None or self.stale:
+        first, frame = self.first, self.frame
+        if first is None or frame is None or self.stale:
             return None
-        top, below = self.halves
-        if not top.united(below).adjusted(-6, 0, 6, 0).contains(at):
+        both = Box.between(frame.top.left, frame.top.top, frame.top.right, frame.below.bottom)
+        if not both.grown(6, 0).holds(at.x(), at.y()):
             return None
-        return int(np.argmin(np.abs(self.along.many(first.values) - at.x())))
+        return int(np.argmin(np.abs(frame.x.many(first.values) - at.x())))
 
     def card(self) -> Card | None:
         first, sweep = self.first, self.sweep
@@ -185,17 +113,17 @@ class SweepCanvas(Canvas):
 
     def card_at(self) -> QPointF:
         """Above the point, at the top of the plot, so that the card does not hide the curves."""
-        point = self.point()
-        return QPointF(point.x(), _TOP - 12)
+        frame = self.frame
+        return QPointF(self.point().x(), (frame.top.top if frame else 0.0) - 12)
 
     def point(self) -> QPointF:
         """The pixel of `over` on the curve."""
-        first = self.first
-        if first is None or self.over is None:
+        first, frame = self.first, self.frame
+        if first is None or frame is None or self.over is None:
             return self.at
         row = int(self.over)
-        at = self.along.at(float(first.values[row]))
-        return QPointF(at, self.upward.at(float(first.columns["period_s"][row])))
+        time = float(first.columns["period_s"][row])
+        return QPointF(frame.x.at(float(first.values[row])), frame.y.at(time))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         first, key = self.first, Qt.Key(event.key())

@@ -70,7 +70,7 @@ class TimelineCanvas(TimelinePicture):
     def zoom(self, pixel: float, times: float) -> None:
         """Zoom in by a factor around a pixel."""
         if (self.span[1] - self.span[0]) / times > _LEAST_S or times < 1:
-            zoomed = self.scale.zoomed(pixel, times)
+            zoomed = self.frame.x.zoomed(pixel, times)
             self.look(zoomed.low, zoomed.high)
 
     def pan(self, share: float) -> None:
@@ -101,7 +101,7 @@ class TimelineCanvas(TimelinePicture):
             half = max(high - low, 2 * (end - begin)) / 2
             middle = (begin + end) / 2
             self.look(middle - half, middle + half)
-        self.at = self.box(spot).center()
+        self.at = QPointF(*self.box(spot).centre)
         self.show_over(spot)
 
     def _other_lane(self) -> None:
@@ -124,7 +124,7 @@ class TimelineCanvas(TimelinePicture):
         if turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.pan(-(turned.x() or turned.y()) / 1200)
         else:
-            at = min(max(event.position().x(), self.scale.begin), self.scale.end)
+            at = min(max(event.position().x(), self.frame.x.begin), self.frame.x.end)
             self.zoom(at, 1.2 ** (turned.y() / 120))
         event.accept()
 
@@ -132,7 +132,7 @@ class TimelineCanvas(TimelinePicture):
         self.at = event.position()
         if event.button() == Qt.MouseButton.LeftButton:
             self.press_at = self.at
-            self.dragging_window = self.rows.overview.adjusted(0, -4, 0, 4).contains(self.at)
+            self.dragging_window = self._in_overview(self.at)
             if self.dragging_window:
                 self._centre(self.at.x())
 
@@ -144,7 +144,7 @@ class TimelineCanvas(TimelinePicture):
         if self.dragging_window:
             self._centre(self.at.x())
         elif abs(self.at.x() - self.press_at.x()) > _STILL_PX or self.area is not None:
-            x = self.scale
+            x = self.frame.x
             ends = sorted(min(max(x.value(q.x()), x.low), x.high) for q in (self.press_at, self.at))
             self.area, self.over = (ends[0], ends[1]), None
             self.update()
@@ -162,15 +162,18 @@ class TimelineCanvas(TimelinePicture):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.fit()
 
+    def _in_overview(self, at: QPointF) -> bool:
+        return self.frame.rows.overview.grown(0, 4).holds(at.x(), at.y())
+
     def _centre(self, pixel: float) -> None:
         half = (self.span[1] - self.span[0]) / 2
-        middle = self.whole.value(pixel)
+        middle = self.frame.whole.value(pixel)
         self.look(middle - half, middle + half)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
-        inside = self.scale.begin <= self.at.x() <= self.scale.end
-        middle = self.at.x() if inside else (self.scale.begin + self.scale.end) / 2
+        inside = self.frame.x.begin <= self.at.x() <= self.frame.x.end
+        middle = self.at.x() if inside else (self.frame.x.begin + self.frame.x.end) / 2
         if key in (Qt.Key.Key_W, Qt.Key.Key_Plus, Qt.Key.Key_Equal):
             self.zoom(middle, 1.4)
         elif key in (Qt.Key.Key_S, Qt.Key.Key_Minus):

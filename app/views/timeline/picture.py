@@ -1,4 +1,4 @@
-"""The timeline as drawn: its lanes, selection and cards, with their geometry."""
+"""The timeline in a window: its lanes, selection and cards, with their geometry."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.scenes.pixel_scale import Scale
+from app.charts.timeline.frame import Frame
+from app.charts.timeline.lanes import IDLE
+from app.charts.timeline.timeline import selection, timeline
+from app.drawing import Box, Drawing, Item
 from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Lanes, Slices
-from app.theme import SUPPORT_PX, Theme
-from app.views.timeline.arrows import arrows
+from app.theme import Theme
 from app.views.timeline.cards import area_card, gpu_card, host_card
-from app.views.timeline.paint import (
-    IDLE,
-    axis,
-    band,
-    gpu_lane,
-    host_lane,
-    module_row,
-    outline,
-    overview,
-)
-from app.views.timeline.rows import Rows, spread
-from app.widgets.canvas import Canvas, Card
+from app.widgets.canvas import Card
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.drawn import QT_METRICS
 from app.widgets.paint import Paint
 
-_LEFT, _RIGHT = 84.0, 14.0
+_MOST_OUTLINED = 120
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,7 @@ class Spot:
     place: int
 
 
-class TimelinePicture(Canvas):
+class TimelinePicture(DrawingCanvas):
     """`span` is the visible time range, `area` the selected one, in seconds; `over` is a Spot."""
 
     def __init__(self, theme: Theme) -> None:
@@ -54,6 +47,7 @@ class TimelinePicture(Canvas):
         if before is None or self.span[1] > lanes.span_s or self.span == (0.0, before.span_s):
             self.span = (0.0, lanes.span_s)
         self.choose(self.picked)
+        self.redraw()
 
     def choose(self, ops: frozenset[int]) -> None:
         """Outline the slices of these ops."""
@@ -64,34 +58,23 @@ class TimelinePicture(Canvas):
     # geometry
 
     @property
-    def rows(self) -> Rows:
-        """The lanes in pixels."""
-        return spread(QRectF(self.rect()), (_LEFT, _RIGHT))
-
-    @property
-    def scale(self) -> Scale:
-        """The window's time axis."""
-        row = self.rows.gpu
-        return Scale(*self.span, row.left(), row.right())
-
-    @property
-    def whole(self) -> Scale:
-        """The overview's time axis, which spans the whole step."""
-        row = self.rows.overview
-        return Scale(0.0, self.lanes.span_s if self.lanes else 1.0, row.left(), row.right())
+    def frame(self) -> Frame:
+        """The rows and the time axes of the drawing."""
+        whole_s = self.lanes.span_s if self.lanes else 1.0
+        return Frame(self.width(), self.height(), self.span, whole_s)
 
     def lane(self, name: str) -> Slices:
         """The slices of a lane."""
         assert self.lanes is not None
         return self.lanes.gpu if name == "gpu" else self.lanes.host
 
-    def box(self, spot: Spot) -> QRectF:
+    def box(self, spot: Spot) -> Box:
         """The rectangle of a slice."""
-        slices, x = self.lane(spot.lane), self.scale
-        row = self.rows.gpu if spot.lane == "gpu" else self.rows.host
+        slices, frame = self.lane(spot.lane), self.frame
+        x, row = frame.x, frame.rows.gpu if spot.lane == "gpu" else frame.rows.host
         left = max(x.at(float(slices.begin_s[spot.place])), x.begin)
         right = min(x.at(float(slices.end_s[spot.place])), x.end)
-        return QRectF(left, row.top(), max(2.0, right - left - 1), row.height())
+        return Box(left, row.top, max(2.0, right - left - 1), row.height)
 
     def op(self, spot: Spot) -> int:
         """The op of a slice; for idle time, the op that the GPU waited for."""
@@ -99,70 +82,56 @@ class TimelinePicture(Canvas):
         index = int(self.lane(spot.lane).of[spot.place])
         return int(self.lanes.prediction.columns.op_of[index]) if spot.lane == "gpu" else index
 
-    # painting
+    # the drawing
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        return timeline(self.lanes, self.frame, QT_METRICS) if self.lanes else None
+
+    def depends_on(self) -> object:
+        return self.span
+
+    def overlay(self) -> tuple[Item, ...]:
+        lanes, over = self.lanes, self.over
+        if lanes is None:
+            return ()
+        kernels, spots = list(self.highlighted), self._picked_spots()
+        if isinstance(over, Spot):
+            spots.append(over)
+            if over.lane == "gpu":
+                kernels.append(int(lanes.gpu.of[over.place]))
+            else:
+                kernels += lanes.kernels_of(frozenset([self.op(over)])).tolist()
+        return (selection(lanes, self.frame, map(self.box, spots), kernels, self.area),)
 
     def draw(self, paint: Paint) -> None:
-        lanes = self.lanes
-        if lanes is None:
-            return
-        theme, rows, x = self.theme, self.rows, self.scale
-        axis(paint, x, rows.overview.bottom() + 14, rows.outer.top() - 3, rows.gpu.bottom() + 6)
-        quiet, gpu = theme.ink3, rows.gpu
-        flat = gpu.center().y() - 8 - rows.host.center().y() < 14  # two names would touch
-        names = (
-            ("Whole step", rows.overview, quiet, 400),
-            ("Host", rows.outer, theme.ink, 600),
-            ("modules", rows.inner, quiet, 400),
-            ("ops and views", rows.host.translated(0, -4 if flat else 0), quiet, 400),
-            ("GPU", gpu.translated(0, -8), theme.ink, 600),
-            ("kernels", gpu.translated(0, 8), quiet, 400),
-        )
-        for words, row, ink, weight in names:
-            paint.text(14, row.center().y(), words, ink, SUPPORT_PX if weight > 400 else 11, weight)
-        overview(paint, lanes, self.whole, x, rows.overview)
-        paint.painter.save()
-        paint.painter.setClipRect(rows.area.adjusted(0, -4, 0, 8))
-        module_row(paint, lanes.outer, x, rows.outer)
-        module_row(paint, lanes.inner, x, rows.inner)
-        host_lane(paint, lanes, x, rows.host)
-        gpu_lane(paint, lanes, x, rows.gpu)
-        over = self.over if isinstance(self.over, Spot) else None
-        highlighted = list(self.highlighted)
-        if over and over.lane == "gpu":
-            highlighted.append(int(lanes.gpu.of[over.place]))
-        elif over:
-            highlighted += lanes.kernels_of(frozenset([self.op(over)])).tolist()
-        arrows(paint, lanes, x, rows, highlighted)
-        for spot in [*self._picked_spots(), *([over] if over else [])]:
-            outline(paint, self.box(spot))
-        if self.area:
-            band(paint, x.at(self.area[0]), x.at(self.area[1]), rows)
-        paint.painter.restore()
-        if self.area and over is None:
-            right = QPointF(min(x.at(self.area[1]), x.end), rows.outer.top())
-            area_card(lanes, *self.area).paint(paint, right, QRectF(self.rect()))
+        super().draw(paint)
+        if self.lanes and self.area and not isinstance(self.over, Spot):
+            frame = self.frame
+            right = QPointF(min(frame.x.at(self.area[1]), frame.x.end), frame.rows.outer.top)
+            area_card(self.lanes, *self.area).paint(paint, right, QRectF(self.rect()))
 
     def _picked_spots(self) -> list[Spot]:
-        """The visible slices of picked ops, at most 120 per lane."""
+        """The visible slices of picked ops, at most `_MOST_OUTLINED` per lane."""
         spots: list[Spot] = []
         if not self.picked or self.lanes is None:
             return spots
-        for name, kinds, quiet in (("gpu", GPU_KINDS, IDLE), ("host", HOST_KINDS, IDLE)):
+        for name, kinds in (("gpu", GPU_KINDS), ("host", HOST_KINDS)):
             slices = self.lane(name)
             rows = slices.within(*self.span)
             wanted = set(self.highlighted) if name == "gpu" else self.picked
             places = [
                 rows.start + i for i, of in enumerate(slices.of[rows].tolist()) if of in wanted
             ]
-            spots += [Spot(name, k) for k in places[:120] if kinds[slices.kind[k]] not in quiet]
+            shown = places[:_MOST_OUTLINED]
+            spots += [Spot(name, k) for k in shown if kinds[slices.kind[k]] not in IDLE]
         return spots
 
     def hit(self, at: QPointF) -> Spot | None:
         if self.lanes is None:
             return None
-        x = self.scale
-        for name, row in (("gpu", self.rows.gpu), ("host", self.rows.host)):
-            if row.contains(at):
+        x, rows = self.frame.x, self.frame.rows
+        for name, row in (("gpu", rows.gpu), ("host", rows.host)):
+            if row.holds(at.x(), at.y()):
                 slack = abs(x.value(1.0) - x.value(0.0))
                 place = self.lane(name).at(x.value(at.x()), slack)
                 return None if place is None else Spot(name, place)
@@ -178,5 +147,5 @@ class TimelinePicture(Canvas):
         if not isinstance(self.over, Spot) or self.lanes is None:
             return self.at
         box = self.box(self.over)
-        near = min(max(self.at.x(), box.left()), box.right())
-        return QPointF(near, box.top() - 6 if self.over.lane == "gpu" else box.bottom())
+        near = min(max(self.at.x(), box.left), box.right)
+        return QPointF(near, box.top - 6 if self.over.lane == "gpu" else box.bottom)

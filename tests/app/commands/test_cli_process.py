@@ -51,7 +51,7 @@ app.explorer.window.start.run = lambda *asked: 0
 try:
     main()
 finally:
-    heavy = [name for name in ("torch", "scipy", "transformers", "pyqtgraph", "rich", "asyncio",
+    heavy = [name for name in ("torch", "scipy", "transformers", "rich", "asyncio",
              "app.views.lessons.view", "app.explorer.gpu_editor.form") if name in sys.modules]
     print("HEAVY", heavy)
 """

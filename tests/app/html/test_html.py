@@ -10,7 +10,6 @@ import pytest
 
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.subject import Scenario, Subject, predict, subject
-from app.html import roofline, timeline
 from app.html.page import as_html
 from app.quantities import percent, seconds
 from simulator.prediction import REGIMES, Prediction
@@ -86,27 +85,10 @@ def test_its_drawings_parse(page: str) -> None:
         ElementTree.fromstring(each)
 
 
-def test_the_rooflines_marks_stand_under_their_roof(tiny_prediction: Prediction) -> None:
-    found = roofline.drawing(tiny_prediction)
-    assert found is not None
-    kinds = [line.kind for line in found.lines]
-    assert kinds.count("compute") == 1 and kinds.count("memory") == 1
-    peak = next(line.points[1] for line in found.lines if line.kind == "compute")
-    assert all(mark.y > peak for mark in found.marks)  # downwards
-    assert found.ridge[1] == peak
-
-
-def test_the_timeline_is_drawn_to_scale(tiny_prediction: Prediction) -> None:
-    found = timeline.drawing(tiny_prediction)
-    assert found is not None
-    for lane in (found.host, found.gpu):
-        ends = [x + width for x, width, _ in lane.bars]
-        begins = [x for x, _, _ in lane.bars]
-        assert all(b >= e - 1.1 for e, b in zip(ends, begins[1:], strict=False))
-        assert begins[0] >= 64 and ends[-1] <= 1070.2
-    kernels = sum(width for _, width, kind in found.gpu.bars if kind != "idle")
-    span_s = max(tiny_prediction.schedule.host_end_s, float(tiny_prediction.schedule.end_s[-1]))
-    assert kernels / (1070 - 64) == pytest.approx(tiny_prediction.gpu_busy_s / span_s, rel=0.02)
+def test_its_drawings_define_their_colours_in_both_themes(page: str) -> None:
+    used = set(re.findall(r"var\(--([\w-]+)\)", page))
+    dark, light = (set(re.findall(r"--([\w-]+):", part)) for part in page.split("@media")[:2])
+    assert used <= dark and used <= light
 
 
 def test_names_are_data(tiny_prediction: Prediction, tiny: Subject) -> None:

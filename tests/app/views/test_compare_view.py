@@ -126,7 +126,7 @@ def test_keys_walk_bars_and_rows(shown: Any, pair: tuple[Side, Side]) -> None:
     QTest.keyClick(rows, Qt.Key.Key_Down)
     QTest.keyClick(rows, Qt.Key.Key_Return)
     assert rows.over is rows.items[1] and len(emitted) == bool(rows.items[1].count[1])
-    assert bars.hit(QPointF(bars.plot.left() + 2, bars.plot.center().y())) == 0
+    assert bars.hit(QPointF(bars.frame.plot.left + 2, bars.frame.plot.centre[1])) == 0
 
 
 def test_the_waterfall_is_ringed_after_a_key_alone(

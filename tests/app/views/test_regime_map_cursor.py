@@ -86,7 +86,7 @@ def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
     emitted: list[Scenario] = []
     view.asked.connect(emitted.append)
     canvas = view.through.slices[0]
-    at = QPointF(canvas.along.at(8), canvas.halves[0].center().y())
+    at = QPointF(canvas.frame.x.at(8), canvas.frame.top.centre[1])
     pointer(canvas, QEvent.Type.MouseButtonPress, at)
     assert emitted == [Scenario("mlp-tiny", batch=8)]
 

@@ -6,15 +6,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from PySide6.QtCore import QSize
 
 from app.answers.axes import AxisValues
 from app.answers.side import Side
 from app.scenes.regime_map import Chart, ExactShifts, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
 from app.scenes.sweep_curves import Curve
-from app.theme import DARK, LIGHT
-from app.views.regime_map.background import background
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.scenario.scenario import Scenario, predict
@@ -131,21 +128,6 @@ def test_where_a_side_is_and_what_a_map_is_of(side: Side) -> None:
     line = values(side, "batch", 0, (1, 64))
     assert line.values == (1, 2, 4, 8, 16, 32, 64)
     assert values(side, "batch", 0, (64, 256)).values[0] == 1  # it has left those ends
-
-
-def test_what_does_not_fit_is_hatched(shown: Any, side: Side) -> None:
-    view = shown(RegimeMap, (side,), size=WIDE)
-    field, size = view.chart.field, QSize(200, 160)
-    half = np.zeros_like(field.over)
-    half[:, 200:] = True
-    clean, hatched = (
-        background(field, DARK, size, 1.0),
-        background(replace(field, over=half), DARK, size, 1),
-    )
-    assert clean.pixelColor(20, 80) == hatched.pixelColor(20, 80)
-    assert any(hatched.pixelColor(x, 80).name().upper() == DARK.bg0 for x in range(120, 180))
-    view.restyle(LIGHT)
-    assert picture(view).pixelColor(4, 60).name().upper() == LIGHT.bg1
 
 
 def test_table_and_svg(shown: Any, side: Side, tmp_path: Path) -> None:

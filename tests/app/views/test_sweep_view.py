@@ -82,11 +82,11 @@ def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
     view.asked.connect(emitted.append)
-    at = QPointF(view.canvas.along.at(128) + 1, view.canvas.halves[1].center().y())
+    at = QPointF(view.canvas.frame.x.at(128) + 1, view.canvas.frame.below.centre[1])
     pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
     assert emitted == [Scenario("mlp-tiny", batch=128)]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
-    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.along.at(32), at.y()))
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.frame.x.at(32), at.y()))
     assert len(emitted) == 1  # outside, and where it is already
 
 
@@ -202,7 +202,7 @@ def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path)
     ratio = number(predicted / timed[1024])
     assert card["Measured"] == f"{seconds(timed[1024])}, predicted/measured {ratio} (never fitted)"
     assert [row for row in view.rows() if row[0] == "measured"]
-    low, high = view.canvas.upward.low, view.canvas.upward.high
+    low, high = view.canvas.frame.y.low, view.canvas.frame.y.high
     assert low < min(timed.values()) and max(timed.values()) < high
 
 

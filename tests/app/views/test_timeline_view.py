@@ -171,14 +171,14 @@ def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
     view.picked.connect(emitted.append)
     kernel = int(np.argmax(p.columns.duration_s))
     middle = float(p.schedule.start_s[kernel] + p.schedule.end_s[kernel]) / 2
-    at = QPointF(canvas.scale.at(middle), canvas.rows.gpu.center().y())
+    at = QPointF(canvas.frame.x.at(middle), canvas.frame.rows.gpu.centre[1])
     for _ in range(2):
         pointer(canvas, _PRESS, at)
         pointer(canvas, _RELEASE, at)
     assert emitted == [frozenset([int(p.columns.op_of[kernel])]), frozenset()]
-    end = QPointF(canvas.scale.end + 50, at.y())
+    end = QPointF(canvas.frame.x.end + 50, at.y())
     for kind, where in (
-        (_PRESS, QPointF(canvas.scale.begin, at.y())),
+        (_PRESS, QPointF(canvas.frame.x.begin, at.y())),
         (_MOVE, end),
         (_RELEASE, end),
     ):
@@ -193,7 +193,9 @@ def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
 def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
     canvas = shown(Timeline, (side,)).canvas
     canvas.look(0.0, canvas.lanes.span_s / 4)
-    at = QPointF(canvas.whole.at(canvas.lanes.span_s / 2), canvas.rows.overview.center().y())
+    at = QPointF(
+        canvas.frame.whole.at(canvas.lanes.span_s / 2), canvas.frame.rows.overview.centre[1]
+    )
     pointer(canvas, _PRESS, at)
     pointer(canvas, _RELEASE, at)
     share = np.array(canvas.span) / canvas.lanes.span_s

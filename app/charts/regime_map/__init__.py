@@ -1,0 +1,4 @@
+"""The regime map: the dominant regime over two axes.
+
+May import drawing, scenes and quantities.
+"""

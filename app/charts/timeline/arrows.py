@@ -1,0 +1,91 @@
+"""Arrows from a launch on the host to its kernel on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from app.charts.timeline.frame import Frame, Rows
+from app.drawing import Colour, Item, Mix, Path
+from app.drawing.items import Step
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import Lanes
+
+_APART_PX, _STUB_PX = 7.0, 26.0
+_BEYOND_PX = 2000.0
+_MOST_STRONG = 100
+_TIP_PX, _STRONG_TIP_PX = 3.0, 4.5
+
+
+def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
+    """Arrows from each launch to the start of its kernel: as many visible ones as do not run
+    together."""
+    s, x, rows, launched = lanes.prediction.schedule, frame.x, frame.rows, lanes.launching
+    first = int(np.searchsorted(s.start_s[launched], x.low))
+    last = int(np.searchsorted(s.issue_s[launched], x.high, "right"))
+    near = launched[first:last]
+    starts, issues = x.many(s.start_s[near]).tolist(), x.many(s.issue_s[near]).tolist()
+    curves: list[Step] = []
+    tips: list[Step] = []
+    before = -1e9
+    for issue, start in zip(issues, starts, strict=True):
+        if start - before >= _APART_PX:
+            before = start
+            if issue < x.begin - 1 or start > x.end + 1:
+                _stub(curves, tips, issue, start, x, rows)
+            else:
+                _arrow(curves, tips, issue, start, rows, _TIP_PX)
+        if start > x.end + _BEYOND_PX:
+            break
+    return _drawn(curves, tips, Mix("ink3", 0.8), 1.0)
+
+
+def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
+    """The visible arrows of some kernels, strong; at most a hundred."""
+    s, x, rows = lanes.prediction.schedule, frame.x, frame.rows
+    curves: list[Step] = []
+    tips: list[Step] = []
+    for kernel in [*kernels][:_MOST_STRONG]:
+        issue, start = x.at(float(s.issue_s[kernel])), x.at(float(s.start_s[kernel]))
+        if start >= x.begin and issue <= x.end:
+            _arrow(curves, tips, issue, start, rows, _STRONG_TIP_PX)
+    return _drawn(curves, tips, "ink", 2.0)
+
+
+def _drawn(curves: list[Step], tips: list[Step], colour: Colour, width: float) -> list[Item]:
+    if not curves:
+        return []
+    return [Path(curves, edge=colour, edge_width=width), Path(tips, colour)]
+
+
+def _arrow(
+    curves: list[Step], tips: list[Step], begin: float, end: float, rows: Rows, tip: float
+) -> None:
+    top, bottom = rows.host.bottom + 1, rows.gpu.top - 1
+    bend = 0.55 * (bottom - top)
+    curves.append(("M", begin, top))
+    curves.append(("C", begin, top + bend, end, bottom - bend - tip, end, bottom - tip))
+    _tip(tips, end, bottom, tip)
+
+
+def _stub(
+    curves: list[Step], tips: list[Step], begin: float, end: float, x: Scale, rows: Rows
+) -> None:
+    """Add the visible end of an arrow whose other end is out of view."""
+    top, bottom = rows.host.bottom + 1, rows.gpu.top - 1
+    high, tip = min(_STUB_PX, 0.45 * (bottom - top)), _TIP_PX
+    if begin >= x.begin:
+        turned = begin + 0.4 * high, top + high, begin + high, top + high
+        curves.append(("M", begin, top))
+        curves.append(("C", begin, top + 0.7 * high, *turned))
+    if end <= x.end:
+        turned = end, bottom - 0.7 * high, end, bottom - tip
+        curves.append(("M", end - high, bottom - high))
+        curves.append(("C", end - 0.4 * high, bottom - high, *turned))
+        _tip(tips, end, bottom, tip)
+
+
+def _tip(tips: list[Step], x: float, bottom: float, size: float) -> None:
+    high = bottom - 1.7 * size
+    tips.extend((("M", x, bottom), ("L", x - size, high), ("L", x + size, high), ("Z",)))

@@ -1,0 +1,66 @@
+"""The geometry of a timeline: its rows and its time axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, floor
+
+from app.drawing import Box
+from app.scenes.pixel_scale import Scale
+
+_LEFT, _RIGHT = 84.0, 14.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The boxes of the rows, from top to bottom; `overview` is empty without one."""
+
+    overview: Box
+    outer: Box
+    inner: Box
+    host: Box
+    gpu: Box
+
+    @property
+    def area(self) -> Box:
+        """Everything below the overview."""
+        return Box.between(self.outer.left, self.outer.top, self.gpu.right, self.gpu.bottom)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A timeline of `width` × `height` pixels: `span` is the visible time range, and `whole_s` the
+    length of the step, in seconds."""
+
+    width: float
+    height: float
+    span: tuple[float, float]
+    whole_s: float
+    overview: bool = True
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows. The arrows get the space that is left between host and GPU, up to what they
+        need."""
+        wide = self.width - _LEFT - _RIGHT
+        whole = Box(_LEFT, 8, wide, 24 if self.height >= 250 else 18)
+        if not self.overview:
+            whole = Box(_LEFT, 0, wide, 0)
+        outer = Box(_LEFT, whole.bottom + 26, wide, 15)
+        inner = Box(_LEFT, outer.bottom + 1, wide, 15)
+        host = Box(_LEFT, inner.bottom + 4, wide, 19)
+        lane = min(56.0, max(24.0, 0.2 * self.height))
+        below = self.height - 10 - lane
+        top = min(below, host.bottom + max(24.0, min(140.0, 0.34 * self.height)))
+        return Rows(whole, outer, inner, host, Box(_LEFT, ceil(top), wide, floor(lane)))
+
+    @cached_property
+    def x(self) -> Scale:
+        """The time axis of the visible range."""
+        return Scale(*self.span, _LEFT, self.width - _RIGHT)
+
+    @property
+    def whole(self) -> Scale:
+        """The time axis of the overview."""
+        return Scale(0.0, self.whole_s, _LEFT, self.width - _RIGHT)

@@ -1,0 +1,22 @@
+"""Check that Qt is installed, before the work that needs it starts."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from simulator.errors import InputError
+
+_MODULES = ("PySide6.QtWidgets", "PySide6.QtSvg")
+
+
+def need_qt(what: str = "a PNG needs", instead: str = "") -> None:
+    """Raises InputError if Qt is not installed, or does not run here. `what` needs it; `instead` is
+    what can be done without."""
+    try:
+        for name in _MODULES:
+            import_module(name)
+    except ImportError as error:
+        raise InputError(
+            f"{what} PySide6: {error}: expected an installed PySide6; "
+            f'pip install "ridgepoint[gui]"{instead}'
+        ) from None
