@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
+from simulator.planning.row_scenario import scenario_of
 from simulator.planning.serve_plan import factor
 from simulator.planning.spec import Prices
 from simulator.planning.spec_file import read
@@ -34,6 +37,13 @@ RESNET: dict[str, Any] = {
     "load": {"rate": "500/s"},
     "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
 }
+
+
+COUNTS = {"counts": [4]}
+
+
+def named(rows: Sequence[Row]) -> list[tuple[str, int]]:
+    return [(row.gpu, row.count) for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +104,34 @@ def test_more_replicas_wait_less_and_cost_more():
     assert rows[2].largest_rate_per_s == pytest.approx(2 * rows[1].largest_rate_per_s)
 
 
+def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
+    seen: list[list[tuple[str, int]]] = []
+    own = SERVE["candidates"] | {"gpus": ["h200", "t4", "h100"], "per_gpu": {"h100": COUNTS}}
+    answer = plan(SERVE | {"candidates": own}, so_far=lambda rows: seen.append(named(rows)))
+    assert seen[0] == [("h200_sxm", 1), ("h200_sxm", 2)] and seen[1] == seen[0]
+    assert seen[-1] == [*seen[0], ("h100_sxm", 4)]
+    assert sorted(named(answer.rows)) == sorted(seen[-1])
+
+    def stop(rows: Any) -> None:
+        raise InputError("stopped")
+
+    with pytest.raises(InputError, match="stopped"):
+        plan(SERVE, so_far=stop)
+
+
+def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
+    spec = read(SERVE)
+    row = replace(served.best, precision="fp8", batch=3.4)
+    opened = scenario_of(spec, row)
+    # prompts of 512 and half of the answers' 100
+    assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
+    assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
+    assert [each.name for each in opened.whatifs] == ["fp8"]
+    vision = plan(RESNET).rows[0]
+    step = predict(scenario_of(read(RESNET), vision))
+    assert vision.latency_s == pytest.approx(step.latency_s)
+
+
 def test_a_network_without_a_decode_step_cannot_be_served():
     wrong = SERVE | {"workload": SERVE["workload"] | {"network": "resnet50"}}
     with pytest.raises(
@@ -125,8 +163,6 @@ def test_a_step_of_the_table_is_a_prediction():
 
 
 def test_the_interval_of_steps_is_met_at_its_quantiles():
-    from dataclasses import replace
-
     step = replace(constant(1.0, 4), low=0.8, high=1.5)
     assert factor(step, 0.5) == pytest.approx(1.0)
     assert factor(step, 0.1) == pytest.approx(0.8)
