@@ -36,5 +36,7 @@ VIEWS = (
     Offered("From A to B", "Compare", "compare.view", "Compare"),
     Offered("Fusion", "Fusion", "fusion.view", "FusionView"),
     Offered("The factory", "Factory", "factory.view", "Factory"),
+    Offered("Workload", "Plan", "plan.workload", "Workload"),
+    Offered("Verdict", "Plan", "plan.verdict", "PlanVerdict"),
     Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
 )

@@ -35,11 +35,11 @@ class SearchResult:
     machines: dict[Key, Machine]
 
 
-def listed(candidates: Candidates) -> list[GPU]:
-    """The GPUs that take part; "all" stands for all that are known."""
+def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
+    """The GPUs that take part, or `everyone` that is named; "all" stands for all that are known."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
-    return [card for card in cards if candidates.uses(card.id)]
+    return [card for card in cards if everyone or candidates.uses(card.id)]
 
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:

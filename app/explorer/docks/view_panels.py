@@ -33,6 +33,8 @@ class ViewPanels(QObject):
     """
 
     refused = Signal(str)
+    created = Signal(object)
+    """View: one that was created."""
     written = Signal(object)
     """Path: a view was exported."""
 
@@ -136,6 +138,7 @@ class ViewPanels(QObject):
         )
         view.question_changed.connect(lambda: self._request(offered, view))
         self.panels[offered].fill(view)
+        self.created.emit(view)
         self._stale.add(offered)
         return view
 

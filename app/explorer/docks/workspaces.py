@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
 from app.explorer.docks.panel import Panel
 
-ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
+ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Plan", "Lessons")
+_PLAN_SHARES = (19, 51, 30)
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
@@ -35,6 +37,9 @@ class Docks(QMainWindow):
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
         explore = self.objectName() == "Explore"
+        if self.objectName() == "Plan":
+            self._columns()
+            return
         for at, dock in enumerate(docks):
             if at == 0:
                 self.addDockWidget(area, dock)
@@ -53,6 +58,21 @@ class Docks(QMainWindow):
         if len(docks) > 1:
             shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
             self.resizeDocks(docks[:2], shares, down if explore else across)
+
+    def _columns(self) -> None:
+        """Columns: the first panel, the last one, and the others above each other between them."""
+        area = Qt.DockWidgetArea.LeftDockWidgetArea
+        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+        first, *middle, last = self.panels
+        self.addDockWidget(area, first)
+        for before, dock in pairwise([first, *middle[:1], last]):
+            self.splitDockWidget(before, dock, across)
+        for before, dock in pairwise(middle):
+            self.splitDockWidget(before, dock, down)
+        for dock in self.panels:
+            dock.show()
+        row = [first, *middle[:1], last]
+        self.resizeDocks(row, list(_PLAN_SHARES if middle else _PLAN_SHARES[::2]), across)
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)

@@ -1,0 +1,93 @@
+"""Connects the views of the plan with the session's plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.answers.cards import Card
+from app.answers.plan_cards import with_gpu
+from app.answers.plan_draft import Draft
+from app.explorer.background.planning import Planning
+from app.views.plan.plan_view import PlanView
+from app.widgets.drops import Offer
+from app.widgets.view import View
+from simulator.errors import RidgepointError
+from simulator.planning.row_scenario import scenario_of
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+    from app.views.catalogue import Offered
+
+WORKSPACE = "Plan"
+
+
+class PlanPage:
+    """Shows the plan in its views, and passes their edits on."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self.planning = Planning(window.session, window.worker)
+        self.planning.setParent(window)
+        self.planning.changed.connect(self._show)
+        window.panels.created.connect(self._created)
+
+    @property
+    def views(self) -> list[tuple[Offered, PlanView]]:
+        """The views that are created."""
+        views = self.window.panels.views.items()
+        return [(offered, view) for offered, view in views if isinstance(view, PlanView)]
+
+    @property
+    def text(self) -> str:
+        """The TOML of the plan."""
+        return self.planning.planned.draft.text
+
+    def offered(self, card: Card) -> Offer:
+        """The effect of a card dropped on the page."""
+        if card.kind != "gpu":
+            return Offer("A plan takes GPUs: drop the card of one", None)
+        draft, words = self.planning.planned.draft, f"add {card.title} to the candidates"
+        try:
+            after = with_gpu(draft, card.name)
+        except RidgepointError as error:
+            return Offer(str(error), None)
+        return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))
+
+    def entered(self) -> None:
+        """The workspace is shown: plan from now on."""
+        self.planning.watch()
+
+    def edit(self, draft: Draft, words: str) -> None:
+        """Set the draft, or say why the planner refuses it."""
+        try:
+            self.planning.edit(draft, words)
+        except RidgepointError as error:
+            for _, view in self.views:
+                view.refuse(str(error))
+
+    def open_scenario(self) -> None:
+        """Add the scenario of the chosen candidate, and show it in Explore."""
+        planned = self.planning.planned
+        if planned.row is None or planned.spec is None:
+            return
+        row, spec = planned.row, planned.spec
+        self.window.opening.attempt(
+            lambda: self.window.session.add(row.configuration, scenario_of(spec, row), "Explore")
+        )
+
+    def _created(self, view: View) -> None:
+        if isinstance(view, PlanView):
+            view.edited.connect(self.edit)
+            view.chose.connect(self.planning.choose)
+            view.opened.connect(self.open_scenario)
+            view.cancelled.connect(self.planning.cancel)
+            view.again.connect(self.planning.again)
+            view.show_plan(self.planning.planned)
+
+    def _show(self) -> None:
+        planned = self.planning.planned
+        for offered, view in self.views:
+            view.show_plan(planned)
+            panel = self.window.panels.panels[offered]
+            panel.say(view.subtitle())
+            panel.dim(view.dims and planned.stale)
