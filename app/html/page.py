@@ -21,13 +21,19 @@ from app.answers.figures import (
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
-from app.html import roofline, timeline
+from app.charts.roofline.roofline import frame_of, roofline
+from app.drawing import TABULATED, Drawing
+from app.drawing.svg import element, properties, variable
+from app.html import timeline
 from app.report.exports import summary
 from app.report.render import assumed
+from app.scenes.launches import launch_groups
+from app.scenes.roofline import roofline_scene
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 
 _MOST_ROWS = 30
+_WIDTH, _ROOFLINE_HEIGHT = 1080, 420
 
 
 def as_html(p: Prediction, subject: Subject, command: str) -> str:
@@ -48,6 +54,8 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
     kernels, modules = kernel_groups(p), module_groups(p)
+    drawings = {"roofline": _roofline(p)}
+    drawn = [each for each in drawings.values() if each]
     capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
         "title": title(p, subject),
@@ -57,7 +65,7 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "facts": _facts(p, subject),
         "regimes": REGIMES,
         "interval": _whisker(p),
-        "roofline": roofline.drawing(p),
+        **{name: element(each, variable) if each else "" for name, each in drawings.items()},
         "timeline": timeline.drawing(p),
         "causes": [(name, s) for name, s in causes(p) if s > 0],
         "kernels": kernels[:_MOST_ROWS],
@@ -71,8 +79,17 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "notes": notes(p),
         "provenance": provenance(p),
         "scenario": summary(p, subject)["scenario"],
-        "themes": [(name, _tokens(theme)) for name, theme in THEMES.items()],
+        "themes": [(name, _tokens(theme, drawn)) for name, theme in THEMES.items()],
     }
+
+
+def _roofline(p: Prediction) -> Drawing | None:
+    """The roofline; None if no kernel has FLOPs."""
+    groups = launch_groups(p)
+    if not any(each.flops for each in groups):
+        return None
+    scene = roofline_scene(p, groups)
+    return roofline(scene, frame_of(scene, _WIDTH, _ROOFLINE_HEIGHT), TABULATED)
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
@@ -113,11 +130,11 @@ def _whisker(p: Prediction) -> tuple[float, float, float]:
     return low / most, p.period_s / most, high / most
 
 
-def _tokens(theme: Theme) -> dict[str, str]:
-    """A theme's colours as custom properties."""
+def _tokens(theme: Theme, drawings: list[Drawing]) -> dict[str, str]:
+    """A theme's colours, and those of drawings, as custom properties."""
     plain = ("bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3", "danger")
     found = {name: str(getattr(theme, name)) for name in plain}
     for regime in REGIMES:
         colours = theme.regime(regime)
         found |= {regime: colours.fill, f"{regime}-ink": colours.ink}
-    return found
+    return found | properties(drawings, theme)

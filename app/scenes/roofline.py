@@ -110,6 +110,26 @@ def ends(found: list[LaunchGroup], roofs: Roof) -> Ends:
     return Ends((left, right), (max(floor, top / 10**_DECADES), top))
 
 
+@dataclass(frozen=True)
+class RooflineScene:
+    """What a roofline shows: groups of launches, the heaviest first, and those of a baseline."""
+
+    prediction: Prediction
+    groups: tuple[LaunchGroup, ...]
+    before: tuple[LaunchGroup, ...]
+    roof: Roof
+    ends: Ends
+
+
+def roofline_scene(
+    p: Prediction, groups: list[LaunchGroup], before: list[LaunchGroup] | None = None
+) -> RooflineScene:
+    """The scene of a prediction's groups, with axes that hold all of them."""
+    ceilings = roof(p, groups)
+    around = ends([*groups, *(before or [])], ceilings)
+    return RooflineScene(p, tuple(groups), tuple(before or ()), ceilings, around)
+
+
 def overhead_parts(p: Prediction) -> list[tuple[str, float]]:
     """A step's overhead in seconds: waiting for the host, launch gaps, fixed parts, syncs."""
     waits = dict(causes(p))

@@ -1,4 +1,4 @@
 """Qt building blocks of the views: canvas, painter, controls, strips, fonts and patterns.
 
-May import answers, formulas, outputs, quantities and the theme.
+May import charts, drawing, answers, formulas, outputs, quantities and the theme.
 """

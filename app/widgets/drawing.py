@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from app import outputs
+from app.drawing.metrics import TABULATED, Metrics
+from app.drawing.picture import Drawing
+from app.drawing.svg import document
 from app.theme import Theme, theme
 from app.widgets.qt_none import keep_none
 
@@ -33,3 +36,17 @@ def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], An
         outputs.put("--svg", svg, lambda part: picture.write(svg=part))
     picture.close()
     running.processEvents()
+
+
+def put(png: str | None, svg: str | None, look: str, make: Callable[[Metrics], Drawing]) -> None:
+    """Write the drawing that `make` returns to the given files; SVG needs no Qt."""
+    colours = theme(look)
+    if svg:
+        text = document(make(TABULATED), colours)
+        outputs.put("--svg", svg, lambda part: part.write_text(text, encoding="utf-8"))
+    if png:
+        application()
+        from app.widgets.drawn import QT_METRICS, write_png  # Qt, only for this
+
+        drawing = make(QT_METRICS)
+        outputs.put("--png", png, lambda part: write_png(drawing, colours, part))

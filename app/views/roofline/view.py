@@ -69,16 +69,16 @@ class Roofline(StripView):
         self.canvas.update()
 
     def formula(self, at: QPoint) -> Formula | None:
-        p, over = self.canvas.prediction, self.canvas.over
+        scene, over = self.canvas.scene, self.canvas.over
         group = over if isinstance(over, LaunchGroup) else next(iter(self.groups), None)
-        return intensity(group, p) if p is not None and group is not None else None
+        return intensity(group, scene.prediction) if scene and group else None
 
     def subtitle(self) -> str:
         return "area: share of time"
 
     def rows(self) -> list[list[str]]:
-        p = self.canvas.prediction
-        if p is None or self.canvas.roof is None:
+        scene = self.canvas.scene
+        if scene is None:
             return []
         rows = [list(_HEADS)]
         for a in self.groups:
@@ -99,9 +99,10 @@ class Roofline(StripView):
                 ]
             )
         rows += [
-            [name, "overhead", "", "", "", seconds(value)] for name, value in overhead_parts(p)
+            [name, "overhead", "", "", "", seconds(value)]
+            for name, value in overhead_parts(scene.prediction)
         ]
-        roofs = self.canvas.roof
+        roofs = scene.roof
         rows += [["ceiling", c.label] for c in roofs.engines]
         rows += [["ceiling", roofs.label(level)] for level in roofs.memories]
         wide = len(_HEADS)

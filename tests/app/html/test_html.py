@@ -10,7 +10,7 @@ import pytest
 
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.subject import Scenario, Subject, predict, subject
-from app.html import roofline, timeline
+from app.html import timeline
 from app.html.page import as_html
 from app.quantities import percent, seconds
 from simulator.prediction import REGIMES, Prediction
@@ -86,14 +86,10 @@ def test_its_drawings_parse(page: str) -> None:
         ElementTree.fromstring(each)
 
 
-def test_the_rooflines_marks_stand_under_their_roof(tiny_prediction: Prediction) -> None:
-    found = roofline.drawing(tiny_prediction)
-    assert found is not None
-    kinds = [line.kind for line in found.lines]
-    assert kinds.count("compute") == 1 and kinds.count("memory") == 1
-    peak = next(line.points[1] for line in found.lines if line.kind == "compute")
-    assert all(mark.y > peak for mark in found.marks)  # downwards
-    assert found.ridge[1] == peak
+def test_its_drawings_define_their_colours_in_both_themes(page: str) -> None:
+    used = set(re.findall(r"var\(--([\w-]+)\)", page))
+    dark, light = (set(re.findall(r"--([\w-]+):", part)) for part in page.split("@media")[:2])
+    assert used <= dark and used <= light
 
 
 def test_the_timeline_is_drawn_to_scale(tiny_prediction: Prediction) -> None:

@@ -57,18 +57,19 @@ def test_overhead_is_what_the_prediction_says(tiny_prediction: Prediction) -> No
 def test_areas_are_shares_and_points_stand_where_they_should(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
     canvas = view.canvas
-    assert canvas.radius(0.4) ** 2 == pytest.approx(2 * canvas.radius(0.2) ** 2)
-    x, y = canvas.scales
-    first, at, _ = next(m for m in canvas.marks() if m[0].flops)
-    assert x.value(at.x()) == pytest.approx(first.flops / first.bytes)
-    assert y.value(at.y()) == pytest.approx(first.flops * first.count / first.total_s)
+    frame = canvas.frame
+    assert frame.radius(0.4) ** 2 == pytest.approx(2 * frame.radius(0.2) ** 2)
+    first, (x, y), _ = next(m for m in canvas.marks() if m[0].flops)
+    assert frame.x.value(x) == pytest.approx(first.flops / first.bytes)
+    assert frame.y.value(y) == pytest.approx(first.flops * first.count / first.total_s)
 
 
 def test_a_click_isolates_and_a_second_one_frees(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
     emitted: list[frozenset[int]] = []
     view.picked.connect(emitted.append)
-    mark, at, _ = view.canvas.marks()[-1]
+    mark, place, _ = view.canvas.marks()[-1]
+    at = QPointF(*place)
     for _ in range(2):
         pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
         pointer(view.canvas, QEvent.Type.MouseButtonRelease, at)
@@ -140,7 +141,7 @@ def test_the_heaviest_only(shown: Any, side: Side) -> None:
 
 def test_a_variant_leaves_trails(shown: Any, side: Side, variant: Side) -> None:
     view = shown(Roofline, (side, variant), 1)
-    assert {a.key for a in view.canvas.before} & {a.key for a in view.groups}
+    assert {a.key for a in view.canvas.scene.before} & {a.key for a in view.groups}
     alone = shown(Roofline, (variant,))
     assert picture(view) != picture(alone)
 

@@ -1,0 +1,7 @@
+"""One function a picture: from its data to a `Drawing`, which every renderer shows.
+
+`app.widgets.drawing.put` writes one to PNG and SVG files, a `DrawingCanvas` shows it in a window,
+and the HTML report inserts `app.drawing.svg.element`.
+
+May import drawing, scenes, answers, report and formulas; no Qt.
+"""

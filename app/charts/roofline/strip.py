@@ -1,0 +1,58 @@
+"""The strip beside the roofline: the overhead of a step, by kind."""
+
+from __future__ import annotations
+
+from app.drawing import Box, Item, Line, Pattern, Rectangle, Text
+from app.quantities import seconds
+from app.scenes.roofline import overhead_parts
+from app.theme import SUPPORT_PX
+from simulator.prediction import Prediction
+
+_APART_PX, _EDGED_PX = 30.0, 5.0
+_PUSHES = 12
+
+
+def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
+    """The step as a bar: its overhead hatched, by part; the kernels take the rest."""
+    parts = overhead_parts(p)
+    total = sum(s for _, s in parts)
+    left = bar.left - 4
+    items: list[Item] = [
+        Text(left, bar.top - 30, "Overhead", "overhead_ink", SUPPORT_PX, 600),
+        Text(left, bar.top - 14, seconds(total), "ink3"),
+        Rectangle(bar, "bg3", radius=2),
+    ]
+    whole = max(p.period_s, total, 1e-12)
+    floor, named = bar.top, list[tuple[str, str, float]]()
+    for name, value in parts:
+        if value <= 0:
+            continue
+        high = bar.height * value / whole
+        box = Box(bar.left, floor, bar.width, max(high - 1, 1.0))
+        edge = "overhead" if high > _EDGED_PX else None
+        items.append(Rectangle(box, Pattern("overhead"), edge, 1.4, radius=2))
+        named.append((name, seconds(value), floor + high / 2))
+        floor += high
+    rest = max(0.0, whole - total)
+    named.append(("kernels", seconds(rest), (floor + bar.bottom) / 2))
+    return [*items, *_beside(named, bar)]
+
+
+def _beside(named: list[tuple[str, str, float]], bar: Box) -> list[Item]:
+    """Names and figures right of a bar, pushed apart where they would overlap."""
+    places = [y for _, _, y in named]
+    for _ in range(_PUSHES):
+        for i in range(1, len(places)):
+            near = _APART_PX - (places[i] - places[i - 1])
+            if near > 0:
+                places[i - 1] -= near / 2
+                places[i] += near / 2
+        places = [min(max(y, bar.top + 12), bar.bottom - 12) for y in places]
+    items: list[Item] = []
+    for (name, value, at), y in zip(named, places, strict=True):
+        items += (
+            Line(((bar.right + 1, at), (bar.right + 7, y)), "line2"),
+            Text(bar.right + 10, y - 7, name, "ink", weight=600),
+            Text(bar.right + 10, y + 7, value, "ink3"),
+        )
+    return items

@@ -1,0 +1,64 @@
+"""A canvas that shows a drawing, and picks its spots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QPointF
+
+from app.drawing.items import Item
+from app.drawing.picture import Drawing
+from app.theme import Theme
+from app.widgets.canvas import Canvas
+from app.widgets.drawn import render
+from app.widgets.paint import Paint
+
+
+class DrawingCanvas(Canvas):
+    """Draws once for its size and for what `depends_on` returns; call `redraw` where the data has
+    changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` may add
+    something.
+
+    Colours are roles, so that another theme needs no other drawing.
+    """
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__(theme, name)
+        self._drawn: Drawing | None = None
+        self._drawn_for: object = None
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        """The drawing for a size in pixels; None without data."""
+        raise NotImplementedError
+
+    def depends_on(self) -> object:
+        """What the drawing depends on besides its size and the data, such as a selection."""
+        return None
+
+    def overlay(self) -> tuple[Item, ...]:
+        """What is drawn above it for `over` and for a selection."""
+        return ()
+
+    def redraw(self) -> None:
+        """Draw anew."""
+        self._drawn = None
+        self.update()
+
+    @property
+    def drawn(self) -> Drawing | None:
+        """The drawing as it is shown."""
+        size = float(self.width()), float(self.height())
+        wanted = size, self.depends_on()
+        if self._drawn is None or self._drawn_for != wanted:
+            self._drawn, self._drawn_for = self.drawing(*size), wanted
+        return self._drawn
+
+    def draw(self, paint: Paint) -> None:
+        drawn = self.drawn
+        if drawn is not None:
+            render(drawn.items, paint)
+            render(self.overlay(), paint)
+
+    def hit(self, at: QPointF) -> Any:
+        spot = self.drawn.pick(at.x(), at.y()) if self.drawn else None
+        return spot.key if spot else None

@@ -1,0 +1,220 @@
+"""Drawings on a screen, and as PNG files: a renderer for QPainter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatch
+from pathlib import Path as FilePath
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen
+
+from app.drawing.colours import Colour, Fill, Pattern, hex_colour
+from app.drawing.geometry import Box
+from app.drawing.items import (
+    SHARES_LEFT,
+    Group,
+    Item,
+    Line,
+    Marker,
+    Path,
+    Pill,
+    Raster,
+    Rectangle,
+    Rectangles,
+    Text,
+)
+from app.drawing.picture import Drawing
+from app.theme import LABEL_PX, Theme
+from app.widgets.brushes import pattern_brushes
+from app.widgets.paint import Paint, face, width
+from app.widgets.patterns import fill_pattern
+
+PIXEL_RATIO = 2
+
+
+class QtMetrics:
+    """The size of text in the fonts of Qt."""
+
+    def width(self, words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
+        return width(words, px, weight, mono)
+
+    def height(self, px: int = LABEL_PX) -> float:
+        return face(px)[1].height()
+
+
+QT_METRICS = QtMetrics()
+
+
+def render(items: Iterable[Item], paint: Paint) -> None:
+    """Paint items, without a ground."""
+    for item in items:
+        _render(item, paint)
+
+
+def write_png(drawing: Drawing, theme: Theme, path: FilePath) -> None:
+    """Write a drawing with two pixels a unit; OSError if the file cannot be written."""
+    size = round(drawing.width * PIXEL_RATIO), round(drawing.height * PIXEL_RATIO)
+    image = QImage(*size, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(PIXEL_RATIO)
+    image.fill(QColor(theme.bg1))
+    painter = QPainter(image)
+    render(drawing.items, Paint(painter, theme))
+    painter.end()
+    if not image.save(str(path), "PNG"):  # pyright: ignore[reportCallIssue, reportArgumentType]
+        raise OSError(5, "the image could not be written", str(path))
+
+
+def rect(box: Box) -> QRectF:
+    """A box as Qt has it."""
+    return QRectF(box.left, box.top, box.width, box.height)
+
+
+def _hex(colour: Colour | None, paint: Paint) -> str:
+    return hex_colour(colour, paint.theme) if colour else ""
+
+
+@singledispatch
+def _render(item: Item, paint: Paint) -> None:
+    raise TypeError(f"expected an item of a drawing, got {type(item).__name__}")
+
+
+@_render.register
+def _(item: Line, paint: Paint) -> None:
+    paint.line(
+        item.points,
+        _hex(item.colour, paint),
+        item.width,
+        item.dash == "dashed",
+        _hex(item.casing, paint),
+        item.dash == "dotted",
+        item.opacity,
+    )
+
+
+@_render.register
+def _(item: Rectangle, paint: Paint) -> None:
+    painter, area = paint.painter, rect(item.box)
+    painter.setOpacity(item.opacity)
+    if isinstance(item.fill, Pattern):
+        _fill(item.fill, area, paint, item.radius)
+    if item.edge or (item.fill and not isinstance(item.fill, Pattern)):
+        plain = None if isinstance(item.fill, Pattern) else item.fill
+        dashed = item.dash != "solid"
+        edge = _hex(item.edge, paint)
+        paint.box(area, _hex(plain, paint), edge, item.radius, dashed, item.edge_width)
+    painter.setOpacity(1.0)
+
+
+@_render.register
+def _(item: Rectangles, paint: Paint) -> None:
+    outline = QPainterPath()
+    for box in item.boxes:
+        outline.addRect(box.left, box.top, box.width, box.height)
+    paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, not item.crisp)
+    _fill(item.fill, outline, paint)
+    paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+
+@_render.register
+def _(item: Path, paint: Paint) -> None:
+    outline = QPainterPath()
+    for step in item.steps:
+        match step:
+            case ("M", x, y):
+                outline.moveTo(x, y)
+            case ("L", x, y):
+                outline.lineTo(x, y)
+            case ("C", x1, y1, x2, y2, x, y):
+                outline.cubicTo(x1, y1, x2, y2, x, y)
+            case _:
+                outline.closeSubpath()
+    painter = paint.painter
+    painter.setOpacity(item.opacity)
+    if item.fill:
+        _fill(item.fill, outline, paint)
+    if item.edge:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(_hex(item.edge, paint)), item.edge_width))
+        painter.drawPath(outline)
+    painter.setOpacity(1.0)
+
+
+@_render.register
+def _(item: Marker, paint: Paint) -> None:
+    edge = _hex(item.edge, paint)
+    paint.mark(
+        item.regime, item.x, item.y, item.radius, edge, item.hollow, item.opacity, item.edge_width
+    )
+
+
+@_render.register
+def _(item: Text, paint: Paint) -> None:
+    place, align = (item.x, item.y), SHARES_LEFT[item.anchor]
+    if item.turn:
+        paint.painter.save()
+        paint.painter.translate(QPointF(*place))
+        paint.painter.rotate(item.turn)
+        place = (0.0, 0.0)
+    colour = _hex(item.colour, paint)
+    paint.text(*place, item.words, colour, item.px, item.weight, align, item.mono)
+    if item.turn:
+        paint.painter.restore()
+
+
+@_render.register
+def _(item: Pill, paint: Paint) -> None:
+    text = item.text
+    ground, edge = _hex(item.ground, paint), _hex(item.edge, paint)
+    paint.pill(
+        item.box.left,
+        text.y,
+        text.words,
+        _hex(text.colour, paint),
+        text.px,
+        text.weight,
+        0.0,
+        ground,
+        edge,
+        text.mono,
+    )
+
+
+@_render.register
+def _(item: Raster, paint: Paint) -> None:
+    cells = np.ascontiguousarray(item.cells, np.uint8)
+    rows, columns = cells.shape
+    image = QImage(cells.data, columns, rows, columns, QImage.Format.Format_Indexed8)
+    image.setColorTable([QColor(_hex(each, paint)).rgb() for each in item.palette])
+    paint.painter.drawImage(rect(item.box), image)
+
+
+@_render.register
+def _(item: Group, paint: Paint) -> None:
+    if item.clip is not None:
+        paint.painter.save()
+        paint.painter.setClipRect(rect(item.clip), Qt.ClipOperation.IntersectClip)
+    for each in item.items:
+        _render(each, paint)
+    if item.clip is not None:
+        paint.painter.restore()
+
+
+def _fill(fill: Fill, shape: QPainterPath | QRectF, paint: Paint, radius: float = 0.0) -> None:
+    """Fill a shape with a colour or the pattern of a kind."""
+    if not isinstance(fill, Pattern):
+        paint.area(shape, _hex(fill, paint), radius=radius)
+    elif fill.ground:
+        paint.area(shape, fill.kind, fill.strength, radius=radius)
+    elif fill.kind != "compute":
+        outline = QPainterPath()
+        if isinstance(shape, QRectF):
+            outline.addRoundedRect(shape, radius, radius)
+        else:
+            outline = shape
+        if paint.vector:
+            fill_pattern(paint.painter, outline, paint.theme, fill.kind, fill.strength, False)
+        else:
+            brush = pattern_brushes(paint.theme, fill.kind, paint.ratio, fill.strength)[-1]
+            paint.painter.fillPath(outline, brush)
