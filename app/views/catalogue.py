@@ -37,6 +37,7 @@ VIEWS = (
     Offered("Fusion", "Fusion", "fusion.view", "FusionView"),
     Offered("The factory", "Factory", "factory.view", "Factory"),
     Offered("Workload", "Plan", "plan.workload", "Workload"),
+    Offered("Cost against speed", "Plan", "plan.front", "CostAgainstSpeed"),
     Offered("Verdict", "Plan", "plan.verdict", "PlanVerdict"),
     Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
 )

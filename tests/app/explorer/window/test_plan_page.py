@@ -17,6 +17,7 @@ from app.explorer.window.window import Window
 from app.views.plan.fields import TextField
 from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
+from app.widgets.drops import Outline
 
 SMALL: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
@@ -75,7 +76,7 @@ def dropped(on: QWidget, data: QMimeData) -> str:
     middle, buttons = on.rect().center(), Qt.MouseButton.LeftButton
     keys, copy = Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
     QCoreApplication.sendEvent(on, QDragEnterEvent(middle, copy, data, buttons, keys))
-    said = [o.words for o in on.findChildren(QWidget) if type(o).__name__ == "Outline"]
+    said = [o.words for o in on.findChildren(QWidget) if isinstance(o, Outline)]
     QCoreApplication.sendEvent(on, QDropEvent(QPointF(middle), copy, data, buttons, keys))
     return said[0] if said else ""
 
