@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.answers.plan_words import status_words
 from simulator.formats.numbers import number, short
@@ -11,19 +11,27 @@ from simulator.planning import Row
 from simulator.planning.spec import Spec, WorkloadKind
 from simulator.planning.wording import duration, latency
 
+_NEEDED = 1
+"""The rank up to which columns stay before intervals do."""
 Cell = tuple[str, str]
 """A figure and what stands quietly behind it, such as the ends of its interval."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """`head` in two lines; `share` of the width; `rank` says which columns go first where there is
-    no room: the highest."""
+    """`head` in two lines, `px` wide, or `least_px` without what stands behind the figure; `rank`
+    says which columns go first where there is no room: the highest."""
 
     head: tuple[str, str]
     px: float
     rank: int
     cell: Callable[[Row], Cell]
+    least_px: float = 0.0
+
+    @property
+    def brief(self) -> Column:
+        """The column without what stands behind its figure."""
+        return replace(self, px=self.least_px or self.px, cell=lambda row: (self.cell(row)[0], ""))
 
 
 def columns(spec: Spec) -> tuple[Column, ...]:
@@ -42,17 +50,17 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         return (
             hourly,
             million,
-            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s)),
+            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 56),
             Column(("First,", "ms"), 50, 2, lambda row: (_ms(row.first_token_s, None)[0], "")),
             most,
             energy,
         )
     if kind == "training":
         total = Column(("USD", "in all"), 64, 1, lambda row: (_money(row.usd_total), ""))
-        takes = Column(("Takes,", "80%"), 128, 0, _duration)
+        takes = Column(("Takes,", "80%"), 150, 0, _duration, 70)
         return hourly, total, takes, energy
     batch = Column(
-        ("A batch,", "ms"), 122, 0, lambda row: _ms(row.latency_s, row.latency_interval_s)
+        ("A batch,", "ms"), 122, 0, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
     )
     return hourly, million, batch, most, energy
 
@@ -60,6 +68,8 @@ def columns(spec: Spec) -> tuple[Column, ...]:
 def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:
     """The columns that fit into `room_px`, in their order."""
     kept = list(all_columns)
+    if sum(column.px for column in kept if column.rank <= _NEEDED) > room_px:
+        kept = [column.brief for column in kept]
     while len(kept) > 1 and sum(column.px for column in kept) > room_px:
         kept.remove(max(kept, key=lambda column: column.rank))
     return tuple(kept)

@@ -38,6 +38,7 @@ VIEWS = (
     Offered("The factory", "Factory", "factory.view", "Factory"),
     Offered("Workload", "Plan", "plan.workload", "Workload"),
     Offered("Cost against speed", "Plan", "plan.front", "CostAgainstSpeed"),
+    Offered("The queue", "Plan", "plan.queue", "TheQueue"),
     Offered("Verdict", "Plan", "plan.verdict", "PlanVerdict"),
     Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
 )

@@ -94,7 +94,7 @@ QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="quiet"]:disabled, QLabel[tone="support"]:disabled {{ color: {mixed(t.ink3, t.bg1, 0.6)}; }}
 QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QLabel[tone="title"] {{ font-weight: 600; }}
-QLabel[tone="verdict"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
+QLabel[tone="verdict"] {{ font-size: {BODY_PX}px; font-weight: 600; }}
 QLabel[tone="verdict"]:disabled {{ color: {t.ink3}; }}
 QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
 QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
@@ -118,7 +118,7 @@ QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-wei
 QToolButton[look="field"], QLineEdit[look="field"], QLineEdit[look="wrongfield"] {{ background: {t.bg0}; border: 1px solid {t.line2}; border-radius: 6px; padding: 0 6px; min-height: 22px; font-weight: 600; color: {t.ink}; }}
 QToolButton[look="field"]:hover, QLineEdit[look="field"]:hover {{ border-color: {t.b}; }}
 QLineEdit[look="wrongfield"] {{ border-color: {t.danger}; color: {t.danger}; }}
-QToolButton[look="toggle"] {{ border: 1px solid transparent; border-radius: 4px; padding: 0 3px; min-height: 18px; color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QToolButton[look="toggle"] {{ border: 1px solid transparent; border-radius: 4px; padding: 0 2px; min-height: 18px; color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QToolButton[look="toggle"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="toggle"]:disabled {{ color: {t.ink3}; }}
 QProgressBar {{ background: {t.bg3}; border: 0; border-radius: 2px; max-height: 4px; }}

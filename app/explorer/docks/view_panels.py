@@ -166,7 +166,7 @@ class ViewPanels(QObject):
     def _request(self, offered: Offered, view: View) -> None:
         """Compute what a view's question asks for, and pass it to the view."""
         sides, current = self.answering.sides()
-        answered = self.answering.answer is not None
+        answered = self.answering.answer is not None or not view.follows
         question = view.question(sides, current) if answered else None
         key = _key(offered)
         if question is None:

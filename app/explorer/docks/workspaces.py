@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar,
 from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Plan", "Lessons")
-_PLAN_SHARES = (19, 51, 30)
+_PLAN_PX = (330, 790, 440)
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
@@ -26,6 +26,7 @@ class Docks(QMainWindow):
         self.setDockNestingEnabled(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
+        self._sized = True
 
     def reset(self) -> None:
         """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
@@ -71,11 +72,26 @@ class Docks(QMainWindow):
             self.splitDockWidget(before, dock, down)
         for dock in self.panels:
             dock.show()
-        row = [first, *middle[:1], last]
-        self.resizeDocks(row, list(_PLAN_SHARES if middle else _PLAN_SHARES[::2]), across)
+        self._sized = False
+        if self.isVisible():
+            self._size_columns()
+
+    def _size_columns(self) -> None:
+        """Give the columns their shares of the real width, once."""
+        self._sized = True
+        first, *middle, last = self.panels
+        across = Qt.Orientation.Horizontal
+        self.resizeDocks([first, *middle[:1], last], list(_PLAN_PX), across)
+        self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
+
+    def restore_state(self, state: QByteArray) -> None:
+        """Restore a layout."""
+        self._sized = self.restoreState(state) or self._sized
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
+        if event.type() == QEvent.Type.Show and not self._sized:
+            self._size_columns()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
         return done
@@ -127,7 +143,7 @@ class Workspaces(QStackedWidget):
         """Restore layouts; an invalid one is ignored."""
         for name, docks in self.docks.items():
             if name in layouts:
-                docks.restoreState(from_base64(layouts[name]))
+                docks.restore_state(from_base64(layouts[name]))
 
 
 def to_base64(data: QByteArray) -> str:

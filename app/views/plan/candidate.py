@@ -15,6 +15,7 @@ from app.views.plan.fields import TextField
 from app.widgets.elided_label import Elided
 from app.widgets.switch import Switch
 
+_COUNT_PX = 23
 _SHORT = {"compiled+graph": "compiled"}
 
 
@@ -125,6 +126,8 @@ class CandidateWidget(QFrame):
             button.setText(_SHORT.get(name, name))
             button.setCheckable(True)
             button.setProperty("look", "toggle")
+            if what == "counts":
+                button.setFixedWidth(_COUNT_PX)
             words = f"{name} of them" if what == "counts" else f"engine {name}"
             button.setAccessibleName(f"{self.card.title}: {words}")
             button.setToolTip(f"Try {words}")

@@ -18,6 +18,7 @@ from simulator.planning import Row
 
 ROW_PX, HEAD_PX = 27.0, 34.0
 _RANK_PX, _NAME_PX, _LIMITS_PX, _BINDS_PX = 20.0, 116.0, 76.0, 84.0
+_NARROW_PX = 460
 _MARKED = ("compute", "memory", "overhead")
 
 
@@ -91,11 +92,13 @@ class CandidateTable(Canvas):
         if row.binds in _MARKED:
             paint.mark(row.binds, binds + 5, y, 4.2, opacity=1.0 if holds else 0.6)
         words = row.binds if row.binds != "communication" else "links"
+        if self.width() < _NARROW_PX and row.binds in _MARKED:
+            return
         paint.text(binds + 14, y, words, theme.ink2 if holds else theme.ink3, LABEL_PX)
 
     def _ends(self) -> tuple[float, float]:
         """The x of the last two columns."""
-        binds = self.width() - _BINDS_PX
+        binds = self.width() - (_BINDS_PX if self.width() >= _NARROW_PX else _BINDS_PX / 2)
         return binds - _LIMITS_PX - 6, binds
 
     def _placed(self, planned: Planned) -> list[tuple[Column, float]]:
