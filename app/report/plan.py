@@ -165,6 +165,8 @@ def front_svg(plan: Plan) -> str:
 def _figure(plan: Plan, value: float | None) -> str:
     if value is None:
         return ""
+    if value != value:
+        return "does not run"
     return duration(value) if plan.kind == "training" else latency(value)
 
 

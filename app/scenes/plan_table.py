@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.answers.plan_words import status_words
+from app.answers.plan_words import short_gpu, status_words
 from simulator.formats.numbers import number, short
 from simulator.planning import Row
 from simulator.planning.spec import Spec, WorkloadKind
@@ -88,14 +88,7 @@ def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
 
 def short_name(row: Row) -> tuple[str, str]:
     """A configuration in few letters: "H200 SXM ×1" and "vllm, bf16"."""
-    name = row.name
-    for maker in ("GeForce ", "NVIDIA "):
-        name = name.removeprefix(maker)
-    name = name.partition(" (")[0]
-    first, *rest = name.split(" ")
-    if rest and rest[-1].endswith("GB"):
-        rest = rest[:-1]
-    return f"{' '.join([first, *rest])} ×{row.count}", f"{row.engine}, {row.precision}"
+    return f"{short_gpu(row.name)} ×{row.count}", f"{row.engine}, {row.precision}"
 
 
 def _money(value: float | None) -> str:

@@ -119,7 +119,7 @@ def _rows(
     c = {name: float(column[best]) for name, column in swept.columns.items()}
     binds = swept.regime(best) or ""
     if training:
-        weights = _trace_weights(scenarios[best])
+        weights = gradient_bytes(scenarios[best])
         return [
             _trained(
                 spec,
@@ -136,7 +136,8 @@ def _rows(
     return _inferred(spec, card, common, batches[best] or 0, c, binds)
 
 
-def _trace_weights(scenario: Scenario) -> float:
+def gradient_bytes(scenario: Scenario) -> float:
+    """Bytes of gradients, as many as of weights."""
     from simulator.planning.tables import trace_at
 
     found = resolve(scenario)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from app.answers.planned import Candidate
 from app.drawing import (
     Box,
@@ -16,6 +18,7 @@ from app.drawing import (
     Rectangle,
     Spot,
     Text,
+    fitting,
     pill,
 )
 from app.drawing.labels import Labels
@@ -27,6 +30,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0
 _BEYOND = 1.7
 """The axis reaches so many times the limit, at most; points beyond stand at its end."""
 _MARK_PX, _LOG_FROM = 6.5, 5.0
+_NAMED = 40
+"""Points that get a name, those that hold the limits first."""
 
 
 def front_drawing(
@@ -47,19 +52,23 @@ def front_drawing(
         x = across.at(scene.limit)
         labels.take(Box.between(x - 2, plot.top, x + 2, plot.bottom))
     places = {p.candidate: _place(p, across, up, plot) for p in scene.points}
-    for x, y in places.values():
-        labels.take(Box.around(x, y, _MARK_PX))
     order = sorted(scene.points, key=lambda p: (p.candidate == chosen, p.surely, p.holds))
     for point in order:
         items += _cross(point, places[point.candidate], across, up, plot, point.candidate == chosen)
-    for point in reversed(order):
-        items += _label(point, places[point.candidate], labels, metrics, plot)
+    named = order[: -_NAMED - 1 : -1]
+    for point in named:
+        labels.take(Box.around(*places[point.candidate], _MARK_PX))
+    for point in named:
+        items += _label(point, places[point.candidate], labels, metrics)
     if scene.limit is not None:
         at = (across.at(scene.limit), _TOP / 2 + 2)
         items.append(Text(*at, scene.limit_words, "danger", LABEL_PX, 600, "middle"))
     if scene.left_out:
         words = f"{scene.left_out} not shown: no price, or not simulated"
-        items.append(Text(plot.right, _TOP / 2 + 2, words, "ink3", LABEL_PX, anchor="end"))
+        short = f"{scene.left_out} not shown"
+        room = plot.width / 2 - metrics.width(scene.time_title) / 2 - 8
+        words = fitting(metrics, room, words, short)
+        items.append(Text(plot.right, plot.bottom + 29, words, "ink3", LABEL_PX, anchor="end"))
     spots = tuple(
         Spot(p.candidate, Box.around(*places[p.candidate], _MARK_PX + 3), _tooltip(p), True)
         for p in order
@@ -72,8 +81,7 @@ def _scales(scene: FrontScene, plot: Box) -> tuple[Scale, Scale]:
     last = 1.06 * max(ends)
     if scene.limit is not None:
         last = max(min(last, _BEYOND * scene.limit), 1.15 * scene.limit)
-    inside = [p for p in scene.points if p.time <= last] or list(scene.points)
-    costs = [end for p in inside for end in (p.cost, *(p.cost_interval or ()))]
+    costs = [end for p in scene.points for end in (p.cost, *(p.cost_interval or ()))]
     low, high = min(costs), max(costs)
     if scene.budget is not None:
         high = max(high, scene.budget)
@@ -151,12 +159,11 @@ def _cross(
     items: list[Item] = []
 
     def bar(one: tuple[float, float], other: tuple[float, float]) -> None:
-        (a, b), (c, d) = one, other
         items.append(Line((one, other), colour, 1.3, opacity=opacity))
+        upright = one[0] == other[0]
         for px, py in (one, other):
-            across_end = ((px - 3, py), (px + 3, py)) if a == c else ((px, py - 3), (px, py + 3))
-            items.append(Line(across_end, colour, 1.3, opacity=opacity))
-        _ = b, d
+            ends = ((px - 3, py), (px + 3, py)) if upright else ((px, py - 3), (px, py + 3))
+            items.append(Line(ends, colour, 1.3, opacity=opacity))
 
     if point.time_interval is not None:
         low, high = point.time_interval
@@ -176,19 +183,32 @@ def _label(
     place: tuple[float, float],
     labels: Labels,
     metrics: Metrics,
-    plot: Box,
 ) -> list[Item]:
     """The name beside a point, with the mode if there is room; none where all places are taken."""
     weight = 600 if point.holds else 400
     for words in (f"{point.name} {point.mode.partition(',')[0]}", point.name):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3
-        box = labels.beside(*place, _MARK_PX, wide, high)
+        box = next((b for b in _beside(*place, wide, high) if labels.free(b)), None)
         if box is not None:
+            labels.take(box)
             colour = "ink" if point.holds else "ink3"
             at = (box.left, box.top + box.height / 2)
             return [pill(metrics, *at, words, colour, LABEL_PX, weight, "start")]
-    _ = plot
     return []
+
+
+def _beside(x: float, y: float, wide: float, high: float) -> Iterator[Box]:
+    """Boxes for a label close to a mark, best first: right of it, left, above, below."""
+    for far in (0.0, 8.0):
+        gap = _MARK_PX + 3 + far
+        yield Box(x + gap, y - high / 2, wide, high)
+        yield Box(x - gap - wide, y - high / 2, wide, high)
+        yield Box(x - wide / 2, y - gap - high, wide, high)
+        yield Box(x - wide / 2, y + gap, wide, high)
+        yield Box(x + 0.7 * gap, y + 0.7 * gap, wide, high)
+        yield Box(x + 0.7 * gap, y - 0.7 * gap - high, wide, high)
+        yield Box(x - 0.7 * gap - wide, y - 0.7 * gap - high, wide, high)
+        yield Box(x - 0.7 * gap - wide, y + 0.7 * gap, wide, high)
 
 
 def _tooltip(point: FrontPoint) -> str:

@@ -31,7 +31,9 @@ from simulator.formats.numbers import short
 from simulator.planning.wording import amount, latency
 
 _PAD, _GAP = 12.0, 26.0
-_SLOT, _PERSON = 10.0, 15.0
+_PERSON = 15.0
+_LARGEST, _SMALLEST = 13, 5
+"""Sides of a slot of the decode line."""
 _FACTORY_PX = 142.0
 
 
@@ -142,7 +144,8 @@ def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     """Triangles: of 24 parts of the time, those in which prompts are read."""
     d = scene.detail
     busy = d.prompt_share * d.utilisation
-    items = _house(box, "compute", "Prefill machine", "", metrics)
+    title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)
+    items = _house(box, "compute", title, "", metrics)
     columns = max(4, int((box.width - 24) // 19))
     rows = 3
     lit = round(busy * columns * rows)
@@ -169,14 +172,14 @@ def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     note = f"one token each, every {latency(d.decode_s)}"
     items = _house(box, "memory", "Decode line", note, metrics)
     area = Box.between(box.left + 12, box.top + 40, box.right - 12, box.bottom - 24)
-    columns = max(1, int(area.width // _SLOT))
-    rows = max(1, int(area.height // _SLOT))
+    slot = _slot_px(area, d.slots)
+    columns, rows = max(1, int(area.width // slot)), max(1, int(area.height // slot))
     each = max(1, ceil(d.slots / (columns * rows)))
     shown = ceil(d.slots / each)
-    columns = min(columns, ceil(shown / rows))
     filled = round(d.batch / each)
+    side = slot - (2 if slot > 6 else 1)
     places = [
-        Box(area.left + _SLOT * (at % columns), area.top + _SLOT * (at // columns), 8, 8)
+        Box(area.left + slot * (at % columns), area.top + slot * (at // columns), side, side)
         for at in range(shown)
     ]
     if places[:filled]:
@@ -190,6 +193,14 @@ def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     if metrics.width(words) + metrics.width(rate) + 36 <= box.width:
         items.append(Text(box.right - 12, box.bottom - 12, rate, "memory_ink", anchor="end"))
     return items
+
+
+def _slot_px(area: Box, slots: int) -> float:
+    """The side of a slot, so that all fit: from 5 to 13 pixels."""
+    for slot in range(_LARGEST, _SMALLEST, -1):
+        if (area.width // slot) * (area.height // slot) >= slots:
+            return float(slot)
+    return float(_SMALLEST)
 
 
 def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:

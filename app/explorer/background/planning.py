@@ -17,6 +17,8 @@ from simulator.planning.verdict import ranked
 
 _PAUSE_MS = 150
 """Delay after an edit before it is planned."""
+_SOON_MS = 200
+"""Interval at which candidates are shown while they come."""
 _KEY = "plan"
 
 Cancelled = Callable[[], bool]
@@ -40,6 +42,7 @@ class Planning(QObject):
         self.watched = False
         self.planned = Planned(_draft(session.state))
         self._pause = later(_PAUSE_MS, self._start, self)
+        self._soon = later(_SOON_MS, self.changed.emit, self)
         session.changed.connect(self._on_changed)
         self._progressed.connect(self._on_progress)
         self._seen.connect(self._on_seen)
@@ -105,12 +108,12 @@ class Planning(QObject):
 
     def _on_progress(self, draft: Draft, text: str) -> None:
         if draft == self.planned.draft and self.worker.busy(_KEY):
-            self._show(replace(self.planned, progress=text))
+            self._show_soon(replace(self.planned, progress=text))
 
     def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
         """Show the candidates found so far in place of those of an earlier draft."""
         if draft == self.planned.draft and self.worker.busy(_KEY) and rows:
-            self._show(
+            self._show_soon(
                 replace(self.planned, spec=draft.spec, rows=ranked(rows), plan=None, stale=False)
             )
 
@@ -133,7 +136,14 @@ class Planning(QObject):
 
     def _show(self, planned: Planned) -> None:
         self.planned = planned
+        self._soon.stop()
         self.changed.emit()
+
+    def _show_soon(self, planned: Planned) -> None:
+        """Show candidates and progress, at most every `_SOON_MS`."""
+        self.planned = planned
+        if not self._soon.isActive():
+            self._soon.start()
 
 
 def _draft(state: State) -> Draft:

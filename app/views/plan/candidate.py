@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, Q
 
 from app.answers.plan_cards import CandidateCard, Tried
 from app.answers.plan_fields import Field
+from app.answers.plan_words import short_gpu
 from app.theme import Theme
 from app.views.plan.fields import TextField
 from app.widgets.elided_label import Elided
@@ -31,6 +32,7 @@ class CandidateWidget(QFrame):
     def __init__(self, card: CandidateCard, theme: Theme) -> None:
         super().__init__()
         self.card = card
+        self._shown: CandidateCard | None = None
         self.setProperty("look", "card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.title, self.source = Elided(), Elided()
@@ -63,8 +65,10 @@ class CandidateWidget(QFrame):
 
     def put(self, card: CandidateCard) -> None:
         """Show other choices for the same GPU."""
-        self.card = card
-        self.title.say(card.title)
+        if card == self._shown:
+            return
+        self.card = self._shown = card
+        self.title.say(short_gpu(card.title))
         self.title.setToolTip(f"{card.title}: {card.detail}. Delete removes it")
         self.source.say(card.source)
         self.source.setToolTip(card.source_whole)

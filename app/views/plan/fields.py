@@ -21,6 +21,7 @@ class TextField(QLineEdit):
     def __init__(self, field: Field) -> None:
         super().__init__()
         self.field = field
+        self._named: tuple[str, str, str] | None = None
         self.setProperty("look", "field")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -31,19 +32,27 @@ class TextField(QLineEdit):
     def put(self, field: Field) -> None:
         """Show another value, unless the user is typing one."""
         typing = self.hasFocus() and self.isModified() and self.text() != self.field.shown
+        if not typing and self.text() != field.shown:
+            self.setText(field.shown)
+        if not typing:
+            self.setModified(False)
+            self.mark("")
+        same = (field.name, field.empty, field.tip) == self._named
         self.field = field
+        if same:
+            return
+        self._named = field.name, field.empty, field.tip
         self.setAccessibleName(field.name)
         self.setPlaceholderText(field.empty)
         self.setToolTip(f"{field.name}: {field.tip}" if field.tip else field.name)
-        if not typing:
-            self.setText(field.shown)
-            self.setModified(False)
-            self.mark("")
 
     def mark(self, reason: str) -> None:
         """Mark the text as refused, or not."""
-        self.setProperty("look", "wrongfield" if reason else "field")
+        look = "wrongfield" if reason else "field"
         self.setAccessibleDescription(reason)
+        if look == self.property("look"):
+            return
+        self.setProperty("look", look)
         self.style().unpolish(self)
         self.style().polish(self)
 

@@ -13,7 +13,7 @@ from app.answers.planned import Planned, candidate_of
 from app.scenes.plan_table import Column, columns, short_name, shown
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
-from app.widgets.paint import Paint, width
+from app.widgets.paint import Paint, fitting, width
 from simulator.planning import Row
 
 ROW_PX, HEAD_PX = 27.0, 34.0
@@ -29,10 +29,13 @@ class CandidateTable(Canvas):
         super().__init__(theme, "Ranked candidates")
         self.planned: Planned | None = None
         self.rows: tuple[Row, ...] = ()
+        self.names_px = 0.0
 
     def put(self, planned: Planned) -> None:
         """Show the rows of a plan."""
         self.planned, self.rows = planned, planned.rows
+        names = {short_name(row)[0] for row in self.rows}
+        self.names_px = max((width(name, SUPPORT_PX, 600) for name in names), default=0.0)
         self.setFixedHeight(int(HEAD_PX + ROW_PX * len(self.rows) + 2))
         row = planned.row
         self.setAccessibleDescription(
@@ -57,7 +60,10 @@ class CandidateTable(Canvas):
         paint.text(limits, 23, "Limits", theme.ink3)
         paint.text(binds, 23, "Binds", theme.ink3)
         chosen = planned.row
-        for at, row in enumerate(self.rows):
+        seen = self.visibleRegion().boundingRect()
+        first = max(int((seen.top() - HEAD_PX) // ROW_PX), 0)
+        last = int((seen.bottom() - HEAD_PX) // ROW_PX) + 1
+        for at, row in list(enumerate(self.rows))[first:last]:
             box = QRectF(0, HEAD_PX + ROW_PX * at, self.width(), ROW_PX)
             if row is chosen:
                 paint.area(box, theme.b, 0.16)
@@ -77,7 +83,8 @@ class CandidateTable(Canvas):
         room = (placed[0][1] - placed[0][0].px if placed else self.width()) - _RANK_PX - 12
         box = paint.text(_RANK_PX + 8, y, name, ink, SUPPORT_PX, 600, room=room)
         left = box.right() + 6
-        paint.text(left, y, mode, theme.ink3, LABEL_PX, room=_RANK_PX + 8 + room - left)
+        mode = fitting(_RANK_PX + 8 + room - left, mode, mode.partition(",")[0], "")
+        paint.text(left, y, mode, theme.ink3, LABEL_PX)
         for column, right in placed:
             figure, ends = column.cell(row)
             if ends:
@@ -105,8 +112,7 @@ class CandidateTable(Canvas):
         """The columns that fit, with the x of their right ends."""
         assert planned.spec is not None
         right = self._ends()[0] - 14
-        names = max((width(short_name(r)[0], SUPPORT_PX, 600) for r in self.rows), default=0.0)
-        left = _RANK_PX + 8 + max(_NAME_PX, names) + 8
+        left = _RANK_PX + 8 + max(_NAME_PX, self.names_px) + 8
         placed: list[tuple[Column, float]] = []
         for column in reversed(shown(columns(planned.spec), right - left)):
             placed.insert(0, (column, right))
@@ -118,6 +124,7 @@ class CandidateTable(Canvas):
         return self.rows[place] if at.y() >= HEAD_PX and place < len(self.rows) else None
 
     def event(self, event: QEvent) -> bool:
+        """Say the whole configuration and the reason as tooltip of a row."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row = self.hit(QPointF(event.pos()))
             why = f"{row.configuration}: {row.reason or status_words(row)}" if row else ""

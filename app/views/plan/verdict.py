@@ -21,6 +21,7 @@ from app.scenes.plan_table import texts
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
+from app.views.plan.tornado import TornadoCanvas
 from app.widgets.elided_label import Elided
 
 _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
@@ -61,6 +62,9 @@ class PlanVerdict(PlanView):
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setWidget(self.table)
+        self.rests = QLabel("What the answer rests on")
+        self.rests.setProperty("tone", "title")
+        self.tornado = TornadoCanvas(theme)
         self.open = QPushButton("Open in Explore")
         self.open.setProperty("look", "primary")
         self.open.clicked.connect(self.opened)
@@ -85,6 +89,8 @@ class PlanVerdict(PlanView):
         column.addWidget(self.bar)
         column.addLayout(progress)
         column.addWidget(self.area, 1)
+        column.addWidget(self.rests)
+        column.addWidget(self.tornado)
         column.addLayout(self.buttons)
 
     def update_plan(self, planned: Planned) -> None:
@@ -104,6 +110,9 @@ class PlanVerdict(PlanView):
         self.bar.setRange(0, int(done[2].replace(",", "")) if done else 0)
         if done:
             self.bar.setValue(int(done[1].replace(",", "")))
+        self.tornado.put(planned)
+        for widget in (self.rests, self.tornado):
+            widget.setVisible(self.tornado.scene is not None)
         before = self.table.planned.chosen if self.table.planned else None
         self.table.put(planned)
         self.open.setEnabled(planned.row is not None and not planned.stale)
@@ -114,6 +123,7 @@ class PlanVerdict(PlanView):
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.table.restyle(theme)
+        self.tornado.restyle(theme)
 
     def subtitle(self) -> str:
         planned = self.planned

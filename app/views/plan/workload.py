@@ -48,6 +48,7 @@ class Workload(PlanView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self._shown: Draft | None = None
         self.sentence = Sentence()
         self.sentence.entered.connect(self._entered)
         self.message = QLabel()
@@ -81,7 +82,7 @@ class Workload(PlanView):
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setWidget(self.inside)
         self.power: list[tuple[QLabel, TextField, QLabel]] = []
-        self.setMinimumWidth(264)
+        self.setMinimumWidth(318)
         self._place()
 
     def _place(self) -> None:
@@ -92,10 +93,9 @@ class Workload(PlanView):
         below.addWidget(self.meaning, 1)
         below.addWidget(self.trace)
         heads = QHBoxLayout()
-        for words, tone in (("Candidates", "title"), ("GPU × count × mode", "quiet")):
-            label = QLabel(words)
-            label.setProperty("tone", tone)
-            heads.addWidget(label)
+        name = QLabel("Candidates")
+        name.setProperty("tone", "title")
+        heads.addWidget(name)
         heads.addStretch(1)
         heads.addWidget(self.count)
         heads.addWidget(self.add)
@@ -115,6 +115,9 @@ class Workload(PlanView):
 
     def update_plan(self, planned: Planned) -> None:
         draft = planned.draft
+        if draft == self._shown:
+            return
+        self._shown = draft
         self.sentence.put(sentence(draft))
         self.meaning.setText(load_words(draft))
         traced = draft.get("workload", "requests_csv") is not None
@@ -218,6 +221,7 @@ class Workload(PlanView):
             after = change(before)
             _ = after.spec
         except InputError as error:
+            self._shown = None
             self.update_plan(self.planned)
             self.refuse(str(error))
             if widget is not None:
@@ -226,6 +230,7 @@ class Workload(PlanView):
         if widget is not None and isinstance(widget, TextField):
             widget.setModified(False)
         if after == before:
+            self._shown = None
             self.update_plan(self.planned)
         else:
             self.edited.emit(after, words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,6 +198,65 @@ def test_training_adds_up():
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
     assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
+
+
+def test_what_a_training_rests_on_is_varied():
+    """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
+    work = {
+        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
+        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s",
+        "failures_every": "1000000 s",
+    }  # fmt: skip
+    candidates = RESNET["candidates"] | {"counts": [2]}
+    answer = plan(RESNET | {"workload": work, "load": {}, "candidates": candidates})
+    whole: Any = answer.rows[0].duration_s
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert list(varied) == sorted(varied, key=lambda name: -varied[name].swing)
+    amount = varied["amount to train on"]
+    assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
+    assert answer.rows[0].duration_interval_s == (
+        varied["time of a step"].low, varied["time of a step"].high
+    )  # fmt: skip
+    often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
+    assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
+    fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
+    assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
+    wait: Any = varied["wait of the replicas"]
+    assert wait.low + wait.high == pytest.approx(2 * whole)
+    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
+    assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
+    batch: Any = varied["batch of one GPU"]
+    assert (batch.low_value, batch.high_value) == ("32", "128")
+    twice = plan(RESNET | {"workload": work | {"batch": 128}, "load": {}, "candidates": candidates})
+    assert batch.high == pytest.approx(twice.rows[0].duration_s)
+
+
+def test_what_fixed_batches_rest_on_is_varied():
+    answer = plan(RESNET)
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert set(varied) == {"batch of one GPU", "time of a step"}
+    large = plan(RESNET | {"workload": RESNET["workload"] | {"batch": 16}})
+    assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
+
+
+def test_a_batch_that_does_not_fit_has_no_end():
+    """An RTX 4060 Ti of 8 GB trains ResNet-50 at batch 128 but not at 256."""
+    work = {"kind": "training", "network": "resnet50", "samples": "1M", "batch": 128}
+    candidates = {"gpus": ["rtx4060ti_8"], "counts": [1], "engines": ["eager"], "precisions": ["fp16"]}
+    answer = plan({"workload": work, "candidates": candidates})
+    batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
+    assert batch.low == batch.low and batch.high != batch.high
+
+
+def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
+    lines = [f"{at / 5},{64 + at % 7},{20 + at % 5}" for at in range(120)]
+    text = "\n".join(["arrival_s,prompt_tokens,output_tokens", *lines])
+    (tmp_path / "day.csv").write_text(text, "utf-8")
+    work = {"kind": "serving", "network": "llama3-8b", "requests_csv": str(tmp_path / "day.csv")}
+    answer = plan({"workload": work, "candidates": {"gpus": ["h200"], "counts": [1]}})
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert {"requests a second", "tokens of the prompts", "tokens of the outputs"} <= set(varied)
+    assert varied["requests a second"].value == "of the trace"
 
 
 def test_failures_take_half_an_interval_and_a_restart_each():
