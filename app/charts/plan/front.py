@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from app.answers.planned import Candidate
 from app.drawing import (
@@ -27,8 +28,9 @@ from app.scenes.plan_front import FrontPoint, FrontScene
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0
-_BEYOND = 1.7
-"""The axis reaches so many times the limit, at most; points beyond stand at its end."""
+_BEYOND, _FAR = 1.7, 2.5
+"""The axis reaches so many times the limit, at most; points beyond stand at its end. A limit so
+many times beyond all points is not shown."""
 _MARK_PX, _LOG_FROM = 6.5, 5.0
 _NAMED = 40
 """Points that get a name, those that hold the limits first."""
@@ -48,7 +50,7 @@ def front_drawing(
     items.append(Group(tuple(_limits(scene, plot, across, up)), plot))
     items += _frontier(scene, plot, across, up)
     labels = Labels(plot)
-    if scene.limit is not None:
+    if _is_near(scene.limit, across):
         x = across.at(scene.limit)
         labels.take(Box.between(x - 2, plot.top, x + 2, plot.bottom))
     places = {p.candidate: _place(p, across, up, plot) for p in scene.points}
@@ -60,9 +62,12 @@ def front_drawing(
         labels.take(Box.around(*places[point.candidate], _MARK_PX))
     for point in named:
         items += _label(point, places[point.candidate], labels, metrics)
-    if scene.limit is not None:
+    if _is_near(scene.limit, across):
         at = (across.at(scene.limit), _TOP / 2 + 2)
         items.append(Text(*at, scene.limit_words, "danger", LABEL_PX, 600, "middle"))
+    elif scene.limit is not None:
+        words = f"{scene.limit_words}, farther right"
+        items.append(Text(plot.right, _TOP / 2 + 2, words, "danger", LABEL_PX, 600, "end"))
     if scene.left_out:
         words = f"{scene.left_out} not shown: no price, or not simulated"
         short = f"{scene.left_out} not shown"
@@ -76,10 +81,15 @@ def front_drawing(
     return Drawing(width, height, tuple(items), spots, "Cost against speed of each candidate")
 
 
+def _is_near(limit: float | None, across: Scale) -> TypeGuard[float]:
+    """Whether a limit stands inside the axis."""
+    return limit is not None and limit <= across.high
+
+
 def _scales(scene: FrontScene, plot: Box) -> tuple[Scale, Scale]:
     ends = [end for p in scene.points for end in (p.time, *(p.time_interval or ()))]
     last = 1.06 * max(ends)
-    if scene.limit is not None:
+    if scene.limit is not None and scene.limit < _FAR * last:
         last = max(min(last, _BEYOND * scene.limit), 1.15 * scene.limit)
     costs = [end for p in scene.points for end in (p.cost, *(p.cost_interval or ()))]
     low, high = min(costs), max(costs)
@@ -113,7 +123,7 @@ def _axes(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item]:
 
 def _limits(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item]:
     items: list[Item] = []
-    if scene.limit is not None:
+    if _is_near(scene.limit, across):
         x = across.at(scene.limit)
         far = Box.between(x, plot.top, plot.right, plot.bottom)
         items.append(Rectangle(far, Pattern("refused"), opacity=0.55))

@@ -112,10 +112,11 @@ class Planning(QObject):
 
     def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
         """Show the candidates found so far in place of those of an earlier draft."""
-        if draft == self.planned.draft and self.worker.busy(_KEY) and rows:
-            self._show_soon(
-                replace(self.planned, spec=draft.spec, rows=ranked(rows), plan=None, stale=False)
-            )
+        now = self.planned
+        if draft != now.draft or not self.worker.busy(_KEY) or not rows:
+            return
+        show = self._show if now.stale or not now.rows else self._show_soon
+        show(replace(now, spec=draft.spec, rows=ranked(rows), plan=None, stale=False))
 
     def _done(self, draft: Draft, found: Plan) -> None:
         self._show(

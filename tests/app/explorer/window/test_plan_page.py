@@ -1,5 +1,6 @@
 """The page of the plan: edited by keys, pointer and drops, planned in the background."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def settled(planning: Planning) -> None:
     clock = QElapsedTimer()
     clock.start()
     while planning.busy and clock.elapsed() < 30_000:
-        QTest.qWait(5)
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
     assert not planning.busy
 
 
