@@ -24,6 +24,8 @@ class FrontPoint:
     candidate: Candidate
     name: str
     mode: str
+    label: str
+    """The name with what tells it from others of this plan."""
     time: float
     time_interval: Span | None
     cost: float
@@ -72,7 +74,8 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
         scale, word = (_DAY, "days") if longest > 2 * _DAY else (_HOUR, "hours")
         title, cost_title = f"the run takes, {word}", "USD in all"
         limit, budget = limits.deadline_s, limits.budget_usd
-    points = [point for row in rows if (point := _point(row, kind, scale)) is not None]
+    told = _told(rows)
+    points = [point for row in rows if (point := _point(row, kind, scale, told)) is not None]
     words = "" if limit is None else f"limit {limit / scale:.4g} {title.rpartition(', ')[2]}"
     return FrontScene(
         tuple(points),
@@ -95,7 +98,13 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     return tuple(best)
 
 
-def _point(row: Row, kind: str, scale: float) -> FrontPoint | None:
+def _told(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The fields that tell rows of one GPU and count apart."""
+    names = ("engine", "precision")
+    return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
+
+
+def _point(row: Row, kind: str, scale: float, told: tuple[str, ...]) -> FrontPoint | None:
     if kind == "serving":
         time, span, cost = row.per_token_s, row.per_token_interval_s, row.usd_per_million
         if cost is None and row.usd_per_h is not None and row.per_s:
@@ -115,6 +124,7 @@ def _point(row: Row, kind: str, scale: float) -> FrontPoint | None:
         candidate_of(row),
         name,
         mode,
+        " ".join([name, *(str(getattr(row, field)) for field in told)]),
         time / scale,
         None if ends is None else (ends[0] / scale, ends[1] / scale),
         cost,

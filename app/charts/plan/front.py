@@ -167,13 +167,14 @@ def _cross(
     colour = "ink2" if point.holds else "ink3"
     opacity = 1.0 if point.holds else 0.6
     items: list[Item] = []
+    lines: list[Item] = []
 
     def bar(one: tuple[float, float], other: tuple[float, float]) -> None:
-        items.append(Line((one, other), colour, 1.3, opacity=opacity))
+        lines.append(Line((one, other), colour, 1.3, opacity=opacity))
         upright = one[0] == other[0]
         for px, py in (one, other):
             ends = ((px - 3, py), (px + 3, py)) if upright else ((px, py - 3), (px, py + 3))
-            items.append(Line(ends, colour, 1.3, opacity=opacity))
+            lines.append(Line(ends, colour, 1.3, opacity=opacity))
 
     if point.time_interval is not None:
         low, high = point.time_interval
@@ -185,7 +186,7 @@ def _cross(
         ring = Box.around(x, y, _MARK_PX + 6)
         items.append(Rectangle(ring, Mix("b", 0.18), "b", 2.0, _MARK_PX + 6))
     items.append(Marker(x, y, point.regime, _MARK_PX, opacity=opacity))
-    return [Group(tuple(items), plot.grown(_MARK_PX + 8))]
+    return [Group(tuple(lines), plot), *items]
 
 
 def _label(
@@ -196,7 +197,7 @@ def _label(
 ) -> list[Item]:
     """The name beside a point, with the mode if there is room; none where all places are taken."""
     weight = 600 if point.holds else 400
-    for words in (f"{point.name} {point.mode.partition(',')[0]}", point.name):
+    for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3
         box = next((b for b in _beside(*place, wide, high) if labels.free(b)), None)
         if box is not None:

@@ -8,6 +8,9 @@ from app.answers.cards import Card
 from app.answers.plan_cards import with_gpu
 from app.answers.plan_draft import Draft
 from app.explorer.background.planning import Planning
+from app.explorer.docks.veil import Veil
+from app.theme import Theme
+from app.views.plan.headline import PlanBar
 from app.views.plan.plan_view import PlanView
 from app.widgets.drops import Offer
 from app.widgets.view import View
@@ -29,6 +32,8 @@ class PlanPage:
         self.planning = Planning(window.session, window.worker)
         self.planning.setParent(window)
         self.planning.changed.connect(self._show)
+        self.bar = PlanBar(window.theme)
+        self.veil = Veil(self.bar, window.theme)
         window.panels.created.connect(self._created)
 
     @property
@@ -53,9 +58,16 @@ class PlanPage:
             return Offer(str(error), None)
         return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))
 
-    def entered(self) -> None:
-        """The workspace is shown: plan from now on."""
-        self.planning.watch()
+    def show(self, shown: bool) -> None:
+        """Show or hide the verdict bar of the plan; plan from the first time on."""
+        self.bar.setVisible(shown)
+        if shown:
+            self.planning.watch()
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.bar.restyle(theme)
+        self.veil.theme = theme
 
     def edit(self, draft: Draft, words: str) -> None:
         """Set the draft, or say why the planner refuses it."""
@@ -86,6 +98,8 @@ class PlanPage:
 
     def _show(self) -> None:
         planned = self.planning.planned
+        self.bar.put(planned)
+        self.veil.put(planned.stale)
         for offered, view in self.views:
             view.show_plan(planned)
             panel = self.window.panels.panels[offered]

@@ -91,11 +91,9 @@ class Window(QMainWindow):
         self.shortcuts = Shortcuts(self.actions(), self.files.remembered)
         actions = self.shortcuts.actions
         self.head = Head(menus, self.buttons, actions["Undo"], actions["Redo"])
-        for control, words, name in (
-            (self.head.commands, "Search all commands and cards", "Commands …"),
-            (self.strip.more, "Duplicate the current scenario", "Duplicate scenario"),
-        ):
-            show_shortcut(control, words, actions[name])
+        search, copy = actions["Commands …"], actions["Duplicate scenario"]
+        show_shortcut(self.head.commands, "Search all commands and cards", search)
+        show_shortcut(self.strip.more, "Duplicate the current scenario", copy)
         self.head.commands.clicked.connect(self.commands.open)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
@@ -138,6 +136,7 @@ class Window(QMainWindow):
         column.setSpacing(6)
         column.addWidget(self.head)
         column.addWidget(self.verdict)
+        column.addWidget(self.plan_page.bar)
         column.addWidget(self.banner)
         return top
 
@@ -180,8 +179,7 @@ class Window(QMainWindow):
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
         self.strip.setVisible(shown in _WITH_SIDES)
-        if shown == WORKSPACE:
-            self.plan_page.entered()
+        self.plan_page.show(shown == WORKSPACE)
         self._advise()
 
     def _failed(self, reason: str) -> None:
@@ -224,8 +222,8 @@ class Window(QMainWindow):
         self.beside[1].say(self._side_names()[self.session.state.current])
 
     def _side_names(self) -> list[str]:
-        sides = self.session.state.sides
-        return [f"{LETTERS[at]}, {side.name}" for at, side in enumerate(sides)]
+        named = zip(LETTERS, self.session.state.sides, strict=False)
+        return [f"{letter}, {side.name}" for letter, side in named]
 
     # actions
 
@@ -296,6 +294,7 @@ class Window(QMainWindow):
             self.strip,
             self.panels,
             self.dropping,
+            self.plan_page,
             *self.beside,
         ):
             widget.restyle(theme)
