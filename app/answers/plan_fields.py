@@ -45,16 +45,18 @@ def sentence(draft: Draft) -> tuple[Part, ...]:
     return {"serving": _serving, "inference": _inference, "training": _training}[kind](draft)
 
 
-def prices(draft: Draft) -> tuple[tuple[str, Field, str], ...]:
-    """The fields of power and buildings, each between its name and its unit."""
-    energy = _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0")
-    pue = _key(draft, "Power of the building, times that of its computers", "prices", "pue",
-               empty="1")  # fmt: skip
-    grams = _key(draft, "Grams of CO₂ a kWh", "prices", "co2_g_per_kwh", empty="none")
+def prices(draft: Draft) -> tuple[Part, ...]:
+    """Power and buildings, as a sentence too."""
     return (
-        ("Power price", energy, "USD/kWh"),
-        ("Building (PUE)", pue, "× power"),
-        ("CO₂", grams, "g/kWh"),
+        "Power at",
+        _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0"),
+        "USD/kWh, the building takes",
+        _key(
+            draft, "Power of the building, times that of its computers", "prices", "pue", empty="1"
+        ),
+        "times that of its computers,",
+        _key(draft, "Grams of CO₂ a kWh", "prices", "co2_g_per_kwh", empty="no"),
+        "g CO₂ a kWh.",
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.answers.planned import Candidate, candidate_of
-from app.scenes.plan_table import short_name
+from app.scenes.plan_table import mode_of, short_name, told_apart
 from simulator.planning import Row
 from simulator.planning.result import Span
 from simulator.planning.spec import Spec
+from simulator.planning.wording import duration, latency
 from simulator.prediction import REGIMES, Regime
 
 _DAY, _HOUR = 86400.0, 3600.0
@@ -74,9 +75,10 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
         scale, word = (_DAY, "days") if longest > 2 * _DAY else (_HOUR, "hours")
         title, cost_title = f"the run takes, {word}", "USD in all"
         limit, budget = limits.deadline_s, limits.budget_usd
-    told = _told(rows)
+    told = told_apart(rows)
     points = [point for row in rows if (point := _point(row, kind, scale, told)) is not None]
-    words = "" if limit is None else f"limit {limit / scale:.4g} {title.rpartition(', ')[2]}"
+    write = duration if kind == "training" else latency
+    words = "" if limit is None else f"limit {write(limit)}"
     return FrontScene(
         tuple(points),
         title,
@@ -96,12 +98,6 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
         if not best or cost < best[-1][1]:
             best.append((time, cost))
     return tuple(best)
-
-
-def _told(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The fields that tell rows of one GPU and count apart."""
-    names = ("engine", "precision")
-    return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
 
 
 def _point(row: Row, kind: str, scale: float, told: tuple[str, ...]) -> FrontPoint | None:
@@ -124,7 +120,7 @@ def _point(row: Row, kind: str, scale: float, told: tuple[str, ...]) -> FrontPoi
         candidate_of(row),
         name,
         mode,
-        " ".join([name, *(str(getattr(row, field)) for field in told)]),
+        " ".join(filter(None, (name, mode_of(row, told)))),
         time / scale,
         None if ends is None else (ends[0] / scale, ends[1] / scale),
         cost,

@@ -50,7 +50,7 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         return (
             hourly,
             million,
-            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 56),
+            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 50),
             Column(("First,", "ms"), 50, 2, lambda row: (_ms(row.first_token_s, None)[0], "")),
             most,
             energy,
@@ -84,6 +84,17 @@ def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
         cells = [" ".join(filter(None, column.cell(row))) for column in every]
         lines.append([row.configuration, *cells, status_words(row), row.binds, row.reason])
     return lines
+
+
+def told_apart(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The fields that tell rows of one GPU and count apart."""
+    names = ("engine", "precision")
+    return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
+
+
+def mode_of(row: Row, told: Sequence[str]) -> str:
+    """The fields of a row that tell it apart: "vllm fp8"."""
+    return " ".join(str(getattr(row, name)) for name in told)
 
 
 def short_name(row: Row) -> tuple[str, str]:

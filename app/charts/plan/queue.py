@@ -34,7 +34,7 @@ _PAD, _GAP = 12.0, 26.0
 _PERSON = 15.0
 _LARGEST, _SMALLEST = 13, 5
 """Sides of a slot of the decode line."""
-_FACTORY_PX = 142.0
+_FACTORY_PX, _HISTOGRAM_PX = 132.0, 124.0
 
 
 def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
@@ -42,7 +42,7 @@ def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metri
     items: list[Item] = []
     spots: list[Spot] = []
     top = 4.0
-    if height >= _FACTORY_PX + 150:
+    if height >= _FACTORY_PX + _HISTOGRAM_PX:
         items += _factory(scene, Box(_PAD, 8, width - 2 * _PAD, _FACTORY_PX), metrics, spots)
         top = _FACTORY_PX + 18
         items.append(Line(((_PAD, top - 4), (width - _PAD, top - 4)), "line"))

@@ -107,7 +107,7 @@ class TheQueue(PlanView):
 
     def subtitle(self) -> str:
         row = self.planned.row if self.planned else None
-        if row is None:
+        if row is None or self.stack.currentWidget() is self.words:
             return ""
         return f"{' '.join(short_name(row))} as a factory: filled is at work, outlined stands idle"
 

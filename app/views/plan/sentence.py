@@ -66,14 +66,18 @@ class Sentence(QWidget):
         for part in parts:
             if isinstance(part, str):
                 for word in part.split():
-                    self.flow.addWidget(_word(word))
+                    self._add(_word(word))
                 continue
             made = MenuField(part) if part.options else TextField(part)
             made.entered.connect(self.entered)
             if isinstance(made, TextField):
                 made.textChanged.connect(self._fit)
             self.fields.append(made)
-            self.flow.addWidget(made)
+            self._add(made)
+
+    def _add(self, widget: QWidget) -> None:
+        self.flow.addWidget(widget)
+        widget.show()  # a hidden widget has no size, and so no line
 
 
 def _word(text: str) -> QLabel:

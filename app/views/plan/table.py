@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip
 
 from app.answers.plan_words import status_words
 from app.answers.planned import Planned, candidate_of
-from app.scenes.plan_table import Column, columns, short_name, shown
+from app.scenes.plan_table import Column, columns, mode_of, short_name, shown, told_apart
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, fitting, width
@@ -18,7 +18,7 @@ from simulator.planning import Row
 
 ROW_PX, HEAD_PX = 27.0, 34.0
 _RANK_PX, _NAME_PX, _LIMITS_PX, _BINDS_PX = 20.0, 116.0, 76.0, 84.0
-_NARROW_PX = 460
+_NARROW_PX, _MARK_PX = 460, 18.0
 _MARKED = ("compute", "memory", "overhead")
 
 
@@ -30,12 +30,17 @@ class CandidateTable(Canvas):
         self.planned: Planned | None = None
         self.rows: tuple[Row, ...] = ()
         self.names_px = 0.0
+        self.told: tuple[str, ...] = ()
 
     def put(self, planned: Planned) -> None:
         """Show the rows of a plan."""
         self.planned, self.rows = planned, planned.rows
-        names = {short_name(row)[0] for row in self.rows}
-        self.names_px = max((width(name, SUPPORT_PX, 600) for name in names), default=0.0)
+        self.told = told_apart(self.rows)
+        names = {(short_name(row)[0], mode_of(row, self.told)) for row in self.rows}
+        self.names_px = max(
+            (width(a, SUPPORT_PX, 600) + (6 + width(b, LABEL_PX) if b else 0) for a, b in names),
+            default=0.0,
+        )
         self.setFixedHeight(int(HEAD_PX + ROW_PX * len(self.rows) + 2))
         row = planned.row
         self.setAccessibleDescription(
@@ -58,7 +63,8 @@ class CandidateTable(Canvas):
         limits, binds = self._ends()
         paint.text(_RANK_PX + 8, 23, "Configuration", theme.ink3)
         paint.text(limits, 23, "Limits", theme.ink3)
-        paint.text(binds, 23, "Binds", theme.ink3)
+        if self.width() >= _NARROW_PX:
+            paint.text(binds, 23, "Binds", theme.ink3)
         chosen = planned.row
         seen = self.visibleRegion().boundingRect()
         first = max(int((seen.top() - HEAD_PX) // ROW_PX), 0)
@@ -83,7 +89,7 @@ class CandidateTable(Canvas):
         room = (placed[0][1] - placed[0][0].px if placed else self.width()) - _RANK_PX - 12
         box = paint.text(_RANK_PX + 8, y, name, ink, SUPPORT_PX, 600, room=room)
         left = box.right() + 6
-        mode = fitting(_RANK_PX + 8 + room - left, mode, mode.partition(",")[0], "")
+        mode = fitting(_RANK_PX + 8 + room - left, mode, mode_of(row, self.told), "")
         paint.text(left, y, mode, theme.ink3, LABEL_PX)
         for column, right in placed:
             figure, ends = column.cell(row)
@@ -99,14 +105,14 @@ class CandidateTable(Canvas):
         if row.binds in _MARKED:
             paint.mark(row.binds, binds + 5, y, 4.2, opacity=1.0 if holds else 0.6)
         words = row.binds if row.binds != "communication" else "links"
-        if self.width() < _NARROW_PX and row.binds in _MARKED:
+        if self.width() < _NARROW_PX:
             return
         paint.text(binds + 14, y, words, theme.ink2 if holds else theme.ink3, LABEL_PX)
 
     def _ends(self) -> tuple[float, float]:
         """The x of the last two columns."""
-        binds = self.width() - (_BINDS_PX if self.width() >= _NARROW_PX else _BINDS_PX / 2)
-        return binds - _LIMITS_PX - 6, binds
+        binds = self.width() - (_BINDS_PX if self.width() >= _NARROW_PX else _MARK_PX)
+        return binds - (_LIMITS_PX if self.width() >= _NARROW_PX else _LIMITS_PX - 8), binds
 
     def _placed(self, planned: Planned) -> list[tuple[Column, float]]:
         """The columns that fit, with the x of their right ends."""

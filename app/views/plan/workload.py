@@ -81,7 +81,9 @@ class Workload(PlanView):
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setWidget(self.inside)
-        self.power: list[tuple[QLabel, TextField, QLabel]] = []
+        self.power = Sentence()
+        self.power.setAccessibleName("Power and buildings")
+        self.power.entered.connect(self._entered)
         self.setMinimumWidth(318)
         self._place()
 
@@ -99,11 +101,6 @@ class Workload(PlanView):
         heads.addStretch(1)
         heads.addWidget(self.count)
         heads.addWidget(self.add)
-        self.foot = QVBoxLayout()
-        self.foot.setSpacing(4)
-        title = QLabel("Power and buildings")
-        title.setProperty("tone", "title")
-        self.foot.addWidget(title)
         column.addWidget(self.sentence)
         column.addWidget(self.message)
         column.addLayout(below)
@@ -111,7 +108,7 @@ class Workload(PlanView):
         column.addLayout(heads)
         column.addWidget(self.area, 1)
         column.addWidget(_rule())
-        column.addLayout(self.foot)
+        column.addWidget(self.power)
 
     def update_plan(self, planned: Planned) -> None:
         draft = planned.draft
@@ -124,7 +121,7 @@ class Workload(PlanView):
         self.trace.setVisible(draft.spec.workload.kind == "serving")
         self.trace.setText("Use lengths" if traced else "Use a trace …")
         self._show_cards(candidate_cards(draft))
-        self._show_power(draft)
+        self.power.put(prices(draft))
         self.add.draft = draft
         self.refuse("")
 
@@ -180,31 +177,12 @@ class Workload(PlanView):
         )
         return widget
 
-    def _show_power(self, draft: Draft) -> None:
-        for at, (name, field, unit) in enumerate(prices(draft)):
-            if at == len(self.power):
-                self._add_power(name, field, unit)
-            self.power[at][1].put(field)
-
-    def _add_power(self, name: str, field: Field, unit: str) -> None:
-        widgets = QLabel(name), TextField(field), QLabel(unit)
-        row = QHBoxLayout()
-        for at, widget in enumerate(widgets):
-            row.addWidget(widget, at == 0)
-            if isinstance(widget, QLabel):
-                widget.setProperty("tone", "support")
-        widgets[2].setFixedWidth(58)
-        widgets[1].entered.connect(self._entered)
-        self.power.append(widgets)
-        self.foot.addLayout(row)
-
     def _entered(self, field: Field, text: str) -> None:
-        sender = self.sender()
-        widget = sender if isinstance(sender, TextField) else self._widget(field)
+        widget = self._widget(field)
         self._edit(lambda draft: field.put(draft, text), field.name.lower(), widget)
 
     def _widget(self, field: Field) -> TextField | MenuField:
-        widgets = [*self.sentence.fields, *(each for _, each, _ in self.power)]
+        widgets = [*self.sentence.fields, *self.power.fields]
         return next(widget for widget in widgets if widget.field == field)
 
     def _edit(

@@ -36,7 +36,7 @@ def said(draft: Draft) -> str:
 def entered(draft: Draft, name: str, text: str) -> Draft:
     """The draft after a text was entered in a field."""
     fields = [part for part in sentence(draft) if isinstance(part, Field)]
-    fields += [field for _, field, _ in prices(draft)]
+    fields += [part for part in prices(draft) if isinstance(part, Field)]
     return next(f for f in fields if f.name == name).put(draft, text)
 
 
