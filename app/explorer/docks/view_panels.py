@@ -137,8 +137,8 @@ class ViewPanels(QObject):
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )
         view.question_changed.connect(lambda: self._request(offered, view))
+        self.created.emit(view)  # first: fill orders the controls that exist
         self.panels[offered].fill(view)
-        self.created.emit(view)
         self._stale.add(offered)
         return view
 

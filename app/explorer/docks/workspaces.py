@@ -65,7 +65,8 @@ class Docks(QMainWindow):
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         first, *middle, last = self.panels
-        self.addDockWidget(area, first)
+        for dock in self.panels:  # in the order of the Tab key
+            self.addDockWidget(area, dock)
         for before, dock in pairwise([first, *middle[:1], last]):
             self.splitDockWidget(before, dock, across)
         for before, dock in pairwise(middle):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from app.answers.plan_cards import with_gpu
 from app.answers.plan_draft import Draft
@@ -13,14 +13,18 @@ from simulator.hardware.gpu import gpus
 from simulator.planning.serve_search import listed
 
 
-class AddGpu(QPushButton):
+class AddGpu(QToolButton):
     """`chosen` carries the id of a GPU."""
 
     chosen = Signal(str)
     draft: Draft | None = None
 
     def __init__(self) -> None:
-        super().__init__("Add …")
+        super().__init__()
+        self.setText("Add …")
+        self.setProperty("look", "button")
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Add a GPU to the candidates")
         self.setToolTip("Add a GPU; its card can also be dragged here from the shelf")
         menu = QMenu(self)

@@ -115,13 +115,14 @@ class CandidateWidget(QFrame):
 
     def _menu(self, at: QPoint) -> None:
         menu, card = QMenu(self), self.card
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         on = menu.addAction("Switch off" if card.use else "Switch on")
         on.triggered.connect(lambda: self.switched.emit(card.id, not card.use))
         listed = menu.addAction("Use the list's price")
         listed.setEnabled(card.source == "yours")
         listed.triggered.connect(lambda: self.priced.emit(card.id, ""))
         menu.addAction("Remove").triggered.connect(lambda: self.removed.emit(card.id))
-        menu.exec(at)
+        menu.popup(at)
 
     def _toggles(self, what: Tried, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
         made: list[QWidget] = []

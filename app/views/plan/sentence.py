@@ -31,16 +31,18 @@ class Sentence(QWidget):
         self.fields: list[TextField | MenuField] = []
         self._form: list[str] = []
 
-    def put(self, parts: Sequence[Part]) -> None:
-        """Show a sentence."""
+    def put(self, parts: Sequence[Part]) -> bool:
+        """Show a sentence. Returns whether its fields are other widgets now."""
         fields = [part for part in parts if isinstance(part, Field)]
         form = [part.name if isinstance(part, Field) else part for part in parts]
-        if form != self._form:
+        built = form != self._form
+        if built:
             self._build(parts)
             self._form = form
         for widget, field in zip(self.fields, fields, strict=True):
             widget.put(field)
         self._fit()
+        return built
 
     def field(self, name: str) -> TextField | MenuField:
         """The widget of the field of this name."""

@@ -36,6 +36,7 @@ from app.views.plan.candidate import CandidateWidget, form_of
 from app.views.plan.fields import MenuField, TextField
 from app.views.plan.plan_view import PlanView
 from app.views.plan.sentence import Sentence
+from app.widgets.tab_order import insert_before, tab_stops
 from simulator.errors import InputError
 
 
@@ -60,6 +61,7 @@ class Workload(PlanView):
         self.meaning.setProperty("tone", "quiet")
         self.meaning.setWordWrap(True)
         self.trace = QPushButton("Use a trace …")
+        self.trace.setAccessibleName("Take the requests from a file, or as lengths and a rate")
         self.trace.clicked.connect(self._choose_trace)
         self.count = QLabel()
         self.count.setProperty("tone", "quiet")
@@ -115,13 +117,14 @@ class Workload(PlanView):
         if draft == self._shown:
             return
         self._shown = draft
-        self.sentence.put(sentence(draft))
+        if self.sentence.put(sentence(draft)):
+            insert_before(self.trace, self.sentence.fields)
         self.meaning.setText(load_words(draft))
         traced = draft.get("workload", "requests_csv") is not None
         self.trace.setVisible(draft.spec.workload.kind == "serving")
         self.trace.setText("Use lengths" if traced else "Use a trace …")
-        self._show_cards(candidate_cards(draft))
         self.power.put(prices(draft))
+        self._show_cards(candidate_cards(draft))
         self.add.draft = draft
         self.refuse("")
 
@@ -151,6 +154,8 @@ class Workload(PlanView):
             self.cards = [self._card(card) for card in cards]
             for at, widget in enumerate(self.cards):
                 self.stack.insertWidget(at, widget)
+            stops = [stop for each in self.cards for stop in (each, *tab_stops(each))]
+            insert_before(self.power.fields[0], stops)
         for widget, card in zip(self.cards, cards, strict=True):
             widget.put(card)
         self.count.setText(f"{sum(card.use for card in cards)} on")
