@@ -28,6 +28,7 @@ class CandidateWidget(QFrame):
     switched = Signal(str, bool)
     priced = Signal(str, str)
     removed = Signal(str)
+    restored = Signal()
 
     def __init__(self, card: CandidateCard, theme: Theme) -> None:
         super().__init__()
@@ -42,6 +43,7 @@ class CandidateWidget(QFrame):
         self.switch.clicked.connect(lambda on: self.switched.emit(card.id, on))
         self.price = TextField(_price(card))
         self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
+        self.price.restored.connect(self.restored)
         self.unit = QLabel("USD/h")
         self.unit.setProperty("tone", "label")
         self.buttons: dict[tuple[Tried, str], QToolButton] = {}
@@ -87,6 +89,11 @@ class CandidateWidget(QFrame):
             widget.setEnabled(card.use)
         state = "on" if card.use else "off"
         self.setAccessibleName(f"Candidate {card.title}, {state}, {card.price or 'no'} USD an hour")
+
+    def show_again(self) -> None:
+        """Show the card as it was last put."""
+        self._shown = None
+        self.put(self.card)
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""

@@ -17,6 +17,8 @@ class TextField(QLineEdit):
 
     entered = Signal(object, str)
     """Field and text: another text than the field's was entered."""
+    restored = Signal()
+    """What was typed is taken back."""
 
     def __init__(self, field: Field) -> None:
         super().__init__()
@@ -65,6 +67,7 @@ class TextField(QLineEdit):
         if event.key() == Qt.Key.Key_Escape and self.text() != self.field.shown:
             self.setText(self.field.shown)
             self.mark("")
+            self.restored.emit()
             return
         super().keyPressEvent(event)
 

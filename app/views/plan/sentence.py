@@ -18,6 +18,8 @@ class Sentence(QWidget):
 
     entered = Signal(object, str)
     """Field and text."""
+    restored = Signal()
+    """What was typed in a field is taken back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,6 +76,7 @@ class Sentence(QWidget):
             made.entered.connect(self.entered)
             if isinstance(made, TextField):
                 made.textChanged.connect(self._fit)
+                made.restored.connect(self.restored)
             self.fields.append(made)
             self._add(made)
 

@@ -51,7 +51,11 @@ class Workload(PlanView):
         super().__init__(theme, parent)
         self._shown: Draft | None = None
         self.sentence = Sentence()
-        self.sentence.entered.connect(self._entered)
+        self.power = Sentence()
+        self.power.setAccessibleName("Power and buildings")
+        for each in (self.sentence, self.power):
+            each.entered.connect(self._entered)
+            each.restored.connect(lambda: self.refuse(""))
         self.message = QLabel()
         self.message.setProperty("tone", "danger")
         self.message.setWordWrap(True)
@@ -83,9 +87,6 @@ class Workload(PlanView):
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setWidget(self.inside)
-        self.power = Sentence()
-        self.power.setAccessibleName("Power and buildings")
-        self.power.entered.connect(self._entered)
         self.setMinimumWidth(318)
         self._place()
 
@@ -177,6 +178,7 @@ class Workload(PlanView):
                 lambda draft: priced(draft, name, text), f"price of {card.title}", widget.price
             )
         )
+        widget.restored.connect(lambda: self.refuse(""))
         widget.removed.connect(
             lambda name: self._edit(lambda draft: without_gpu(draft, name), f"remove {card.title}")
         )
@@ -204,11 +206,12 @@ class Workload(PlanView):
             after = change(before)
             _ = after.spec
         except InputError as error:
-            self._shown = None
-            self.update_plan(self.planned)
-            self.refuse(str(error))
-            if widget is not None:
+            if widget is None:  # a button that was pressed shows what holds again
+                for card in self.cards:
+                    card.show_again()
+            else:
                 widget.mark(str(error))
+            self.refuse(str(error))
             return
         if widget is not None and isinstance(widget, TextField):
             widget.setModified(False)

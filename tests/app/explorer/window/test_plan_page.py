@@ -146,8 +146,12 @@ def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window
     )
     assert at.text() == "5 parsecs" and at.property("look") == "wrongfield"
     assert page.planning.planned == before and not page.planning.busy
+    QTest.keyClick(at, Qt.Key.Key_Tab)
+    assert at.text() == "5 parsecs" and at.property("look") == "wrongfield"
+    at.setFocus()
     QTest.keyClick(at, Qt.Key.Key_Escape)
     assert at.text() == "50 ms" and at.property("look") == "field"
+    assert view.message.isHidden()
 
 
 def test_what_fails_later_says_so_and_keeps_the_former_plan(planned: Window):
@@ -193,6 +197,12 @@ def test_cards_are_edited_with_pointer_and_keys(planned: Window):
     QTest.keyClick(h200, Qt.Key.Key_Space)
     assert view.message.text() == (
         "the only GPU that is on cannot be switched off; switch on another first"
+    )
+    h200.switch.click()
+    assert h200.switch.isChecked()
+    h200.buttons["engines", "vllm"].click()
+    assert h200.buttons["engines", "vllm"].isChecked() and view.message.text() == (
+        "H200 SXM 141GB needs at least one engine; choose another first, or switch the card off"
     )
     QTest.keyClick(l40s, Qt.Key.Key_Delete)
     assert len(view.cards) == 1 and planned.session.history.undoText() == "remove L40S"
