@@ -13,7 +13,6 @@ from simulator.planning.result import Row
 from simulator.planning.serve_plan import WARM_UP, lengths, rules
 from simulator.planning.serving import serve
 from simulator.planning.spec import Spec
-from simulator.planning.steady import steady
 from simulator.planning.tables import machine
 
 Floats = NDArray[np.float64]
@@ -24,7 +23,8 @@ class QueueDetail:
     """One replica of a candidate, as simulated at the middle of the step's interval, without the
     warm-up. `token_s` are the times of iterations and `tokens` how many sequences each advanced;
     `first_s` the times to the first token by request. `prompt_s` is one prompt alone, in pieces of
-    `budget` tokens at most; `prompt_share` the share of the time at work that prompts take.
+    `budget` tokens at most; `prompt_share` the share of the time in which prompts are read, rate ·
+    prompt_s, at most 1.
     `slots` is how many sequences can decode at once, `batch` the mean of those that do."""
 
     rate_per_s: float
@@ -61,7 +61,7 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     first = served.first_s[skipped:]
     batch = float(np.mean(served.decoded)) if served.decoded.size else 0.0
     fresh = max(round(prompt * (1 - within.prefix_hit)), 1)
-    state = steady(one.step, within, own, prompt, output)
+    prompt_s = one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0)
     return QueueDetail(
         own,
         row.count,
@@ -70,9 +70,9 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
         first[np.isfinite(first)],
         prompt,
         output,
-        one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0),
+        prompt_s,
         one.step.decode(max(round(batch), 1), batch * (prompt + output / 2)),
-        state.prompt_share,
+        min(own * prompt_s, 1.0),
         min(served.busy_s / max(served.end_s, 1e-12), 1.0),
         batch,
         within.max_requests,

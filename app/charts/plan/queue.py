@@ -75,7 +75,7 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
     words = (
         f"{short(d.rate_per_s)} requests a second; {short(d.waiting)} wait on average",
         f"one prompt of {amount(d.prompt_tokens)} tokens alone takes {latency(d.prompt_s)}; "
-        f"prompts take {d.prompt_share:.0%} of the time at work",
+        f"prompts are read {d.prompt_share:.0%} of the time",
         f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
         f"{latency(d.decode_s)}",
         f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
@@ -143,7 +143,7 @@ def _cut(words: str, room: float, metrics: Metrics) -> str:
 def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     """Triangles: of 24 parts of the time, those in which prompts are read."""
     d = scene.detail
-    busy = d.prompt_share * d.utilisation
+    busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)
     items = _house(box, "compute", title, "", metrics)
     columns = max(4, int((box.width - 24) // 19))

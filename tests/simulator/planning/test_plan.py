@@ -15,9 +15,11 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
+from simulator.planning.queue_detail import queue_of
 from simulator.planning.result import Row
 from simulator.planning.row_scenario import scenario_of
 from simulator.planning.serve_plan import factor
+from simulator.planning.serving import percentile
 from simulator.planning.spec import Prices
 from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
@@ -118,6 +120,17 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
 
     with pytest.raises(InputError, match="stopped"):
         plan(SERVE, so_far=stop)
+
+
+def test_the_queue_of_a_candidate_is_the_one_that_was_simulated(served: Any):
+    spec, best = read(SERVE), served.best
+    queue = queue_of(spec, best)
+    assert percentile(queue.token_s, queue.tokens, 99) == pytest.approx(best.per_token_s)
+    assert percentile(queue.first_s, None, 99) == pytest.approx(best.first_token_s)
+    assert queue.first_s.size == 540  # of 600 requests without the first tenth
+    assert queue.batch == pytest.approx(best.batch, rel=1e-6)
+    assert queue.prompt_share == pytest.approx(10 * queue.prompt_s)  # 10 requests a second
+    assert (queue.replicas, queue.slots, queue.budget) == (1, 256, 8192)
 
 
 def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
@@ -242,7 +255,12 @@ def test_what_fixed_batches_rest_on_is_varied():
 def test_a_batch_that_does_not_fit_has_no_end():
     """An RTX 4060 Ti of 8 GB trains ResNet-50 at batch 128 but not at 256."""
     work = {"kind": "training", "network": "resnet50", "samples": "1M", "batch": 128}
-    candidates = {"gpus": ["rtx4060ti_8"], "counts": [1], "engines": ["eager"], "precisions": ["fp16"]}
+    candidates = {
+        "gpus": ["rtx4060ti_8"],
+        "counts": [1],
+        "engines": ["eager"],
+        "precisions": ["fp16"],
+    }
     answer = plan({"workload": work, "candidates": candidates})
     batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
     assert batch.low == batch.low and batch.high != batch.high
