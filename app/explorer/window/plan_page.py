@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QFileDialog
 
 from app.answers.cards import Card
 from app.answers.plan_cards import with_gpu
 from app.answers.plan_draft import Draft
 from app.explorer.background.planning import Planning
+from app.explorer.background.worker import LONG
 from app.explorer.docks.veil import Veil
+from app.outputs import write
 from app.theme import Theme
 from app.views.plan.headline import PlanBar
 from app.views.plan.plan_view import PlanView
@@ -87,11 +93,36 @@ class PlanPage:
             lambda: self.window.session.add(row.configuration, scenario_of(spec, row), "Explore")
         )
 
+    def report(self) -> None:
+        """Ask for a file, and write the plan's HTML page to it, rendered in the background."""
+        planned, window = self.planning.planned, self.window
+        plan, spec = planned.plan, planned.spec
+        if plan is None or spec is None:
+            return
+        name, _ = QFileDialog.getSaveFileName(window, "Report", "plan.html", "Web pages (*.html)")
+        if not name:
+            return
+        path = Path(name) if name.endswith(".html") else Path(f"{name}.html")
+
+        def render(cancelled: Callable[[], bool]) -> str:
+            from app.html.plan import plan_page  # imported only for a report: it slows the start
+
+            return plan_page(spec, plan)
+
+        def done(text: str) -> None:
+            if window.opening.attempt(lambda: write("Report", str(path), text)):
+                window.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
+
+        window.worker.ask(
+            "plan report", render, done, lambda error: window.banner.say(str(error)), LONG
+        )
+
     def _created(self, view: View) -> None:
         if isinstance(view, PlanView):
             view.edited.connect(self.edit)
             view.chose.connect(self.planning.choose)
             view.opened.connect(self.open_scenario)
+            view.reported.connect(self.report)
             view.cancelled.connect(self.planning.cancel)
             view.again.connect(self.planning.again)
             view.show_plan(self.planning.planned)

@@ -24,6 +24,8 @@ class PlanView(View):
     """Candidate: the user chose one."""
     opened = Signal()
     """The user asked for the scenario of the chosen candidate."""
+    reported = Signal()
+    """The user asked for the plan as an HTML page."""
     cancelled = Signal()
     again = Signal()
     """The user asked to plan once more."""

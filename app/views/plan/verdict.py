@@ -72,6 +72,10 @@ class PlanVerdict(PlanView):
         self.open.setProperty("look", "primary")
         self.open.clicked.connect(self.opened)
         self.open.setEnabled(False)
+        self.report = QPushButton("Report …")
+        self.report.setAccessibleName("Write the plan as an HTML page")
+        self.report.clicked.connect(self.reported)
+        self.report.setEnabled(False)
         self._place()
 
     def _place(self) -> None:
@@ -86,6 +90,7 @@ class PlanVerdict(PlanView):
         wrong.addWidget(self.retry, 0, Qt.AlignmentFlag.AlignTop)
         self.buttons = QHBoxLayout()
         self.buttons.addWidget(self.open)
+        self.buttons.addWidget(self.report)
         self.buttons.addStretch(1)
         column.addWidget(self.words)
         column.addLayout(wrong)
@@ -119,6 +124,7 @@ class PlanVerdict(PlanView):
         before = self.table.planned.chosen if self.table.planned else None
         self.table.put(planned)
         self.open.setEnabled(planned.row is not None and not planned.stale)
+        self.report.setEnabled(planned.plan is not None and not planned.stale)
         if planned.row is not None and planned.chosen != before:
             top = int(self.table.row_top(planned.row))
             self.area.ensureVisible(0, top + int(ROW_PX / 2), 0, int(ROW_PX))

@@ -19,6 +19,7 @@ from app.views.plan.fields import TextField
 from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
+from tests.app.explorer.waiting import wait
 
 SMALL: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
@@ -234,6 +235,17 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
     assert (state.workspace, len(state.sides)) == ("Explore", count + 1)
     assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16"
     assert (state.scenario.network, state.scenario.seq) == ("llama3-8b-decode", 68)
+
+
+def test_the_report_of_a_plan_is_written(planned: Window, tmp_path: Path, monkeypatch: Any):
+    path = tmp_path / "mine.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
+    answer(planned).report.click()
+    wait(planned.worker)
+    text = path.read_text("utf-8")
+    assert "The queue of 1 × L40S, vllm, bf16" in text and "Cost against speed" in text
+    assert planned.banner.label.text() == f"Wrote {path}"
+    planned.banner.hide()
 
 
 def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch: Any):
