@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from app.commands.option_types import ThemeName
+
 Target = "FILE|-"
 
 
@@ -24,28 +26,42 @@ def plan(
     csv: Annotated[
         str | None, typer.Option(metavar=Target, help="Write one row per candidate.")
     ] = None,
-    html: Annotated[str | None, typer.Option(metavar=Target, help="Write one HTML page.")] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar=Target, help="Write one HTML page with the pictures of the app."),
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw cost against speed as SVG.")
+    ] = None,
+    theme: Annotated[ThemeName, typer.Option(help="Theme of the picture.")] = ThemeName.dark,
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 15,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one per core.")] = 0,
 ) -> None:
     """Choose a GPU, how many and at what cost: a verdict, a ranked table, the assumptions."""
     from app import outputs, progress
+    from app.html.plan import plan_page, plan_svg
     from app.report import plan as report
+    from app.theme import theme as theme_of
     from simulator.planning import plan as run
+    from simulator.planning.spec_file import read
 
     targets = {"--json": json, "--csv": csv, "--html": html}
-    outputs.check_all(targets, {})
+    outputs.check_all(targets, {"--svg": svg})
+    colours = theme_of(theme.value)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     with progress.shown() as step:
         step("reading the plan")
-        answer = run(spec, workers=workers or cores, progress=step)
+        asked = read(spec)
+        answer = run(asked, workers=workers or cores, progress=step)
     texts = {
         "--json": answer.to_json,
         "--csv": lambda: report.csv_text(answer),
-        "--html": lambda: report.html_text(answer),
+        "--html": lambda: plan_page(asked, answer),
     }
     for option, target in targets.items():
         if target:
             outputs.write(option, target, texts[option]())
+    if svg:
+        outputs.write("--svg", svg, plan_svg(asked, answer, colours))
     if outputs.STDOUT not in targets.values():
         report.show(answer, top)

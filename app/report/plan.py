@@ -1,9 +1,8 @@
-"""A plan as a table on the terminal, as CSV, and as one HTML page."""
+"""A plan as a table on the terminal, and as CSV."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from html import escape
 from typing import Any
 
 from app.quantities import number
@@ -85,12 +84,8 @@ def show(plan: Plan, top: int) -> None:
     rests = table(f"Assumptions, and their effect on {plan.figure}")
     for name in ("assumption", "value", "from", "low", "high"):
         rests.add_column(name, overflow="fold")
-    for each in plan.assumptions:
-        ends = [
-            f"{text}: {_figure(plan, value)}" if value is not None else ""
-            for text, value in ((each.low_value, each.low), (each.high_value, each.high))
-        ]
-        rests.add_row(*map(Text, (each.name, each.value, each.source, *ends)))
+    for row in assumption_cells(plan):
+        rests.add_row(*map(Text, row))
     console.print(rests, width=wide)
     console.print()
     if plan.pruned:
@@ -99,72 +94,23 @@ def show(plan: Plan, top: int) -> None:
             console.print(Text(text, "dim"), width=min(wide, 120))
 
 
-def html_text(plan: Plan) -> str:
-    """One HTML page without scripts: verdict, table, assumptions, skipped candidates."""
-    rows = "".join(
-        f"<tr class='{row.status.replace(' ', '-')}'>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells(plan, row))
-        + "</tr>\n"
-        for row in plan.rows
-    )
-    head = "".join(f"<th>{escape(name)}</th>" for name in headings(plan))
-    rests = "".join(
-        f"<tr><td>{escape(a.name)}</td><td>{escape(a.value)}</td><td>{escape(a.source)}</td>"
-        f"<td>{escape(a.low_value)} {_figure(plan, a.low)}</td>"
-        f"<td>{escape(a.high_value)} {_figure(plan, a.high)}</td></tr>\n"
-        for a in plan.assumptions
-    )
-    pruned = "".join(f"<li>{escape(n)}: {escape(r)}</li>\n" for n, r in plan.pruned.items())
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Ridgepoint: a plan</title>
-<style>body{{font:15px/1.5 system-ui;margin:2em auto;max-width:75em;padding:0 1em}}
-table{{border-collapse:collapse}}td,th{{padding:.2em .7em;text-align:left}}
-th{{border-bottom:1px solid}}.too-slow,.overloaded,.no-memory{{opacity:.6}}
-b{{font-size:1.2em}}</style>
-<p>{escape(plan.question)}</p><p><b>{escape(plan.verdict)}</b></p>
-{front_svg(plan)}
-<table><tr>{head}</tr>
-{rows}</table>
-<h2>Assumptions, and their effect on {escape(plan.figure)}</h2>
-<table><tr><th>assumption<th>value<th>from<th>low<th>high</tr>
-{rests}</table>
-<h2>Skipped candidates</h2><ul>
-{pruned}</ul></html>
-"""
-
-
-def front_svg(plan: Plan) -> str:
-    """Cost against time of the candidates within all limits, the Pareto front filled, or ""."""
-    points = [
-        (
-            row.per_token_s or row.duration_s or row.latency_s or 0.0,
-            row.usd_total or row.usd_per_h,
-            row,
-        )
-        for row in plan.rows
-        if row.status in ("fits", "uncertain")
-    ]
-    known = [(time, cost, row) for time, cost, row in points if cost]
-    if not known:
-        return ""
-    right, high = max(p[0] for p in known), max(p[1] for p in known)
-    dots = "".join(
-        f'<circle cx="{60 + 600 * time / right:.1f}" cy="{260 - 230 * cost / high:.1f}" r="5" '
-        f'fill="{"#2b8a6e" if row.front else "none"}" stroke="#2b8a6e">'
-        f"<title>{escape(row.configuration)}: {usd(cost)}</title></circle>"
-        for time, cost, row in known
-    )
-    return (
-        f'<svg viewBox="0 0 700 300" width="700" role="img"><title>Cost against time</title>'
-        f'<path d="M60 20V260H680" fill="none" stroke="gray"/><text x="60" y="14">cost, to '
-        f'{usd(high)}</text><text x="400" y="290">{escape(plan.figure)}, to '
-        f"{_figure(plan, right)}</text>{dots}</svg>"
-    )
+def assumption_cells(plan: Plan) -> list[list[str]]:
+    """The cells of each assumption: its name, value and source, and the figure at both ends."""
+    rows: list[list[str]] = []
+    for each in plan.assumptions:
+        ends = [
+            f"{text}: {_figure(plan, value)}" if value is not None else ""
+            for text, value in ((each.low_value, each.low), (each.high_value, each.high))
+        ]
+        rows.append([each.name, each.value, each.source, *ends])
+    return rows
 
 
 def _figure(plan: Plan, value: float | None) -> str:
     if value is None:
         return ""
+    if value != value:
+        return "does not run"
     return duration(value) if plan.kind == "training" else latency(value)
 
 

@@ -54,6 +54,10 @@ VIEWS = (
     Offered("From A to B", "Compare", "compare.view", "Compare"),
     Offered("Fusion", "Fusion", "fusion.view", "FusionView"),
     Offered("The factory", "Factory", "factory.view", "Factory"),
+    Offered("Workload", "Plan", "plan.workload", "Workload"),
+    Offered("Cost against speed", "Plan", "plan.front", "CostAgainstSpeed"),
+    Offered("The queue", "Plan", "plan.queue", "TheQueue"),
+    Offered("Verdict", "Plan", "plan.verdict", "PlanVerdict"),
     Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
     *_charts(),
 )

@@ -81,6 +81,8 @@ QFrame[look="dockhead"] {{ background: {t.bg1}; border: 1px solid {t.line}; bord
 QFrame[look="body"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top: 0; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
 QFrame[look="banner"] {{ background: {t.danger_ground}; border: 1px solid {t.danger}; border-radius: 6px; }}
 QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border-radius: 6px; }}
+QFrame[look="rule"] {{ background: {t.line}; border: 0; }}
+QFrame[look="card"]:focus {{ border: 2px solid {t.focus}; }}
 QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
 QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
 QStatusBar {{ background: {t.bg0}; border: 0; }}
@@ -92,6 +94,8 @@ QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="quiet"]:disabled, QLabel[tone="support"]:disabled {{ color: {mixed(t.ink3, t.bg1, 0.6)}; }}
 QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QLabel[tone="title"] {{ font-weight: 600; }}
+QLabel[tone="verdict"] {{ font-size: {BODY_PX}px; font-weight: 600; }}
+QLabel[tone="verdict"]:disabled {{ color: {t.ink3}; }}
 QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
 QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
 QLabel[tone="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
@@ -111,6 +115,14 @@ QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
 QPushButton[look="primary"]:disabled {{ background: {t.bg3}; color: {t.ink3}; }}
 QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
+QToolButton[look="field"], QLineEdit[look="field"], QLineEdit[look="wrongfield"] {{ background: {t.bg0}; border: 1px solid {t.line2}; border-radius: 6px; padding: 0 6px; min-height: 22px; font-weight: 600; color: {t.ink}; }}
+QToolButton[look="field"]:hover, QLineEdit[look="field"]:hover {{ border-color: {t.b}; }}
+QLineEdit[look="wrongfield"] {{ border-color: {t.danger}; color: {t.danger}; }}
+QToolButton[look="toggle"] {{ border: 1px solid transparent; border-radius: 4px; padding: 0 2px; min-height: 18px; color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QToolButton[look="toggle"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
+QToolButton[look="toggle"]:disabled {{ color: {t.ink3}; }}
+QProgressBar {{ background: {t.bg3}; border: 0; border-radius: 2px; max-height: 4px; }}
+QProgressBar::chunk {{ background: {t.b}; border-radius: 2px; }}
 QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
 QToolButton {{ background: transparent; border: 2px solid transparent; border-radius: 6px; padding: 2px; color: {t.ink2}; }}
 QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}

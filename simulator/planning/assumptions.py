@@ -21,9 +21,9 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     work = spec.workload
     quick = replace(spec, requests=min(_REQUESTS, spec.requests))
 
-    def at(changed: Spec, one: Machine = machine) -> float:
+    def at(changed: Spec, one: Machine = machine, /, **times: float) -> float:
         try:
-            load = requests(changed, changed.requests, row.count)
+            load = requests(changed, changed.requests, row.count).times(**times)
             return simulate(changed, load, one.step, rules(changed, one, gpu)).token_s
         except RidgepointError:
             return float("nan")
@@ -51,7 +51,15 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(quick, faster(low)),
         at(quick, faster(high)),
     )
-    if work.requests_csv is None and work.prompt and work.output:
+    if work.requests_csv is not None:
+        for name, what in (
+            ("requests a second", "rate"),
+            ("tokens of the prompts", "prompt"),
+            ("tokens of the outputs", "output"),
+        ):
+            ends = [at(quick, **{what: t}) for t in (0.75, 1.25)]
+            add(name, "of the trace", "your trace", "0.75×", "1.25×", *ends)
+    elif work.prompt and work.output:
         add(
             "requests a second",
             amount(rate),

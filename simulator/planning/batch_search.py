@@ -13,7 +13,7 @@ from simulator.hardware.gpu import GPU
 from simulator.planning.money import Bill, bill
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
-from simulator.planning.serve_search import Progress, SearchResult, listed
+from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import asked
 from simulator.planning.wording import above, amount, duration, usd
@@ -38,26 +38,44 @@ def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
     return 2 * (count - 1) / count * gradient_bytes / (gpu.interconnect_bytes_per_s / 2)
 
 
-def search(spec: Spec, progress: Progress, communication: Communication = ring) -> SearchResult:
-    """Every candidate: predicted steps at each batch, replicas by count."""
+def search(
+    spec: Spec,
+    progress: Progress,
+    so_far: SoFar = lambda rows: None,
+    communication: Communication = ring,
+) -> SearchResult:
+    """Every candidate: predicted steps at each batch, replicas by count. `so_far` is called with
+    the rows after each GPU."""
     found = SearchResult([], {}, {})
-    engines = tuple(
-        dict.fromkeys("compiled+graph" if e == "vllm" else e for e in spec.candidates.engines)
-    )
-    cards = list(listed(spec.candidates.gpus))
+    cards = listed(spec.candidates)
     for done, card in enumerate(cards):
         progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
-        for precision in spec.candidates.precisions:
+        engines = dict.fromkeys(
+            "compiled+graph" if e == "vllm" else e for e in spec.candidates.engines_of(card.id)
+        )
+        for precision in spec.candidates.precisions_of(card.id):
             for engine in engines:
                 name = f"{card.name}, {engine}, {precision}"
                 try:
                     found.rows += _rows(spec, card, engine, precision, communication)
                 except InputError as error:
                     found.pruned[name] = str(error)
+        so_far(found.rows)
     if not found.rows and found.pruned:
         name, reason = next(iter(found.pruned.items()))
         raise InputError(f"no candidate can be predicted; {name}: {reason}")
     return found
+
+
+def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenario:
+    """The scenario of a step, without its batch."""
+    work = spec.workload
+    training = work.kind == "training"
+    base = asked(work.network, card, precision, _MODES[engine])
+    base = replace(
+        base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
+    )
+    return apply(base, "recompute", {}) if training and work.recompute else base
 
 
 def _rows(
@@ -69,12 +87,7 @@ def _rows(
 ) -> list[Row]:
     work = spec.workload
     training = work.kind == "training"
-    base = asked(work.network, card, precision, _MODES[engine])
-    base = replace(
-        base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
-    )
-    if training and work.recompute:
-        base = apply(base, "recompute", {})
+    base = batch_scenario(spec, card, engine, precision)
     batches = (work.batch,) if work.batch else _BATCHES
     scenarios = [replace(base, batch=batch) for batch in batches]
     swept = sweep_of(scenarios)
@@ -106,7 +119,7 @@ def _rows(
     c = {name: float(column[best]) for name, column in swept.columns.items()}
     binds = swept.regime(best) or ""
     if training:
-        weights = _trace_weights(scenarios[best])
+        weights = gradient_bytes(scenarios[best])
         return [
             _trained(
                 spec,
@@ -118,12 +131,13 @@ def _rows(
                 binds,
                 communication(card, count, weights),
             )
-            for count in spec.candidates.counts
+            for count in spec.candidates.counts_of(card.id)
         ]
     return _inferred(spec, card, common, batches[best] or 0, c, binds)
 
 
-def _trace_weights(scenario: Scenario) -> float:
+def gradient_bytes(scenario: Scenario) -> float:
+    """Bytes of gradients, as many as of weights."""
     from simulator.planning.tables import trace_at
 
     found = resolve(scenario)
@@ -138,8 +152,9 @@ def _inferred(
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     rate = spec.rate_per_s or c["samples_per_s"]
     needed = ceil(rate / (c["samples_per_s"] / high) - 1e-9) if spec.rate_per_s else 1
-    counts = [n for n in spec.candidates.counts if n >= needed]
-    count = counts[0] if counts else max(spec.candidates.counts)
+    choices = spec.candidates.counts_of(card.id)
+    counts = [n for n in choices if n >= needed]
+    count = counts[0] if counts else max(choices)
     carried = c["samples_per_s"] * count
     utilisation = min(rate / carried, 1.0)
     drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,23 +24,25 @@ def plan(
     *,
     workers: int = 1,
     progress: Callable[[str], None] = lambda text: None,
+    so_far: Callable[[Sequence[Row]], None] = lambda rows: None,
 ) -> Plan:
     """Plan from a TOML file, or from the mapping that it holds.
 
-    `workers` processes share the candidate GPUs. Raises
-    InputError if the spec cannot be read or contradicts itself.
+    `workers` processes share the candidate GPUs. `so_far` is called with the candidates tried,
+    in no order, whenever there are more; an error that it or `progress` raises ends the plan.
+    Raises InputError if the spec cannot be read or contradicts itself.
     """
     began = perf_counter()
     spec = source if isinstance(source, Spec) else read(source)
     if spec.workload.requests_csv is not None:
         requests(spec, 0)  # raises for a wrong file before anything slow
     if spec.workload.kind == "serving":
-        found = search(spec, workers, progress)
+        found = search(spec, workers, progress, so_far)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
     else:
         from simulator.planning.batch_search import search as search_batches
 
-        found = search_batches(spec, progress)
+        found = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
         unit = "tokens" if spec.workload.tokens else "samples"
     rows = ranked(found.rows)

@@ -36,6 +36,17 @@ class Requests:
         span = float(self.arrival_s[-1] - self.arrival_s[0])
         return (len(self) - 1) / span if span > 0 else float("inf")
 
+    def times(self, rate: float = 1.0, prompt: float = 1.0, output: float = 1.0) -> Requests:
+        """The same requests so many times as often, with prompts and outputs so many times as
+        long."""
+        if rate == prompt == output == 1:
+            return self
+        return Requests(
+            self.arrival_s / rate,
+            np.maximum(np.round(self.prompt * prompt), 1).astype(np.int64),
+            np.maximum(np.round(self.output * output), 1).astype(np.int64),
+        )
+
     def thinned(self, replicas: int, seed: int) -> Requests:
         """The requests that a random router sends to the first of `replicas` replicas."""
         if replicas == 1:

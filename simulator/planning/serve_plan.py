@@ -21,7 +21,7 @@ from simulator.planning.step_time import StepTime
 from simulator.planning.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 
-_WARM_UP = 0.1  # of the requests, left out of the percentiles
+WARM_UP = 0.1  # of the requests, left out of the percentiles
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
 _DRAWN = 1500  # requests of each draw
 MIDDLE = (0.5, 0.5, 0.5)
@@ -76,9 +76,9 @@ def lengths(spec: Spec) -> tuple[float, float, float]:
 def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figures:
     """One replica's percentiles over requests, and over tokens of all sequences."""
     served = serve(load, step, within)
-    skipped = int(len(load) * _WARM_UP)
+    skipped = int(len(load) * WARM_UP)
     first, last = served.first_s[skipped:], served.last_s[skipped:]
-    dropped = int(served.gap_s.size * _WARM_UP)
+    dropped = int(served.gap_s.size * WARM_UP)
     percent = spec.limits.percentile
     never = bool(np.isnan(last).any())  # longer than the cache: it is never answered
     return Figures(
@@ -260,7 +260,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
 
     load = requests(spec, spec.requests, row.count)
     served = serve(load, machine.step, within)
-    first = served.first_s[int(len(load) * _WARM_UP) :]
+    first = served.first_s[int(len(load) * WARM_UP) :]
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))

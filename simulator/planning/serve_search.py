@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,12 +12,13 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import GPU, gpu, gpus
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
-from simulator.planning.spec import Spec
+from simulator.planning.spec import Candidates, Spec
 from simulator.planning.tables import Machine, machine, parameters
 from simulator.planning.wording import latency, usd
 
 Key = tuple[str, str, str]
 Progress = Callable[[str], None]
+SoFar = Callable[[Sequence[Row]], None]
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
 _SCREENED = 600  # requests of the first simulation of each candidate
@@ -34,12 +35,11 @@ class SearchResult:
     machines: dict[Key, Machine]
 
 
-def listed(names: tuple[str, ...]) -> Iterator[GPU]:
-    """The GPUs of a spec; "all" stands for all that are known."""
-    if names == ("all",):
-        yield from gpus()
-    else:
-        yield from {card.id: card for card in map(gpu, names)}.values()
+def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
+    """The GPUs that take part, or `everyone` that is named; "all" stands for all that are known."""
+    names = candidates.gpus
+    cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
+    return [card for card in cards if everyone or candidates.uses(card.id)]
 
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
@@ -67,24 +67,33 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
     rate, prompt, output = lengths(spec)
     fresh = prompt * (1 - spec.workload.prefix_hit)
     cards = 2 * weights * rate * (fresh + output) / peak
-    if cards > max(spec.candidates.counts):
+    if cards > max(spec.candidates.counts_of(card.id)):
         return f"the products alone need {cards:.1f} cards at their peak"
     return None
 
 
-def search(spec: Spec, workers: int, progress: Progress) -> SearchResult:
+def search(
+    spec: Spec, workers: int, progress: Progress, so_far: SoFar = lambda rows: None
+) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
-    simulated in full."""
+    simulated in full. `so_far` is called with the rows whenever there are more."""
     weights = parameters(spec.workload)
-    cards = list(listed(spec.candidates.gpus))
+    cards = listed(spec.candidates)
     found = SearchResult([], {}, {})
     # Cards share the traces of a precision, with its what-if applied: precisions one by one.
-    groups = [(precision, card) for precision in spec.candidates.precisions for card in cards]
+    precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
+    groups = [
+        (precision, card)
+        for precision in precisions
+        for card in cards
+        if precision in spec.candidates.precisions_of(card.id)
+    ]
     one = partial(of_card, spec, weights)
     for done, part in enumerate(_mapped(one, groups, workers), 1):
         found.rows += part.rows
         found.pruned |= part.pruned
         found.machines |= part.machines
+        so_far(found.rows)
         progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
     by_id = {card.id: card for card in cards}
     found.rows = _refine(spec, found, by_id, progress)
@@ -98,7 +107,7 @@ def of_card(spec: Spec, weights: float, group: tuple[str, GPU]) -> SearchResult:
     if reason := bound(spec, card, precision, weights):
         found.pruned[f"{card.name}, {precision}"] = reason
         return found
-    for engine in spec.candidates.engines:
+    for engine in spec.candidates.engines_of(card.id):
         name = f"{card.name}, {engine}, {precision}"
         try:
             one = machine(spec.workload, card, precision, engine)
@@ -126,7 +135,7 @@ def _counts(
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
-    for count in spec.candidates.counts:
+    for count in spec.candidates.counts_of(card.id):
         if fits == 2:
             name = f"{count} × {card.name}, {engine}, {precision}"
             found.pruned[name] = "fewer of them hold every limit"

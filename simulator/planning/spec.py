@@ -66,13 +66,40 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What is tried of one GPU; nothing unless `use`. None: what is tried of every GPU."""
+
+    counts: tuple[int, ...] | None = None
+    engines: tuple[str, ...] | None = None
+    precisions: tuple[str, ...] | None = None
+    use: bool = True
+
+
+@dataclass(frozen=True)
 class Candidates:
-    """What the plan chooses from."""
+    """What the plan chooses from; `per_gpu` holds, by the GPU's id, what differs for one."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
     engines: tuple[str, ...] = ("vllm",)
     precisions: tuple[str, ...] = ("bf16",)
+    per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
+
+    def uses(self, gpu_id: str) -> bool:
+        """Whether a GPU takes part."""
+        return self.per_gpu.get(gpu_id, Choices()).use
+
+    def counts_of(self, gpu_id: str) -> tuple[int, ...]:
+        """The counts of a GPU to try, ascending."""
+        return self.per_gpu.get(gpu_id, Choices()).counts or self.counts
+
+    def engines_of(self, gpu_id: str) -> tuple[str, ...]:
+        """The engines of a GPU to try."""
+        return self.per_gpu.get(gpu_id, Choices()).engines or self.engines
+
+    def precisions_of(self, gpu_id: str) -> tuple[str, ...]:
+        """The precisions of a GPU to try."""
+        return self.per_gpu.get(gpu_id, Choices()).precisions or self.precisions
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from simulator.planning.spec import (
     ENGINES,
     PRECISIONS,
     Candidates,
+    Choices,
     Lengths,
     Limits,
     Prices,
@@ -47,6 +48,7 @@ _SUFFIX: dict[str, str] = {"time": "_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names that serving engines give to limits, for the hint."""
+_TRIED = ("counts", "engines", "precisions")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
 
 
@@ -108,25 +110,46 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    _check_keys("candidates", table, ("gpus", "counts", "engines", "precisions"))
-    values: dict[str, Any] = {"gpus": _words("candidates.gpus", table.get("gpus", "all"))}
-    if "engines" in table:
-        values["engines"] = _words("candidates.engines", table["engines"])
-        for each in values["engines"]:
-            _one_of("candidates.engines", each, ENGINES)
-    if "precisions" in table:
-        values["precisions"] = _words("candidates.precisions", table["precisions"])
-        for each in values["precisions"]:
-            _one_of("candidates.precisions", each, PRECISIONS)
+    _check_keys("candidates", table, ("gpus", *_TRIED, "per_gpu"))
+    values = _tried("candidates", table)
+    values["gpus"] = _words("candidates.gpus", table.get("gpus", "all"))
+    per_gpu: dict[str, Choices] = {}
+    listed = _section("candidates.per_gpu", table.get("per_gpu", {}))
+    ids = {gpu(name).id for name in values["gpus"]} if values["gpus"] != ("all",) else None
+    for name, choices in listed.items():
+        where, card = f"candidates.per_gpu.{name}", gpu(name).id
+        choices = _section(where, choices)
+        _check_keys(where, choices, (*_TRIED, "use"))
+        if ids is not None and card not in ids:
+            raise InputError(
+                f"{where}: expected a GPU of candidates.gpus; add it there, or remove this section"
+            )
+        use = choices.get("use", True)
+        if not isinstance(use, bool):
+            raise InputError(f"{where}.use = {use!r}: expected true or false; write one")
+        per_gpu[card] = Choices(**_tried(where, choices), use=use)
+    if ids is not None and not any(per_gpu.get(card, Choices()).use for card in ids):
+        raise InputError("every GPU has use = false: expected one to choose from; use one")
+    return Candidates(**values, per_gpu=per_gpu)
+
+
+def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts, engines and precisions of a section."""
+    values: dict[str, Any] = {}
+    for key, names in (("engines", ENGINES), ("precisions", PRECISIONS)):
+        if key in table:
+            values[key] = _words(f"{where}.{key}", table[key])
+            for each in values[key]:
+                _one_of(f"{where}.{key}", each, names)
     if "counts" in table:
         counts = table["counts"] if isinstance(table["counts"], list) else [table["counts"]]
         if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
             raise InputError(
-                f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
+                f"{where}.counts = {counts!r}: expected whole numbers from 1 to "
                 "4096, such as [1, 2, 4, 8]; correct them"
             )
         values["counts"] = tuple(sorted(set(counts)))
-    return Candidates(**values)
+    return values
 
 
 def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:

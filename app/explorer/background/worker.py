@@ -29,8 +29,8 @@ _CALM_MS, _LONGEST_S = 60, 1.0
 in all."""
 _TURN_S = 0.001
 """Python's thread switch interval: bounds how long the window waits for a worker thread."""
-LIVE, SLOW = 0, 1
-"""Lanes: jobs that the user waits for, and jobs of the views."""
+LIVE, SLOW, LONG = 0, 1, 2
+"""Lanes: jobs that the user waits for, jobs of the views, and plans, which take seconds."""
 
 
 @dataclass(eq=False)
@@ -73,7 +73,7 @@ class Worker(QObject):
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
-        self._lanes = [_Lane(self._run, self._returned.emit) for _ in (LIVE, SLOW)]
+        self._lanes = [_Lane(self._run, self._returned.emit) for _ in (LIVE, SLOW, LONG)]
 
     def ask(
         self,
@@ -133,7 +133,7 @@ class Worker(QObject):
 
     def _is_cancelled(self, job: Job) -> bool:
         """Whether a job is cancelled; called repeatedly in a lane's thread, where it may wait."""
-        if job.lane == SLOW:
+        if job.lane != LIVE:
             self._calm.wait(_LONGEST_S)
         return job.cancelled.is_set()
 

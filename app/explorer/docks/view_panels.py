@@ -33,6 +33,8 @@ class ViewPanels(QObject):
     """
 
     refused = Signal(str)
+    created = Signal(object)
+    """View: one that was created."""
     written = Signal(object)
     """Path: a view was exported."""
 
@@ -135,6 +137,7 @@ class ViewPanels(QObject):
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )
         view.question_changed.connect(lambda: self._request(offered, view))
+        self.created.emit(view)  # first: fill orders the controls that exist
         self.panels[offered].fill(view)
         self._stale.add(offered)
         return view
@@ -163,7 +166,7 @@ class ViewPanels(QObject):
     def _request(self, offered: Offered, view: View) -> None:
         """Compute what a view's question asks for, and pass it to the view."""
         sides, current = self.answering.sides()
-        answered = self.answering.answer is not None
+        answered = self.answering.answer is not None or not view.follows
         question = view.question(sides, current) if answered else None
         key = _key(offered)
         if question is None:

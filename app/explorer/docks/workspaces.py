@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
 from app.explorer.docks.panel import Panel
 
-ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
+ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Plan", "Lessons")
+_PLAN_PX = (330, 790, 440)
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
@@ -24,6 +26,7 @@ class Docks(QMainWindow):
         self.setDockNestingEnabled(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
+        self._sized = True
 
     def reset(self) -> None:
         """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
@@ -35,6 +38,9 @@ class Docks(QMainWindow):
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
         explore = self.objectName() == "Explore"
+        if self.objectName() == "Plan":
+            self._columns()
+            return
         for at, dock in enumerate(docks):
             if at == 0:
                 self.addDockWidget(area, dock)
@@ -54,8 +60,39 @@ class Docks(QMainWindow):
             shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
             self.resizeDocks(docks[:2], shares, down if explore else across)
 
+    def _columns(self) -> None:
+        """Columns: the first panel, the last one, and the others above each other between them."""
+        area = Qt.DockWidgetArea.LeftDockWidgetArea
+        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+        first, *middle, last = self.panels
+        for dock in self.panels:  # in the order of the Tab key
+            self.addDockWidget(area, dock)
+        for before, dock in pairwise([first, *middle[:1], last]):
+            self.splitDockWidget(before, dock, across)
+        for before, dock in pairwise(middle):
+            self.splitDockWidget(before, dock, down)
+        for dock in self.panels:
+            dock.show()
+        self._sized = False
+        if self.isVisible():
+            self._size_columns()
+
+    def _size_columns(self) -> None:
+        """Give the columns their shares of the real width, once."""
+        self._sized = True
+        first, *middle, last = self.panels
+        across = Qt.Orientation.Horizontal
+        self.resizeDocks([first, *middle[:1], last], list(_PLAN_PX), across)
+        self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
+
+    def restore_state(self, state: QByteArray) -> None:
+        """Restore a layout."""
+        self._sized = self.restoreState(state) or self._sized
+
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
+        if event.type() == QEvent.Type.Show and not self._sized:
+            self._size_columns()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
         return done
@@ -107,7 +144,7 @@ class Workspaces(QStackedWidget):
         """Restore layouts; an invalid one is ignored."""
         for name, docks in self.docks.items():
             if name in layouts:
-                docks.restoreState(from_base64(layouts[name]))
+                docks.restore_state(from_base64(layouts[name]))
 
 
 def to_base64(data: QByteArray) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.answers.plan_draft import opened
 from app.explorer.files.banner import Banner
 from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
@@ -16,9 +17,11 @@ from app.explorer.state import session_file
 from app.explorer.state.files import Files
 from app.explorer.state.incoming import KINDS, code_of, identify
 from app.explorer.state.session import Session
+from app.outputs import whole
 from app.quantities import seconds
 from simulator.errors import RidgepointError
 
+_PLANS = "Plans (*.toml)"
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
@@ -116,6 +119,9 @@ class Opening(QObject):
         if file.kind == "profile":
             self.measured.open(path.resolve())
             return
+        if file.kind == "plan":
+            self._open_plan(path)
+            return
         if file.kind == "network":
             module = path.resolve()
             self._with_trust([module], lambda: self.networks.open(module))
@@ -127,6 +133,19 @@ class Opening(QObject):
             self.session.set_scenario(scenario, f"open {path.name}")
 
         self._with_trust([code] if code else [], open_scenario)
+
+    def _open_plan(self, path: Path) -> None:
+        """Make a file's plan the session's, and show it."""
+        draft = opened(path)
+        self.session.set_plan(draft.text, f"open {path.name}")
+        self.session.show("Plan")
+
+    def save_plan(self, text: str) -> None:
+        """Ask for a file and write the plan's TOML to it."""
+        name, _ = QFileDialog.getSaveFileName(self.window_, "Save plan", "plan.toml", _PLANS)
+        if name:
+            path = Path(name) if name.endswith(".toml") else Path(f"{name}.toml")
+            self.attempt(lambda: whole(path, lambda part: part.write_text(text, "utf-8")))
 
     def _with_trust(self, codes: list[Path], done: Callable[[], object]) -> None:
         """Call `done` once the user agrees to run the code of these files."""

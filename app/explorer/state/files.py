@@ -38,7 +38,7 @@ class Files(QObject):
         self.session, self.remembered = session, remembered
         self.layout, self.lay = layout, lay
         self.path: Path | None = None
-        self._saved = session.state.sides
+        self._saved = session.state.work
         self._written: threading.Thread | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -48,8 +48,8 @@ class Files(QObject):
 
     @property
     def edited(self) -> bool:
-        """Whether the scenarios differ from those on disk."""
-        return self.session.state.sides != self._saved
+        """Whether the scenarios or the plan differ from those on disk."""
+        return self.session.state.work != self._saved
 
     @property
     def title(self) -> str:
@@ -66,7 +66,7 @@ class Files(QObject):
         """Save the session with its layout. Raises InputError if writing fails."""
         path = path if path.suffix == session_file.SUFFIX else Path(f"{path}{session_file.SUFFIX}")
         session_file.save(path, self.session.state, self.layout())
-        self.path, self._saved = path, self.session.state.sides
+        self.path, self._saved = path, self.session.state.work
         self._remember(path)
         self.named.emit()
 
@@ -108,13 +108,13 @@ class Files(QObject):
         self.remembered.write()
 
     def _start_from(self, state: State, docks: Docks, path: Path | None) -> None:
-        self.path, self._saved = path, state.sides
+        self.path, self._saved = path, state.work
         self.session.reset(state)
         self.lay(docks)
         self.named.emit()
 
     def _changed(self, before: State, after: State) -> None:
-        if before.sides != after.sides:
+        if before.work != after.work:
             self.named.emit()
         if before.theme != after.theme:
             self.remembered.theme = after.theme

@@ -13,7 +13,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.scenario.scenario import Scenario, load
 
-FileKind = Literal["session", "scenario", "gpu", "trace", "network", "profile"]
+FileKind = Literal["session", "scenario", "plan", "gpu", "trace", "network", "profile"]
 KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
 
@@ -52,10 +52,10 @@ def identify(path: Path) -> IncomingFile:
     if name.endswith((".json", ".rpt", ".msgpack")):
         return IncomingFile(path, "trace")
     if name.endswith(".toml"):
-        return IncomingFile(path, "scenario" if _is_scenario(path) else "gpu")
+        return IncomingFile(path, _toml_kind(path))
     raise InputError(
-        f"Ridgepoint can't open {path.name}: expected a session (.ridge), a scenario or a GPU "
-        "(.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or a network "
+        f"Ridgepoint can't open {path.name}: expected a session (.ridge), a scenario, a plan or a "
+        "GPU (.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or a network "
         "(.py); choose another"
     )
 
@@ -76,12 +76,16 @@ def _is_profile(path: Path) -> bool:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
 
 
-def _is_scenario(path: Path) -> bool:
+def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu"]:
+    """The kind of a TOML file; a plan has a section [workload]."""
     try:
         with path.open("rb") as file:
             raw = file.read(_MAX_BYTES)
-        return tomllib.loads(raw.decode()).get("format") == "ridgepoint-scenario"
+        table = tomllib.loads(raw.decode())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
     except (ValueError, RecursionError):
-        return False  # reading it as a GPU reports the error and its line
+        return "gpu"  # reading it as a GPU reports the error and its line
+    if table.get("format") == "ridgepoint-scenario":
+        return "scenario"
+    return "plan" if "workload" in table else "gpu"

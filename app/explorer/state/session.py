@@ -33,13 +33,19 @@ class NamedScenario:
 @dataclass(frozen=True)
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one,
-    the ops selected in it, the theme and the workspace."""
+    the ops selected in it, the theme, the workspace, and the TOML of the plan ("": none yet)."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
     picked: frozenset[int] = field(default_factory=frozenset)
     theme: ThemeChoice = "dark"
     workspace: str = "Explore"
+    plan: str = ""
+
+    @property
+    def work(self) -> tuple[object, ...]:
+        """What would be lost without a file: the scenarios and the plan."""
+        return self.sides, self.plan
 
     @property
     def scenario(self) -> Scenario:
@@ -131,6 +137,10 @@ class Session(QObject):
     def show(self, workspace: str) -> None:
         """Show a workspace."""
         self._push(replace(self.state, workspace=workspace), f"show {workspace}", "show")
+
+    def set_plan(self, plan: str, text: str, merge: str = "") -> None:
+        """Set the TOML of the plan."""
+        self._push(replace(self.state, plan=plan), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""

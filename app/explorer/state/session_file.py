@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.answers.plan_draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
 from simulator.errors import InputError
@@ -38,6 +39,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     theme: ThemeChoice = "dark"
     workspace: str = "Explore"
     docks: dict[str, str] = {}
+    plan: str = ""
+    """The TOML of the plan, or ""."""
     saved_as: str = ""
     """In an autosave: the session's own file, or ""."""
 
@@ -54,6 +57,8 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
         "workspace": state.workspace,
         "docks": dict(sorted((docks or {}).items())),
     }
+    if state.plan:
+        body["plan"] = state.plan
     if saved_as is not None:
         body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
@@ -112,10 +117,12 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
         sides = tuple(
             NamedScenario(side.name, _scenario(side), side.measured) for side in file.sides
         )
-    except InputError as error:
+        if file.plan:
+            checked(Draft(file.plan))
+    except (InputError, ValueError) as error:
         raise InputError(f"{path}: {error}") from None
     picked = frozenset(op for op in file.picked if op >= 0)
-    state = State(sides, file.current, picked, file.theme, file.workspace)
+    state = State(sides, file.current, picked, file.theme, file.workspace, file.plan)
     return state, dict(file.docks)
 
 

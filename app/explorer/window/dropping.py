@@ -11,6 +11,7 @@ from app.answers.subject import to_full_text
 from app.explorer.shelf.card_widget import NEW
 from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.state.session import LETTERS
+from app.explorer.window.plan_page import WORKSPACE
 from app.theme import Theme
 from app.widgets.drops import Beside, Offer, Target
 from simulator.errors import RidgepointError
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class Dropping:
-    """Cards dropped on the workspace change the current scenario, on a scenario card that scenario,
-    and on "+" a new one. Files open when dropped on the workspace, a scenario card or the shelf."""
+    """Cards dropped on the workspace change the current scenario, or the plan where that is shown;
+    on a scenario card that scenario, and on "+" a new one. Files open when dropped on the
+    workspace, a scenario card or the shelf."""
 
     def __init__(self, window: Window, theme: Theme) -> None:
         self.window = window
@@ -43,6 +45,8 @@ class Dropping:
             return Offer("This card is from another window", None)
         session = self.window.session
         state = session.state
+        if place < 0 and state.workspace == WORKSPACE:
+            return self.window.plan_page.offered(card)
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:

@@ -39,6 +39,8 @@ class Menus(QMenuBar):
         recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
         self._add(menu, "Save", opening.save, keys.Save)
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
+        self._add(menu, "Save plan …", lambda: opening.save_plan(window.plan_page.text))
+        self._add(menu, "Write plan report …", window.plan_page.report)
         menu.addSeparator()
         for form in FORMS:
             self._add(menu, f"Export {form.lower_name} …", lambda form=form: window.export(form))

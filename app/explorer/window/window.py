@@ -25,6 +25,7 @@ from app.explorer.shelf.shelf import Shelf
 from app.explorer.state.files import Files
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
+from app.explorer.window.cancelling import cancel, is_busy
 from app.explorer.window.commands import Commands
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
@@ -34,6 +35,7 @@ from app.explorer.window.keys import KeysDialog
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.menus import Menus
 from app.explorer.window.palette import view_keys
+from app.explorer.window.plan_page import WORKSPACE, PlanPage
 from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
@@ -42,7 +44,7 @@ from app.explorer.window.verdict import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 from simulator.scenario.as_command import as_command
 
-_WITHOUT_VERDICT = ("Compare", "Lessons")
+_WITHOUT_VERDICT = ("Compare", "Plan", "Lessons")
 """Workspaces whose views show the prediction themselves, or ask the user for it."""
 _WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
@@ -81,6 +83,7 @@ class Window(QMainWindow):
         self.networks = NetworkFiles(self, session, self.answering, self.banner)
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
+        self.plan_page = PlanPage(self)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -88,11 +91,9 @@ class Window(QMainWindow):
         self.shortcuts = Shortcuts(self.actions(), self.files.remembered)
         actions = self.shortcuts.actions
         self.head = Head(menus, self.buttons, actions["Undo"], actions["Redo"])
-        for control, words, name in (
-            (self.head.commands, "Search all commands and cards", "Commands …"),
-            (self.strip.more, "Duplicate the current scenario", "Duplicate scenario"),
-        ):
-            show_shortcut(control, words, actions[name])
+        search, copy = actions["Commands …"], actions["Duplicate scenario"]
+        show_shortcut(self.head.commands, "Search all commands and cards", search)
+        show_shortcut(self.strip.more, "Duplicate the current scenario", copy)
         self.head.commands.clicked.connect(self.commands.open)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
@@ -135,6 +136,7 @@ class Window(QMainWindow):
         column.setSpacing(6)
         column.addWidget(self.head)
         column.addWidget(self.verdict)
+        column.addWidget(self.plan_page.bar)
         column.addWidget(self.banner)
         return top
 
@@ -177,6 +179,7 @@ class Window(QMainWindow):
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
         self.strip.setVisible(shown in _WITH_SIDES)
+        self.plan_page.show(shown == WORKSPACE)
         self._advise()
 
     def _failed(self, reason: str) -> None:
@@ -219,8 +222,8 @@ class Window(QMainWindow):
         self.beside[1].say(self._side_names()[self.session.state.current])
 
     def _side_names(self) -> list[str]:
-        sides = self.session.state.sides
-        return [f"{LETTERS[at]}, {side.name}" for at, side in enumerate(sides)]
+        named = zip(LETTERS, self.session.state.sides, strict=False)
+        return [f"{letter}, {side.name}" for letter, side in named]
 
     # actions
 
@@ -249,12 +252,8 @@ class Window(QMainWindow):
         self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
 
     def keyPressEvent(self, event: Any) -> None:
-        if event.key() == Qt.Key.Key_Escape and (self.worker.busy() or self.networks.busy):
-            self.networks.cancel()
-            self.worker.cancel_all()
-            self.answering.stop()
-            self.advising.stop()
-            self.status.say("Cancelled")
+        if event.key() == Qt.Key.Key_Escape and is_busy(self):
+            cancel(self)
         else:
             super().keyPressEvent(event)
 
@@ -295,6 +294,7 @@ class Window(QMainWindow):
             self.strip,
             self.panels,
             self.dropping,
+            self.plan_page,
             *self.beside,
         ):
             widget.restyle(theme)

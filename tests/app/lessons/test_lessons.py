@@ -60,9 +60,9 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_ten_lessons_are_packaged_in_order():
-    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 11)]
-    assert len({lesson.title for lesson in PACKAGED}) == 10
+def test_eleven_lessons_are_packaged_in_order():
+    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 12)]
+    assert len({lesson.title for lesson in PACKAGED}) == 11
 
 
 @pytest.mark.parametrize("lesson", PACKAGED, ids=lambda lesson: lesson.name)
@@ -107,6 +107,10 @@ def test_what_the_packaged_texts_claim(from_files: None):
     assert found["recompute"].right == "b"
     assert period["precision"]["b"] < period["precision"]["a"] / 4
     assert {p.regime for p in found["readers"].sides.values()} == {"memory"}
+    card = period["cheapest-card"]
+    assert card["a"] < 0.05 < card["b"] and card["c"] + card["d"] < 0.05
+    sides = found["cheapest-card"].sides
+    assert (sides["a"].regime, sides["b"].regime) == ("memory", "compute")
 
 
 def test_the_sweep_of_a_lesson_is_its_predictions(from_files: None):
@@ -233,5 +237,5 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     written(tmp_path, TOP + SIDES)
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
     found, wrong = lessons.lessons()
-    assert [lesson.name for lesson in found[-2:]] == ["10-readers", "mine"]
+    assert [lesson.name for lesson in found[-2:]] == ["11-cheapest-card", "mine"]
     assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +15,11 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
+from simulator.planning.queue_detail import queue_of
 from simulator.planning.result import Row
+from simulator.planning.row_scenario import scenario_of
 from simulator.planning.serve_plan import factor
+from simulator.planning.serving import percentile
 from simulator.planning.spec import Prices
 from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
@@ -34,6 +40,13 @@ RESNET: dict[str, Any] = {
     "load": {"rate": "500/s"},
     "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
 }
+
+
+COUNTS = {"counts": [4]}
+
+
+def named(rows: Sequence[Row]) -> list[tuple[str, int]]:
+    return [(row.gpu, row.count) for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +107,45 @@ def test_more_replicas_wait_less_and_cost_more():
     assert rows[2].largest_rate_per_s == pytest.approx(2 * rows[1].largest_rate_per_s)
 
 
+def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
+    seen: list[list[tuple[str, int]]] = []
+    own = SERVE["candidates"] | {"gpus": ["h200", "t4", "h100"], "per_gpu": {"h100": COUNTS}}
+    answer = plan(SERVE | {"candidates": own}, so_far=lambda rows: seen.append(named(rows)))
+    assert seen[0] == [("h200_sxm", 1), ("h200_sxm", 2)] and seen[1] == seen[0]
+    assert seen[-1] == [*seen[0], ("h100_sxm", 4)]
+    assert sorted(named(answer.rows)) == sorted(seen[-1])
+
+    def stop(rows: Any) -> None:
+        raise InputError("stopped")
+
+    with pytest.raises(InputError, match="stopped"):
+        plan(SERVE, so_far=stop)
+
+
+def test_the_queue_of_a_candidate_is_the_one_that_was_simulated(served: Any):
+    spec, best = read(SERVE), served.best
+    queue = queue_of(spec, best)
+    assert percentile(queue.token_s, queue.tokens, 99) == pytest.approx(best.per_token_s)
+    assert percentile(queue.first_s, None, 99) == pytest.approx(best.first_token_s)
+    assert queue.first_s.size == 540  # of 600 requests without the first tenth
+    assert queue.batch == pytest.approx(best.batch, rel=1e-6)
+    assert queue.prompt_share == pytest.approx(10 * queue.prompt_s)  # 10 requests a second
+    assert (queue.replicas, queue.slots, queue.budget) == (1, 256, 8192)
+
+
+def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
+    spec = read(SERVE)
+    row = replace(served.best, precision="fp8", batch=3.4)
+    opened = scenario_of(spec, row)
+    # prompts of 512 and half of the answers' 100
+    assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
+    assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
+    assert [each.name for each in opened.whatifs] == ["fp8"]
+    vision = plan(RESNET).rows[0]
+    step = predict(scenario_of(read(RESNET), vision))
+    assert vision.latency_s == pytest.approx(step.latency_s)
+
+
 def test_a_network_without_a_decode_step_cannot_be_served():
     wrong = SERVE | {"workload": SERVE["workload"] | {"network": "resnet50"}}
     with pytest.raises(
@@ -125,8 +177,6 @@ def test_a_step_of_the_table_is_a_prediction():
 
 
 def test_the_interval_of_steps_is_met_at_its_quantiles():
-    from dataclasses import replace
-
     step = replace(constant(1.0, 4), low=0.8, high=1.5)
     assert factor(step, 0.5) == pytest.approx(1.0)
     assert factor(step, 0.1) == pytest.approx(0.8)
@@ -161,6 +211,70 @@ def test_training_adds_up():
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
     assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
+
+
+def test_what_a_training_rests_on_is_varied():
+    """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
+    work = {
+        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
+        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s",
+        "failures_every": "1000000 s",
+    }  # fmt: skip
+    candidates = RESNET["candidates"] | {"counts": [2]}
+    answer = plan(RESNET | {"workload": work, "load": {}, "candidates": candidates})
+    whole: Any = answer.rows[0].duration_s
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert list(varied) == sorted(varied, key=lambda name: -varied[name].swing)
+    amount = varied["amount to train on"]
+    assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
+    assert answer.rows[0].duration_interval_s == (
+        varied["time of a step"].low, varied["time of a step"].high
+    )  # fmt: skip
+    often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
+    assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
+    fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
+    assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
+    wait: Any = varied["wait of the replicas"]
+    assert wait.low + wait.high == pytest.approx(2 * whole)
+    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
+    assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
+    batch: Any = varied["batch of one GPU"]
+    assert (batch.low_value, batch.high_value) == ("32", "128")
+    twice = plan(RESNET | {"workload": work | {"batch": 128}, "load": {}, "candidates": candidates})
+    assert batch.high == pytest.approx(twice.rows[0].duration_s)
+
+
+def test_what_fixed_batches_rest_on_is_varied():
+    answer = plan(RESNET)
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert set(varied) == {"batch of one GPU", "time of a step"}
+    large = plan(RESNET | {"workload": RESNET["workload"] | {"batch": 16}})
+    assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
+
+
+def test_a_batch_that_does_not_fit_has_no_end():
+    """An RTX 4060 Ti of 8 GB trains ResNet-50 at batch 128 but not at 256."""
+    work = {"kind": "training", "network": "resnet50", "samples": "1M", "batch": 128}
+    candidates = {
+        "gpus": ["rtx4060ti_8"],
+        "counts": [1],
+        "engines": ["eager"],
+        "precisions": ["fp16"],
+    }
+    answer = plan({"workload": work, "candidates": candidates})
+    batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
+    assert batch.low == batch.low and batch.high != batch.high
+
+
+def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
+    lines = [f"{at / 5},{64 + at % 7},{20 + at % 5}" for at in range(120)]
+    text = "\n".join(["arrival_s,prompt_tokens,output_tokens", *lines])
+    (tmp_path / "day.csv").write_text(text, "utf-8")
+    work = {"kind": "serving", "network": "llama3-8b", "requests_csv": str(tmp_path / "day.csv")}
+    answer = plan({"workload": work, "candidates": {"gpus": ["h200"], "counts": [1]}})
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert {"requests a second", "tokens of the prompts", "tokens of the outputs"} <= set(varied)
+    assert varied["requests a second"].value == "of the trace"
 
 
 def test_failures_take_half_an_interval_and_a_restart_each():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from simulator.errors import InputError
 from simulator.planning.quantities import quantity
 from simulator.planning.requests import read as read_requests
 from simulator.planning.requests import requests
+from simulator.planning.serve_search import listed
 from simulator.planning.spec_file import read
+from simulator.planning.spec_text import spec_text
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
@@ -49,6 +52,82 @@ def test_what_is_no_quantity(text: Any, kind: Any, message: str):
     with pytest.raises(InputError) as error:
         quantity("x", text, kind, {"USD": 1.0})
     assert str(error.value).startswith(message)
+
+
+def of_each(**per_gpu: Any) -> dict[str, Any]:
+    candidates = {"gpus": ["h200", "l40s"], "counts": [1, 2], "per_gpu": per_gpu}
+    return {**SERVE, "candidates": candidates}
+
+
+def test_a_gpu_has_choices_of_its_own():
+    own = {"counts": [8, 4], "engines": ["eager"], "precisions": ["fp8"]}
+    chosen = read(of_each(l40s=own)).candidates
+    assert chosen.counts_of("l40s") == (4, 8) and chosen.counts_of("h200_sxm") == (1, 2)
+    assert chosen.engines_of("l40s") == ("eager",) and chosen.engines_of("h200_sxm") == ("vllm",)
+    assert chosen.precisions_of("l40s") == ("fp8",)
+    assert [c.id for c in listed(chosen)] == ["h200_sxm", "l40s"]
+    off = read(of_each(h200={"use": False})).candidates
+    assert [c.id for c in listed(off)] == ["l40s"]
+
+
+@pytest.mark.parametrize(("per_gpu", "message"), [
+    ({"a100": {}}, "candidates.per_gpu.a100: expected a GPU of candidates.gpus; add it there, or "
+     "remove this section"),
+    ({"l40s": {"use": 1}}, "candidates.per_gpu.l40s.use = 1: expected true or false; write one"),
+    ({"l40s": {"count": [1]}}, "candidates.per_gpu.l40s: unknown key 'count': did you mean "
+     "'counts'? expected counts, engines, precisions, use; correct it"),
+    ({"l40s": {"counts": [0]}}, "candidates.per_gpu.l40s.counts = [0]: expected whole numbers from "
+     "1 to 4096, such as [1, 2, 4, 8]; correct them"),
+    ({"l40s": {"engines": ["tgi"]}}, "candidates.per_gpu.l40s.engines = 'tgi': expected one of "
+     "eager, compiled+graph, vllm; choose one"),
+    ({"l40s": 2}, "candidates.per_gpu.l40s = 2: expected a section; write "
+     "[candidates.per_gpu.l40s]"),
+    ({"l40s": {"use": False}, "h200": {"use": False}}, "every GPU has use = false: expected one to "
+     "choose from; use one"),
+])  # fmt: skip
+def test_choices_of_a_gpu_that_are_refused(per_gpu: Any, message: str):
+    with pytest.raises(InputError) as error:
+        read(of_each(**per_gpu))
+    assert str(error.value) == message
+
+
+def test_a_spec_is_written_as_it_is_read():
+    table = {
+        "candidates": {"gpus": ["h200"], "per_gpu": {"h200": {"counts": [1, 2], "use": False}}},
+        "workload": {"kind": "serving", "prompt": {"low": 10, "high": 20}, "network": 'a "b"'},
+        "limits": {},
+        "prices": {"catalogue": True, "hourly": {"my card": "4 USD/h"}, "pue": 1.2},
+    }
+    text = spec_text(table)
+    assert tomllib.loads(text) == {k: v for k, v in table.items() if v}
+    assert (
+        text
+        == """[workload]
+kind = "serving"
+prompt = {low = 10, high = 20}
+network = "a \\"b\\""
+
+[candidates]
+gpus = ["h200"]
+
+[candidates.per_gpu.h200]
+counts = [1, 2]
+use = false
+
+[prices]
+catalogue = true
+pue = 1.2
+
+[prices.hourly]
+"my card" = "4 USD/h"
+"""
+    )
+
+
+@pytest.mark.parametrize("name", ["llm-service", "vision-trainer", "course"])
+def test_the_examples_are_written_as_they_are_read(name: str):
+    table = tomllib.loads(Path(f"examples/plans/{name}.toml").read_text("utf-8"))
+    assert tomllib.loads(spec_text(table)) == table
 
 
 def test_a_spec_is_read():

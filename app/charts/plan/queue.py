@@ -1,0 +1,232 @@
+"""The queue as the essay's factory: customers, the prefill machine, the decode line, the shelf of
+cache; below it how long the customers wait."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import ceil
+
+from app.charts.plan.histogram import histogram_items
+from app.drawing import (
+    Box,
+    Drawing,
+    Item,
+    Line,
+    Marker,
+    Metrics,
+    Mix,
+    Path,
+    Pattern,
+    Rectangle,
+    Rectangles,
+    Spot,
+    Text,
+    fitting,
+    polygon,
+)
+from app.drawing.items import Step
+from app.scenes.plan_queue import QueueScene
+from app.theme import BODY_PX, SUPPORT_PX
+from simulator.formats.numbers import short
+from simulator.planning.wording import amount, latency
+
+_PAD, _GAP = 12.0, 26.0
+_PERSON = 15.0
+_LARGEST, _SMALLEST = 13, 5
+"""Sides of a slot of the decode line."""
+_FACTORY_PX, _HISTOGRAM_PX = 132.0, 124.0
+
+
+def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
+    """The factory over the two histograms; the histograms alone in a low picture."""
+    items: list[Item] = []
+    spots: list[Spot] = []
+    top = 4.0
+    if height >= _FACTORY_PX + _HISTOGRAM_PX:
+        items += _factory(scene, Box(_PAD, 8, width - 2 * _PAD, _FACTORY_PX), metrics, spots)
+        top = _FACTORY_PX + 18
+        items.append(Line(((_PAD, top - 4), (width - _PAD, top - 4)), "line"))
+    half = (width - 3 * _PAD) / 2
+    for at, histogram in enumerate((scene.token, scene.first)):
+        left = _PAD + at * (half + _PAD)
+        box = Box.between(left + 4, top, left + half - 4, height - 2)
+        items += histogram_items(histogram, box, metrics)
+    return Drawing(width, height, tuple(items), tuple(spots), "The queue of a candidate")
+
+
+def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -> list[Item]:
+    d = scene.detail
+    wide = box.width
+    shares = (0.15, 0.24, 0.42, 0.19)
+    room = wide - 3 * _GAP
+    boxes: list[Box] = []
+    left = box.left
+    for share in shares:
+        boxes.append(Box(left, box.top, share * room, box.height))
+        left += share * room + _GAP
+    customers, prefill, decode, shelf = boxes
+    items = _customers(scene, customers, metrics)
+    items += _prefill(scene, prefill, metrics)
+    items += _decode(scene, decode, metrics)
+    items += _shelf(scene, shelf, metrics)
+    for one, other in pairwise(boxes):
+        items += _arrow(one.right + 4, other.left - 4, box.top + box.height / 2)
+    names = ("Customers", "Prefill machine", "Decode line", "Cache shelf")
+    words = (
+        f"{short(d.rate_per_s)} requests a second; {short(d.waiting)} wait on average",
+        f"one prompt of {amount(d.prompt_tokens)} tokens alone takes {latency(d.prompt_s)}; "
+        f"prompts are read {d.prompt_share:.0%} of the time",
+        f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
+        f"{latency(d.decode_s)}",
+        f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
+        f"{d.preempted:,} sequences started again",
+    )
+    spots += [Spot(n, b, f"{n}: {w}") for n, b, w in zip(names, boxes, words, strict=True)]
+    return items
+
+
+def _customers(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
+    d = scene.detail
+    items: list[Item] = [
+        Text(box.left, box.top + 12, "Customers", "ink", BODY_PX, 600),
+        Text(box.left, box.top + 30, f"{short(d.rate_per_s)} a second", "ink3"),
+    ]
+    fit = max(1, int(box.width // _PERSON))
+    waiting = min(ceil(d.waiting - 0.05), fit)
+    y = box.top + box.height / 2 + 4
+    for at in range(fit):
+        x = box.right - 8 - _PERSON * at
+        items += _person(x, y, at < waiting)
+    words = f"{short(d.waiting, 2)} waiting on average"
+    words = fitting(metrics, box.width + 8, words, f"{short(d.waiting, 2)} waiting")
+    items.append(Text(box.left, box.bottom - 26, words, "ink3"))
+    if d.replicas > 1:
+        words = fitting(metrics, box.width + 8, f"of one of {d.replicas} replicas", "one replica")
+        items.append(Text(box.left, box.bottom - 10, words, "ink3"))
+    return items
+
+
+def _person(x: float, y: float, waits: bool) -> list[Item]:
+    fill = Mix("ink", 0.75) if waits else None
+    edge = None if waits else "line2"
+    head = Box.around(x, y - 9, 3.4)
+    body: tuple[Step, ...] = (
+        ("M", x - 5.5, y + 8),
+        ("C", x - 5.5, y - 5, x + 5.5, y - 5, x + 5.5, y + 8),
+        ("Z",),
+    )
+    return [
+        Rectangle(head, fill, edge, 1.2, 3.4),
+        Path(body, fill, edge, 1.2),
+    ]
+
+
+def _house(box: Box, colour: str, title: str, note: str, metrics: Metrics) -> list[Item]:
+    regime = "compute" if colour == "compute" else "memory"
+    ink = "compute" if colour == "compute" else "memory"
+    items: list[Item] = [
+        Rectangle(box, Mix(ink, 0.07), ink, 1.6, 6),
+        Marker(box.left + 14, box.top + 14, regime, 5),
+        Text(box.left + 26, box.top + 13, title, "ink", BODY_PX, 600),
+    ]
+    if metrics.width(title, BODY_PX, 600) + metrics.width(note) + 46 <= box.width:
+        items.append(Text(box.right - 10, box.top + 13, note, "ink3", anchor="end"))
+    else:
+        items.append(Text(box.left + 10, box.top + 30, _cut(note, box.width - 20, metrics), "ink3"))
+    return items
+
+
+def _cut(words: str, room: float, metrics: Metrics) -> str:
+    return fitting(metrics, room, words, words.partition(",")[0], "")
+
+
+def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
+    """Triangles: of 24 parts of the time, those in which prompts are read."""
+    d = scene.detail
+    busy = d.prompt_share
+    title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)
+    items = _house(box, "compute", title, "", metrics)
+    columns = max(4, int((box.width - 24) // 19))
+    rows = 3
+    lit = round(busy * columns * rows)
+    for at in range(columns * rows):
+        x = box.left + 20 + 19 * (at % columns)
+        y = box.top + 42 + 18 * (at // columns)
+        on = at < lit
+        mark = Marker(x, y, "compute", 4.2) if on else None
+        items.append(mark or Path(polygon(_triangle(x, y)), None, "line2", 1.0))
+    items.append(Text(box.left + 10, box.bottom - 28, f"{latency(d.prompt_s)} a prompt", "ink",
+                      SUPPORT_PX))  # fmt: skip
+    words = fitting(metrics, box.width - 16, f"busy {busy:.0%} of the time", f"busy {busy:.0%}")
+    items.append(Text(box.left + 10, box.bottom - 12, words, "compute_ink"))
+    return items
+
+
+def _triangle(x: float, y: float) -> tuple[tuple[float, float], ...]:
+    return (x - 5, y + 3.2), (x + 5, y + 3.2), (x, y - 5.6)
+
+
+def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
+    """A square a slot; filled as many as decode on average."""
+    d = scene.detail
+    note = f"one token each, every {latency(d.decode_s)}"
+    items = _house(box, "memory", "Decode line", note, metrics)
+    area = Box.between(box.left + 12, box.top + 40, box.right - 12, box.bottom - 24)
+    slot = _slot_px(area, d.slots)
+    columns, rows = max(1, int(area.width // slot)), max(1, int(area.height // slot))
+    each = max(1, ceil(d.slots / (columns * rows)))
+    shown = ceil(d.slots / each)
+    filled = round(d.batch / each)
+    side = slot - (2 if slot > 6 else 1)
+    places = [
+        Box(area.left + slot * (at % columns), area.top + slot * (at // columns), side, side)
+        for at in range(shown)
+    ]
+    if places[:filled]:
+        items.append(Rectangles(tuple(places[:filled]), "memory"))
+    for place in places[filled:]:
+        items.append(Rectangle(place, None, "line2", 0.8))
+    squares = "" if each == 1 else f", {each} a square"
+    words = f"{short(d.batch)} of {d.slots} slots filled{squares}"
+    rate = f"{amount(round(d.rate_per_s * d.output_tokens))} tokens a second"
+    items.append(Text(box.left + 12, box.bottom - 12, words, "ink"))
+    if metrics.width(words) + metrics.width(rate) + 36 <= box.width:
+        items.append(Text(box.right - 12, box.bottom - 12, rate, "memory_ink", anchor="end"))
+    return items
+
+
+def _slot_px(area: Box, slots: int) -> float:
+    """The side of a slot, so that all fit: from 5 to 13 pixels."""
+    for slot in range(_LARGEST, _SMALLEST, -1):
+        if (area.width // slot) * (area.height // slot) >= slots:
+            return float(slot)
+    return float(_SMALLEST)
+
+
+def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
+    """The shelf fills from below."""
+    d = scene.detail
+    share = min(d.cached_tokens / max(d.cache_tokens, 1), 1.0)
+    items: list[Item] = [Text(box.left, box.top + 13, "Cache shelf", "ink", BODY_PX, 600)]
+    shelf = Box.between(box.left, box.top + 28, box.right, box.bottom - 42)
+    inside = shelf.grown(-5)
+    items.append(Rectangle(shelf, None, "memory", 1.6, 5))
+    high = share * inside.height
+    full = Box(inside.left, inside.bottom - high, inside.width, high)
+    items.append(Rectangle(full, Pattern("memory")))
+    boards = 4
+    for at in range(1, boards):
+        y = inside.top + inside.height * at / boards
+        items.append(Line(((inside.left, y), (inside.right, y)), "line2"))
+    used = f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens"
+    few = f"{short(d.cached_tokens / 1e3)}k of {short(d.cache_tokens / 1e3)}k"
+    words = fitting(metrics, box.width + 8, used, few, f"{share:.0%}")
+    items.append(Text(box.left, box.bottom - 27, words, "ink"))
+    words = fitting(metrics, box.width + 8, f"{share:.0%} of the cache in use", f"{share:.0%} used")
+    items.append(Text(box.left, box.bottom - 10, words, "ink3"))
+    return items
+
+
+def _arrow(left: float, right: float, y: float) -> list[Item]:
+    head = polygon(((right, y), (right - 7, y - 4), (right - 7, y + 4)))
+    return [Line(((left, y), (right - 5, y)), "ink3", 1.6), Path(head, "ink3")]

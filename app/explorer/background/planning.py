@@ -1,0 +1,156 @@
+"""The plan of the session: computed in the background while the user edits its draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from app.answers.plan_draft import Draft, checked, first
+from app.answers.planned import Candidate, Planned
+from app.explorer.background.worker import LONG, Worker, later
+from app.explorer.state.session import Session, State
+from simulator.errors import RidgepointError
+from simulator.planning import Plan, Row, plan
+from simulator.planning.verdict import ranked
+
+_PAUSE_MS = 150
+"""Delay after an edit before it is planned."""
+_SOON_MS = 200
+"""Interval at which candidates are shown while they come."""
+_KEY = "plan"
+
+Cancelled = Callable[[], bool]
+
+
+class _CancelledError(RidgepointError):
+    """The plan was cancelled."""
+
+
+class Planning(QObject):
+    """Plans the session's draft while `watched`; `planned` is what the page shows."""
+
+    changed = Signal()
+    """`planned` has changed."""
+    _progressed = Signal(object, str)
+    _seen = Signal(object, object)
+
+    def __init__(self, session: Session, worker: Worker) -> None:
+        super().__init__()
+        self.session, self.worker = session, worker
+        self.watched = False
+        self.planned = Planned(_draft(session.state))
+        self._pause = later(_PAUSE_MS, self._start, self)
+        self._soon = later(_SOON_MS, self.changed.emit, self)
+        session.changed.connect(self._on_changed)
+        self._progressed.connect(self._on_progress)
+        self._seen.connect(self._on_seen)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a plan is being computed."""
+        return self._pause.isActive() or self.worker.busy(_KEY)
+
+    def watch(self) -> None:
+        """Plan from now on, first the current draft."""
+        if not self.watched:
+            self.watched = True
+            self._request()
+
+    def edit(self, draft: Draft, text: str) -> None:
+        """Set the draft. Raises InputError where the planner refuses it; nothing changes then."""
+        self.session.set_plan(checked(draft).text, text)
+
+    def choose(self, candidate: Candidate | None) -> None:
+        """Choose a candidate."""
+        if candidate != self.planned.chosen:
+            self._show(replace(self.planned, chosen=candidate))
+
+    def cancel(self) -> None:
+        """Stop planning; what is found so far stays."""
+        if self.busy:
+            self._pause.stop()
+            self.worker.cancel(_KEY)
+            self._show(replace(self.planned, progress="", error="Cancelled. Plan again to go on."))
+
+    def again(self) -> None:
+        """Plan the current draft once more."""
+        self._request()
+
+    def _on_changed(self, before: State, after: State) -> None:
+        if before.plan != after.plan:
+            self._show(replace(self.planned, draft=_draft(after)))
+            if self.watched:
+                self._request()
+
+    def _request(self) -> None:
+        self.worker.cancel(_KEY)
+        stale = bool(self.planned.rows)
+        self._show(replace(self.planned, stale=stale, progress="reading the plan", error=""))
+        self._pause.start()
+
+    def _start(self) -> None:
+        draft = self.planned.draft
+
+        def run(cancelled: Cancelled) -> Plan:
+            def step(text: str) -> None:
+                _stop(cancelled)
+                self._progressed.emit(draft, text)
+
+            def so_far(rows: Sequence[Row]) -> None:
+                _stop(cancelled)
+                self._seen.emit(draft, tuple(rows))
+
+            return plan(draft.spec, progress=step, so_far=so_far)
+
+        self.worker.ask(_KEY, run, lambda plan: self._done(draft, plan), self._failed, LONG)
+
+    def _on_progress(self, draft: Draft, text: str) -> None:
+        if draft == self.planned.draft and self.worker.busy(_KEY):
+            self._show_soon(replace(self.planned, progress=text))
+
+    def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
+        """Show the candidates found so far in place of those of an earlier draft."""
+        now = self.planned
+        if draft != now.draft or not self.worker.busy(_KEY) or not rows:
+            return
+        show = self._show if now.stale or not now.rows else self._show_soon
+        show(replace(now, spec=draft.spec, rows=ranked(rows), plan=None, stale=False))
+
+    def _done(self, draft: Draft, found: Plan) -> None:
+        self._show(
+            replace(
+                self.planned,
+                spec=draft.spec,
+                rows=found.rows,
+                plan=found,
+                stale=False,
+                progress="",
+                error="",
+            )
+        )
+
+    def _failed(self, error: RidgepointError) -> None:
+        stale = bool(self.planned.rows)
+        self._show(replace(self.planned, stale=stale, progress="", error=str(error)))
+
+    def _show(self, planned: Planned) -> None:
+        self.planned = planned
+        self._soon.stop()
+        self.changed.emit()
+
+    def _show_soon(self, planned: Planned) -> None:
+        """Show candidates and progress, at most every `_SOON_MS`."""
+        self.planned = planned
+        if not self._soon.isActive():
+            self._soon.start()
+
+
+def _draft(state: State) -> Draft:
+    return Draft(state.plan) if state.plan else first()
+
+
+def _stop(cancelled: Cancelled) -> None:
+    if cancelled():
+        raise _CancelledError("cancelled")

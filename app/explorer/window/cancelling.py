@@ -1,0 +1,23 @@
+"""Cancels what runs in the background."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+
+def is_busy(window: Window) -> bool:
+    """Whether anything runs that can be cancelled."""
+    return window.worker.busy() or window.networks.busy or window.plan_page.planning.busy
+
+
+def cancel(window: Window) -> None:
+    """Cancel everything; the figures shown stay."""
+    window.networks.cancel()
+    window.plan_page.planning.cancel()
+    window.worker.cancel_all()
+    window.answering.stop()
+    window.advising.stop()
+    window.status.say("Cancelled")

@@ -1,0 +1,138 @@
+"""Connects the views of the plan with the session's plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QFileDialog
+
+from app.answers.cards import Card
+from app.answers.plan_cards import with_gpu
+from app.answers.plan_draft import Draft
+from app.explorer.background.planning import Planning
+from app.explorer.background.worker import LONG
+from app.explorer.docks.veil import Veil
+from app.outputs import write
+from app.theme import Theme
+from app.views.plan.headline import PlanBar
+from app.views.plan.plan_view import PlanView
+from app.widgets.drops import Offer
+from app.widgets.view import View
+from simulator.errors import RidgepointError
+from simulator.planning.row_scenario import scenario_of
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+    from app.views.catalogue import Offered
+
+WORKSPACE = "Plan"
+
+
+class PlanPage:
+    """Shows the plan in its views, and passes their edits on."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self.planning = Planning(window.session, window.worker)
+        self.planning.setParent(window)
+        self.planning.changed.connect(self._show)
+        self.bar = PlanBar(window.theme)
+        self.veil = Veil(self.bar, window.theme)
+        window.panels.created.connect(self._created)
+
+    @property
+    def views(self) -> list[tuple[Offered, PlanView]]:
+        """The views that are created."""
+        views = self.window.panels.views.items()
+        return [(offered, view) for offered, view in views if isinstance(view, PlanView)]
+
+    @property
+    def text(self) -> str:
+        """The TOML of the plan."""
+        return self.planning.planned.draft.text
+
+    def offered(self, card: Card) -> Offer:
+        """The effect of a card dropped on the page."""
+        if card.kind != "gpu":
+            return Offer("A plan takes GPUs: drop the card of one", None)
+        draft, words = self.planning.planned.draft, f"add {card.title} to the candidates"
+        try:
+            after = with_gpu(draft, card.name)
+        except RidgepointError as error:
+            return Offer(str(error), None)
+        return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))
+
+    def show(self, shown: bool) -> None:
+        """Show or hide the verdict bar of the plan; plan from the first time on."""
+        self.bar.setVisible(shown)
+        if shown:
+            self.planning.watch()
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.bar.restyle(theme)
+        self.veil.theme = theme
+
+    def edit(self, draft: Draft, words: str) -> None:
+        """Set the draft, or say why the planner refuses it."""
+        try:
+            self.planning.edit(draft, words)
+        except RidgepointError as error:
+            for _, view in self.views:
+                view.refuse(str(error))
+
+    def open_scenario(self) -> None:
+        """Add the scenario of the chosen candidate, and show it in Explore."""
+        planned = self.planning.planned
+        if planned.row is None or planned.spec is None:
+            return
+        row, spec = planned.row, planned.spec
+        self.window.opening.attempt(
+            lambda: self.window.session.add(row.configuration, scenario_of(spec, row), "Explore")
+        )
+
+    def report(self) -> None:
+        """Ask for a file, and write the plan's HTML page to it, rendered in the background."""
+        planned, window = self.planning.planned, self.window
+        plan, spec = planned.plan, planned.spec
+        if plan is None or spec is None:
+            return
+        name, _ = QFileDialog.getSaveFileName(window, "Report", "plan.html", "Web pages (*.html)")
+        if not name:
+            return
+        path = Path(name) if name.endswith(".html") else Path(f"{name}.html")
+
+        def render(cancelled: Callable[[], bool]) -> str:
+            from app.html.plan import plan_page  # imported only for a report: it slows the start
+
+            return plan_page(spec, plan)
+
+        def done(text: str) -> None:
+            if window.opening.attempt(lambda: write("Report", str(path), text)):
+                window.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
+
+        window.worker.ask(
+            "plan report", render, done, lambda error: window.banner.say(str(error)), LONG
+        )
+
+    def _created(self, view: View) -> None:
+        if isinstance(view, PlanView):
+            view.edited.connect(self.edit)
+            view.chose.connect(self.planning.choose)
+            view.opened.connect(self.open_scenario)
+            view.reported.connect(self.report)
+            view.cancelled.connect(self.planning.cancel)
+            view.again.connect(self.planning.again)
+            view.show_plan(self.planning.planned)
+
+    def _show(self) -> None:
+        planned = self.planning.planned
+        self.bar.put(planned)
+        self.veil.put(planned.stale)
+        for offered, view in self.views:
+            view.show_plan(planned)
+            panel = self.window.panels.panels[offered]
+            panel.say(view.subtitle())
+            panel.dim(view.dims and planned.stale)

@@ -1,0 +1,176 @@
+"""The card of one candidate GPU: counts and engines to try, on or off, and its price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from app.answers.plan_cards import CandidateCard, Tried
+from app.answers.plan_fields import Field
+from app.answers.plan_words import short_gpu
+from app.theme import Theme
+from app.views.plan.fields import TextField
+from app.widgets.elided_label import Elided
+from app.widgets.switch import Switch
+
+_COUNT_PX = 23
+_SHORT = {"compiled+graph": "compiled"}
+
+
+class CandidateWidget(QFrame):
+    """A card of the contest. Delete removes it, Space on its switch puts it off."""
+
+    toggled = Signal(str, str, str)
+    """GPU, "counts" or "engines", and which of them."""
+    switched = Signal(str, bool)
+    priced = Signal(str, str)
+    removed = Signal(str)
+    restored = Signal()
+
+    def __init__(self, card: CandidateCard, theme: Theme) -> None:
+        super().__init__()
+        self.card = card
+        self._shown: CandidateCard | None = None
+        self.setProperty("look", "card")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.title, self.source = Elided(), Elided()
+        self.title.setProperty("tone", "title")
+        self.source.setProperty("tone", "label")
+        self.switch = Switch(theme, f"{card.title} takes part")
+        self.switch.clicked.connect(lambda on: self.switched.emit(card.id, on))
+        self.price = TextField(_price(card))
+        self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
+        self.price.restored.connect(self.restored)
+        self.unit = QLabel("USD/h")
+        self.unit.setProperty("tone", "label")
+        self.buttons: dict[tuple[Tried, str], QToolButton] = {}
+        counts, engines = (
+            self._toggles("counts", card.counts),
+            self._toggles("engines", card.engines),
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(9, 5, 7, 6)
+        column.setSpacing(3)
+        for widgets in (
+            (self.title, _label("count"), *counts, self.switch),
+            (self.price, self.unit, self.source, *engines),
+        ):
+            row = QHBoxLayout()
+            row.setSpacing(4)
+            for widget in widgets:
+                row.addWidget(widget, isinstance(widget, Elided))
+            column.addLayout(row)
+        self.put(card)
+
+    def put(self, card: CandidateCard) -> None:
+        """Show other choices for the same GPU."""
+        if card == self._shown:
+            return
+        self.card = self._shown = card
+        self.title.say(short_gpu(card.title))
+        self.title.setToolTip(f"{card.title}: {card.detail}. Delete removes it")
+        self.source.say(card.source)
+        self.source.setToolTip(card.source_whole)
+        self.switch.setChecked(card.use)
+        self.price.put(_price(card))
+        offered: tuple[tuple[Tried, tuple[tuple[str, bool], ...]], ...] = (
+            ("counts", card.counts),
+            ("engines", card.engines),
+        )
+        for what, each in offered:
+            for name, on in each:
+                button = self.buttons[what, name]
+                button.setChecked(on)
+                button.setEnabled(card.use)
+        for widget in (self.price, self.unit, self.source, self.title):
+            widget.setEnabled(card.use)
+        state = "on" if card.use else "off"
+        self.setAccessibleName(f"Candidate {card.title}, {state}, {card.price or 'no'} USD an hour")
+
+    def show_again(self) -> None:
+        """Show the card as it was last put."""
+        self._shown = None
+        self.put(self.card)
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.switch.theme = theme
+        self.switch.update()
+
+    def form(self) -> object:
+        """What its widgets are made for."""
+        return _form(self.card)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._menu(event.globalPos())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key == Qt.Key.Key_Delete:
+            self.removed.emit(self.card.id)
+        elif key == Qt.Key.Key_Space:
+            self.switched.emit(self.card.id, not self.card.use)
+        elif key == Qt.Key.Key_Menu:
+            self._menu(self.mapToGlobal(QPoint(20, 20)))
+        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self.focusNextPrevChild(key == Qt.Key.Key_Down)
+        else:
+            super().keyPressEvent(event)
+
+    def _menu(self, at: QPoint) -> None:
+        menu, card = QMenu(self), self.card
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        on = menu.addAction("Switch off" if card.use else "Switch on")
+        on.triggered.connect(lambda: self.switched.emit(card.id, not card.use))
+        listed = menu.addAction("Use the list's price")
+        listed.setEnabled(card.source == "yours")
+        listed.triggered.connect(lambda: self.priced.emit(card.id, ""))
+        menu.addAction("Remove").triggered.connect(lambda: self.removed.emit(card.id))
+        menu.popup(at)
+
+    def _toggles(self, what: Tried, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
+        made: list[QWidget] = []
+        for name, _ in offered:
+            button = QToolButton()
+            button.setText(_SHORT.get(name, name))
+            button.setCheckable(True)
+            button.setProperty("look", "toggle")
+            if what == "counts":
+                button.setFixedWidth(_COUNT_PX)
+            words = f"{name} of them" if what == "counts" else f"engine {name}"
+            button.setAccessibleName(f"{self.card.title}: {words}")
+            button.setToolTip(f"Try {words}")
+            button.clicked.connect(
+                lambda _=False, name=name: self.toggled.emit(self.card.id, what, name)
+            )
+            self.buttons[what, name] = button
+            made.append(button)
+        return made
+
+
+def form_of(cards: Sequence[CandidateCard]) -> list[object]:
+    """What the widgets of these cards are made for; equal forms can share widgets."""
+    return [_form(card) for card in cards]
+
+
+def _form(card: CandidateCard) -> object:
+    return card.id, [name for name, _ in card.counts], [name for name, _ in card.engines]
+
+
+def _price(card: CandidateCard) -> Field:
+    return Field(
+        f"Price of {card.title}",
+        card.price,
+        lambda draft, text: draft,
+        "USD an hour of one GPU, yours wins; empty: the list's",
+        empty="none",
+    )
+
+
+def _label(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("tone", "label")
+    return label

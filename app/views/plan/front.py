@@ -1,0 +1,109 @@
+"""Cost against speed: click a point to choose its candidate."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.answers.plan_words import figure_lines, status_words
+from app.answers.planned import Planned, candidate_of
+from app.charts.plan.front import front_drawing
+from app.drawing.picture import Drawing
+from app.scenes.plan_front import FrontScene, front_scene
+from app.scenes.plan_table import short_name
+from app.theme import Theme
+from app.views.plan.plan_view import PlanView
+from app.widgets.canvas import Card
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.drawn import QT_METRICS
+from simulator.prediction import REGIMES
+
+
+class FrontCanvas(DrawingCanvas):
+    """The picture. `pressed_on` carries a candidate; the arrows go from point to point by time."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Cost against speed")
+        self.planned: Planned | None = None
+        self.scene: FrontScene | None = None
+
+    def put(self, planned: Planned) -> None:
+        """Show the candidates of a plan."""
+        self.planned = planned
+        self.scene = front_scene(planned.spec, planned.rows) if planned.spec else None
+        self.redraw()
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        if self.scene is None or self.planned is None:
+            return None
+        row = self.planned.row
+        return front_drawing(
+            self.scene, width, height, QT_METRICS, candidate_of(row) if row else None
+        )
+
+    def card(self) -> Card | None:
+        rows = self.planned.rows if self.planned else ()
+        row = next((row for row in rows if candidate_of(row) == self.over), None)
+        if row is None or self.planned is None or self.planned.spec is None:
+            return None
+        regime = row.binds if row.binds in REGIMES else None
+        name, mode = short_name(row)
+        lines = figure_lines(self.planned.spec, row)
+        return Card(f"{name}, {mode}", tuple(lines), status_words(row), regime)
+
+    def card_at(self) -> QPointF:
+        drawn = self.drawn
+        spot = next((s for s in drawn.spots if s.key == self.over), None) if drawn else None
+        return QPointF(*spot.box.centre) if spot else self.at
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        points = sorted(self.scene.points, key=lambda p: p.time) if self.scene else []
+        row = self.planned.row if self.planned else None
+        places = [p.candidate for p in points]
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if step is None or not places or row is None:
+            super().keyPressEvent(event)
+            return
+        now = candidate_of(row)
+        at = places.index(now) + step if now in places else 0
+        self.pressed_on.emit(places[min(max(at, 0), len(places) - 1)])
+
+
+class CostAgainstSpeed(PlanView):
+    """A point for each candidate; those that no other beats make the frontier."""
+
+    title: ClassVar[str] = "Cost against speed"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.canvas = FrontCanvas(theme)
+        self.canvas.pressed_on.connect(
+            lambda key: self.chose.emit(key) if key is not None else None
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.canvas)
+        self.setFocusProxy(self.canvas)
+
+    def update_plan(self, planned: Planned) -> None:
+        self.canvas.put(planned)
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.canvas.restyle(theme)
+
+    def subtitle(self) -> str:
+        return "crosses are 80% intervals; click a point to choose it"
+
+    def rows(self) -> list[list[str]]:
+        scene = self.canvas.scene
+        if scene is None:
+            return []
+        rows = [["Candidate", "Mode", scene.time_title, scene.cost_title, "Binds", "Holds limits"]]
+        for p in scene.points:
+            holds = "yes" if p.surely else "perhaps" if p.holds else "no"
+            rows.append([p.name, p.mode, f"{p.time:.4g}", f"{p.cost:.4g}", p.binds, holds])
+        return rows

@@ -1,0 +1,39 @@
+"""The verdict bar of the plan's workspace."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSizePolicy
+
+from app.answers.plan_words import figure_lines
+from app.answers.planned import Planned
+from app.charts.plan.headline import headline_drawing
+from app.drawing.picture import Drawing
+from app.scenes.plan_headline import HeadlineScene, headline_scene
+from app.theme import Theme
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.drawn import QT_METRICS
+from app.widgets.style import VERDICT_HEIGHT
+
+
+class PlanBar(DrawingCanvas):
+    """The figures of the chosen candidate; its accessible description says the same in words."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Verdict of the plan")
+        self.scene: HeadlineScene | None = None
+        self.setFixedHeight(VERDICT_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
+
+    def put(self, planned: Planned) -> None:
+        """Show the chosen candidate, or nothing yet."""
+        row, spec = planned.row, planned.spec
+        self.scene = None if row is None or spec is None else headline_scene(spec, row)
+        lines = figure_lines(spec, row) if row is not None and spec is not None else []
+        self.setAccessibleDescription("; ".join(f"{name}: {value}" for name, value in lines))
+        self.redraw()
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        return headline_drawing(self.scene, width, height, QT_METRICS) if self.scene else None

@@ -1,0 +1,47 @@
+"""The base class of the views of a plan."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import Signal
+
+from app.answers.planned import Planned
+from app.answers.side import Side
+from app.widgets.view import View
+
+
+class PlanView(View):
+    """A view of the session's plan, which it changes by signals."""
+
+    workspace: ClassVar[str] = "Plan"
+    follows: ClassVar[bool] = False
+    dims: ClassVar[bool] = True
+    """Whether it shows figures that belong to an earlier draft while the plan is stale."""
+    edited = Signal(object, str)
+    """Draft and the name of the change: the user edited the plan."""
+    chose = Signal(object)
+    """Candidate: the user chose one."""
+    opened = Signal()
+    """The user asked for the scenario of the chosen candidate."""
+    reported = Signal()
+    """The user asked for the plan as an HTML page."""
+    cancelled = Signal()
+    again = Signal()
+    """The user asked to plan once more."""
+    planned: Planned | None = None
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        """The scenarios are not shown."""
+
+    def show_plan(self, planned: Planned) -> None:
+        """Show a plan, or how far it is."""
+        self.planned = planned
+        self.update_plan(planned)
+
+    def update_plan(self, planned: Planned) -> None:
+        """Draw from `planned`."""
+        raise NotImplementedError
+
+    def refuse(self, reason: str) -> None:
+        """Say why the planner refuses the last edit."""

@@ -1,0 +1,128 @@
+"""The queue of the chosen candidate, drawn as a factory over its histograms."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
+
+from app.answers.planned import Candidate, Planned, candidate_of
+from app.answers.side import Question, Side
+from app.charts.plan.queue import queue_drawing
+from app.drawing.picture import Drawing
+from app.scenes.plan_queue import QueueScene, queue_scene
+from app.scenes.plan_table import short_name
+from app.theme import Theme
+from app.views.plan.plan_view import PlanView
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.drawn import QT_METRICS
+from simulator.errors import InputError
+from simulator.planning.queue_detail import queue_of
+from simulator.planning.spec import Spec
+
+
+class QueueCanvas(DrawingCanvas):
+    """The picture of a queue."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "The queue")
+        self.scene: QueueScene | None = None
+
+    def put(self, scene: QueueScene | None) -> None:
+        """Show a queue."""
+        self.scene = scene
+        self.redraw()
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        return queue_drawing(self.scene, width, height, QT_METRICS) if self.scene else None
+
+
+class TheQueue(PlanView):
+    """What one replica of the chosen candidate does with its share of the load."""
+
+    title: ClassVar[str] = "The queue"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.canvas = QueueCanvas(theme)
+        self.words = QLabel()
+        self.words.setProperty("tone", "quiet")
+        self.words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.words.setWordWrap(True)
+        self.stack = QStackedLayout(self)
+        self.stack.addWidget(self.words)
+        self.stack.addWidget(self.canvas)
+        self._wanted: tuple[Spec, Candidate] | None = None
+        self._shown: tuple[Spec, Candidate] | None = None
+        self.setFocusProxy(self.canvas)
+
+    def update_plan(self, planned: Planned) -> None:
+        row, spec = planned.row, planned.spec
+        wanted = None
+        if spec is None or row is None:
+            self._say("")
+        elif spec.workload.kind != "serving":
+            self._say("Batches of a fixed size have no queue: each waits until it is full.")
+        elif row.first_token_s is None:
+            self._say(f"{row.configuration} is not simulated: {row.reason}")
+        else:
+            wanted = spec, candidate_of(row)
+        if wanted is not None and planned.plan is None:
+            return  # simulated once all candidates are found
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.question_changed.emit()
+
+    def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
+        planned, wanted = self.planned, self._wanted
+        if planned is None or wanted is None or wanted == self._shown:
+            return None
+        spec, row = planned.spec, planned.row
+        if spec is None or row is None:
+            return None
+
+        def simulate(cancelled: Any) -> tuple[Any, QueueScene | str]:
+            try:
+                return wanted, queue_scene(spec, queue_of(spec, row))
+            except InputError as error:
+                return wanted, str(error)
+
+        return simulate
+
+    def answer(self, found: Any) -> None:
+        wanted, scene = found
+        if wanted != self._wanted:
+            return
+        if isinstance(scene, str):
+            self._say(scene)
+            return
+        self._shown = wanted
+        self.canvas.put(scene)
+        self.stack.setCurrentWidget(self.canvas)
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.canvas.restyle(theme)
+
+    def subtitle(self) -> str:
+        row = self.planned.row if self.planned else None
+        if row is None or self.stack.currentWidget() is self.words:
+            return ""
+        return f"{' '.join(short_name(row))} as a factory: filled is at work, outlined stands idle"
+
+    def rows(self) -> list[list[str]]:
+        scene = self.canvas.scene
+        if scene is None:
+            return []
+        rows = [["Histogram", "From, ms", "To, ms", "Share"]]
+        for each in (scene.token, scene.first):
+            for low, high, share in zip(each.edges_s, each.edges_s[1:], each.shares, strict=False):
+                ends = [f"{1e3 * float(low):.4g}", f"{1e3 * float(high):.4g}"]
+                rows.append([each.title, *ends, f"{share:.4f}"])
+        return rows
+
+    def _say(self, words: str) -> None:
+        self._shown = None
+        self.words.setText(words)
+        self.stack.setCurrentWidget(self.words)

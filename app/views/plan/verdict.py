@@ -1,0 +1,148 @@
+"""The answer of a plan: two sentences, the ranked candidates, and what the answer rests on."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.answers.planned import Planned, candidate_of
+from app.scenes.plan_table import texts
+from app.theme import Theme
+from app.views.plan.plan_view import PlanView
+from app.views.plan.table import ROW_PX, CandidateTable
+from app.views.plan.tornado import TornadoCanvas
+from app.widgets.elided_label import Elided
+
+_DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
+
+
+class PlanVerdict(PlanView):
+    """What to take, and what else there is."""
+
+    title: ClassVar[str] = "Verdict"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.words = QLabel("Planning …")
+        self.words.setWordWrap(True)
+        self.words.setProperty("tone", "verdict")
+        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.error = QLabel()
+        self.error.setWordWrap(True)
+        self.error.setProperty("tone", "danger")
+        self.error.hide()
+        self.step = Elided()
+        self.step.setProperty("tone", "quiet")
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Progress of the plan")
+        self.stop = QPushButton("Cancel")
+        self.stop.setAccessibleName("Cancel the plan")
+        self.stop.setToolTip("Stop planning; what is found so far stays (Esc)")
+        self.stop.clicked.connect(self.cancelled)
+        self.retry = QPushButton("Plan again")
+        self.retry.setAccessibleName("Plan again")
+        self.retry.clicked.connect(self.again)
+        self.retry.hide()
+        self.table = CandidateTable(theme)
+        self.table.pressed_on.connect(
+            lambda row: self.chose.emit(candidate_of(row)) if row is not None else None
+        )
+        self.area = QScrollArea()
+        self.area.setWidgetResizable(True)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(self.table)
+        self.rests = QLabel("What the answer rests on")
+        self.rests.setProperty("tone", "title")
+        self.tornado = TornadoCanvas(theme)
+        self.open = QPushButton("Open in Explore")
+        self.open.setAccessibleName("Open the chosen candidate in Explore")
+        self.open.setProperty("look", "primary")
+        self.open.clicked.connect(self.opened)
+        self.open.setEnabled(False)
+        self.report = QPushButton("Report …")
+        self.report.setAccessibleName("Write the plan as an HTML page")
+        self.report.clicked.connect(self.reported)
+        self.report.setEnabled(False)
+        self._place()
+
+    def _place(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 6, 6)
+        column.setSpacing(8)
+        progress = QHBoxLayout()
+        progress.addWidget(self.step, 1)
+        progress.addWidget(self.stop)
+        wrong = QHBoxLayout()
+        wrong.addWidget(self.error, 1)
+        wrong.addWidget(self.retry, 0, Qt.AlignmentFlag.AlignTop)
+        self.buttons = QHBoxLayout()
+        self.buttons.addWidget(self.open)
+        self.buttons.addWidget(self.report)
+        self.buttons.addStretch(1)
+        column.addWidget(self.words)
+        column.addLayout(wrong)
+        column.addWidget(self.bar)
+        column.addLayout(progress)
+        column.addWidget(self.area, 1)
+        column.addWidget(self.rests)
+        column.addWidget(self.tornado)
+        column.addLayout(self.buttons)
+
+    def update_plan(self, planned: Planned) -> None:
+        if planned.plan is not None:
+            self.words.setText(planned.plan.verdict)
+        elif not planned.rows:
+            self.words.setText("Planning …" if planned.progress else "")
+        self.words.setEnabled(planned.plan is not None and not planned.stale)
+        self.error.setText(planned.error)
+        self.error.setVisible(bool(planned.error))
+        self.retry.setVisible(bool(planned.error))
+        busy = bool(planned.progress)
+        self.step.say(planned.progress)
+        for widget in (self.step, self.bar, self.stop):
+            widget.setVisible(busy)
+        done = _DONE.search(planned.progress)
+        self.bar.setRange(0, int(done[2].replace(",", "")) if done else 0)
+        if done:
+            self.bar.setValue(int(done[1].replace(",", "")))
+        self.tornado.put(planned)
+        for widget in (self.rests, self.tornado):
+            widget.setVisible(self.tornado.scene is not None)
+        before = self.table.planned.chosen if self.table.planned else None
+        self.table.put(planned)
+        self.open.setEnabled(planned.row is not None and not planned.stale)
+        self.report.setEnabled(planned.plan is not None and not planned.stale)
+        if planned.row is not None and planned.chosen != before:
+            top = int(self.table.row_top(planned.row))
+            self.area.ensureVisible(0, top + int(ROW_PX / 2), 0, int(ROW_PX))
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.table.restyle(theme)
+        self.tornado.restyle(theme)
+
+    def subtitle(self) -> str:
+        planned = self.planned
+        if planned is None or not planned.rows:
+            return ""
+        count = len(planned.rows)
+        return f"{count:,} candidates, cheapest that surely fits first"
+
+    def rows(self) -> list[list[str]]:
+        planned = self.planned
+        if planned is None or planned.spec is None:
+            return []
+        return texts(planned.spec, planned.rows)

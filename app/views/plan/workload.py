@@ -1,0 +1,239 @@
+"""What a plan is asked: the workload as a sentence, the candidates as cards, power prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.answers.plan_cards import (
+    CandidateCard,
+    candidate_cards,
+    priced,
+    switched,
+    toggled,
+    without_gpu,
+)
+from app.answers.plan_draft import Draft
+from app.answers.plan_fields import Field, prices, sentence
+from app.answers.plan_words import load_words
+from app.answers.planned import Planned
+from app.theme import Theme
+from app.views.plan.add_gpu import AddGpu
+from app.views.plan.candidate import CandidateWidget, form_of
+from app.views.plan.fields import MenuField, TextField
+from app.views.plan.plan_view import PlanView
+from app.views.plan.sentence import Sentence
+from app.widgets.tab_order import insert_before, tab_stops
+from simulator.errors import InputError
+
+
+class Workload(PlanView):
+    """The editor of a plan. Each edit is checked at once: a refused one stays in its field, with
+    the planner's message below the sentence, and the plan stays as it is."""
+
+    title: ClassVar[str] = "Workload"
+    dims: ClassVar[bool] = False
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._shown: Draft | None = None
+        self.sentence = Sentence()
+        self.power = Sentence()
+        self.power.setAccessibleName("Power and buildings")
+        for each in (self.sentence, self.power):
+            each.entered.connect(self._entered)
+            each.restored.connect(lambda: self.refuse(""))
+        self.message = QLabel()
+        self.message.setProperty("tone", "danger")
+        self.message.setWordWrap(True)
+        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.message.hide()
+        self.meaning = QLabel()
+        self.meaning.setProperty("tone", "quiet")
+        self.meaning.setWordWrap(True)
+        self.trace = QPushButton("Use a trace …")
+        self.trace.setAccessibleName("Take the requests from a file, or as lengths and a rate")
+        self.trace.clicked.connect(self._choose_trace)
+        self.count = QLabel()
+        self.count.setProperty("tone", "quiet")
+        self.add = AddGpu()
+        self.add.chosen.connect(lambda name: self._edit(self.add.edit(name), f"add {name}"))
+        self.cards: list[CandidateWidget] = []
+        self.inside = QWidget()
+        self.inside.setProperty("look", "plain")
+        self.stack = QVBoxLayout(self.inside)
+        self.stack.setContentsMargins(0, 0, 6, 0)
+        self.stack.setSpacing(5)
+        self.drop = QLabel("Drop a GPU card here, or a plan file")
+        self.drop.setProperty("look", "drop")
+        self.drop.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.stack.addWidget(self.drop)
+        self.stack.addStretch(1)
+        self.area = QScrollArea()
+        self.area.setWidgetResizable(True)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(self.inside)
+        self.setMinimumWidth(318)
+        self._place()
+
+    def _place(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 6, 4)
+        column.setSpacing(8)
+        below = QHBoxLayout()
+        below.addWidget(self.meaning, 1)
+        below.addWidget(self.trace)
+        heads = QHBoxLayout()
+        name = QLabel("Candidates")
+        name.setProperty("tone", "title")
+        heads.addWidget(name)
+        heads.addStretch(1)
+        heads.addWidget(self.count)
+        heads.addWidget(self.add)
+        column.addWidget(self.sentence)
+        column.addWidget(self.message)
+        column.addLayout(below)
+        column.addWidget(_rule())
+        column.addLayout(heads)
+        column.addWidget(self.area, 1)
+        column.addWidget(_rule())
+        column.addWidget(self.power)
+
+    def update_plan(self, planned: Planned) -> None:
+        draft = planned.draft
+        if draft == self._shown:
+            return
+        self._shown = draft
+        if self.sentence.put(sentence(draft)):
+            insert_before(self.trace, self.sentence.fields)
+        self.meaning.setText(load_words(draft))
+        traced = draft.get("workload", "requests_csv") is not None
+        self.trace.setVisible(draft.spec.workload.kind == "serving")
+        self.trace.setText("Use lengths" if traced else "Use a trace …")
+        self.power.put(prices(draft))
+        self._show_cards(candidate_cards(draft))
+        self.add.draft = draft
+        self.refuse("")
+
+    def refuse(self, reason: str) -> None:
+        self.message.setText(reason)
+        self.message.setVisible(bool(reason))
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        for card in self.cards:
+            card.restyle(theme)
+
+    def rows(self) -> list[list[str]]:
+        if self.planned is None:
+            return []
+        rows = [["GPU", "Takes part", "Counts", "Engines", "USD an hour", "Price from"]]
+        for c in candidate_cards(self.planned.draft):
+            tried = [", ".join(n for n, on in each if on) for each in (c.counts, c.engines)]
+            rows.append([c.title, "yes" if c.use else "no", *tried, c.price, c.source_whole])
+        return rows
+
+    def _show_cards(self, cards: tuple[CandidateCard, ...]) -> None:
+        if form_of(cards) != [widget.form() for widget in self.cards]:
+            for widget in self.cards:
+                widget.hide()
+                widget.deleteLater()
+            self.cards = [self._card(card) for card in cards]
+            for at, widget in enumerate(self.cards):
+                self.stack.insertWidget(at, widget)
+            stops = [stop for each in self.cards for stop in (each, *tab_stops(each))]
+            insert_before(self.power.fields[0], stops)
+        for widget, card in zip(self.cards, cards, strict=True):
+            widget.put(card)
+        self.count.setText(f"{sum(card.use for card in cards)} on")
+
+    def _card(self, card: CandidateCard) -> CandidateWidget:
+        widget = CandidateWidget(card, self.theme)
+        widget.switched.connect(
+            lambda name, on: self._edit(
+                lambda draft: switched(draft, name, on), f"{card.title} {'on' if on else 'off'}"
+            )
+        )
+        widget.toggled.connect(
+            lambda name, what, which: self._edit(
+                lambda draft: toggled(draft, name, what, which), f"{what} of {card.title}"
+            )
+        )
+        widget.priced.connect(
+            lambda name, text: self._edit(
+                lambda draft: priced(draft, name, text), f"price of {card.title}", widget.price
+            )
+        )
+        widget.restored.connect(lambda: self.refuse(""))
+        widget.removed.connect(
+            lambda name: self._edit(lambda draft: without_gpu(draft, name), f"remove {card.title}")
+        )
+        return widget
+
+    def _entered(self, field: Field, text: str) -> None:
+        widget = self._widget(field)
+        self._edit(lambda draft: field.put(draft, text), field.name.lower(), widget)
+
+    def _widget(self, field: Field) -> TextField | MenuField:
+        widgets = [*self.sentence.fields, *self.power.fields]
+        return next(widget for widget in widgets if widget.field == field)
+
+    def _edit(
+        self,
+        change: Callable[[Draft], Draft],
+        words: str,
+        widget: TextField | MenuField | None = None,
+    ) -> None:
+        """Change the draft, or say why the planner refuses the change."""
+        if self.planned is None:
+            return
+        before = self.planned.draft
+        try:
+            after = change(before)
+            _ = after.spec
+        except InputError as error:
+            if widget is None:  # a button that was pressed shows what holds again
+                for card in self.cards:
+                    card.show_again()
+            else:
+                widget.mark(str(error))
+            self.refuse(str(error))
+            return
+        if widget is not None and isinstance(widget, TextField):
+            widget.setModified(False)
+        if after == before:
+            self._shown = None
+            self.update_plan(self.planned)
+        else:
+            self.edited.emit(after, words)
+
+    def _choose_trace(self) -> None:
+        if self.planned is None:
+            return
+        if self.planned.draft.get("workload", "requests_csv") is not None:
+            self._edit(Draft.without_trace, "lengths in place of a trace")
+            return
+        name, _ = QFileDialog.getOpenFileName(self, "Requests", "", "Requests (*.csv)")
+        if name:
+            self._edit(lambda draft: draft.of_trace(Path(name)), "requests of a trace")
+
+
+def _rule() -> QFrame:
+    line = QFrame()
+    line.setProperty("look", "rule")
+    line.setFixedHeight(1)
+    return line

@@ -1,0 +1,84 @@
+"""One candidate's queue in detail: what its replica does with its share of the load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.hardware.gpu import gpu
+from simulator.planning.requests import requests
+from simulator.planning.result import Row
+from simulator.planning.serve_plan import WARM_UP, lengths, rules
+from simulator.planning.serving import serve
+from simulator.planning.spec import Spec
+from simulator.planning.tables import machine
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class QueueDetail:
+    """One replica of a candidate, as simulated at the middle of the step's interval, without the
+    warm-up. `token_s` are the times of iterations and `tokens` how many sequences each advanced;
+    `first_s` the times to the first token by request. `prompt_s` is one prompt alone, in pieces of
+    `budget` tokens at most; `prompt_share` the share of the time in which prompts are read, rate ·
+    prompt_s, at most 1.
+    `slots` is how many sequences can decode at once, `batch` the mean of those that do."""
+
+    rate_per_s: float
+    replicas: int
+    token_s: Floats
+    tokens: Floats
+    first_s: Floats
+    prompt_tokens: float
+    output_tokens: float
+    prompt_s: float
+    decode_s: float
+    prompt_share: float
+    utilisation: float
+    batch: float
+    slots: int
+    waiting: float
+    cached_tokens: float
+    cache_tokens: int
+    budget: int
+    preempted: int
+
+
+def queue_of(spec: Spec, row: Row) -> QueueDetail:
+    """Simulate the queue of a candidate of a serving spec once more. Raises InputError if it
+    cannot serve."""
+    card = gpu(row.gpu)
+    one = machine(spec.workload, card, row.precision, row.engine)
+    within = rules(spec, one, card)
+    rate, prompt, output = lengths(spec)
+    own = rate / row.count
+    load = requests(spec, spec.requests, row.count)
+    served = serve(load, one.step, within)
+    skipped, dropped = int(len(load) * WARM_UP), int(served.gap_s.size * WARM_UP)
+    first = served.first_s[skipped:]
+    batch = float(np.mean(served.decoded)) if served.decoded.size else 0.0
+    fresh = max(round(prompt * (1 - within.prefix_hit)), 1)
+    prompt_s = one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0)
+    return QueueDetail(
+        own,
+        row.count,
+        served.gap_s[dropped:],
+        served.decoded[dropped:],
+        first[np.isfinite(first)],
+        prompt,
+        output,
+        prompt_s,
+        one.step.decode(max(round(batch), 1), batch * (prompt + output / 2)),
+        min(own * prompt_s, 1.0),
+        min(served.busy_s / max(served.end_s, 1e-12), 1.0),
+        batch,
+        within.max_requests,
+        served.waiting,
+        served.cached_tokens,
+        within.cache_tokens,
+        within.token_budget,
+        served.preempted,
+    )

@@ -1,0 +1,227 @@
+"""Pictures of plans: where points, bars and slots stand, and what the words say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.charts.plan.front import front_drawing
+from app.charts.plan.headline import headline_drawing
+from app.charts.plan.queue import queue_drawing
+from app.charts.plan.tornado import tornado_drawing, tornado_height
+from app.drawing import TABULATED, Drawing, Group, Item, Line, Marker, Pill, Rectangle, Text
+from app.drawing.svg import document
+from app.scenes.plan_front import front_scene, frontier
+from app.scenes.plan_headline import headline_scene
+from app.scenes.plan_queue import queue_scene
+from app.scenes.plan_table import columns, mode_of, short_name, shown, texts, told_apart
+from app.scenes.plan_tornado import tornado_scene
+from app.theme import DARK
+from simulator.planning import Assumption, Plan, Row
+from simulator.planning.queue_detail import QueueDetail
+from simulator.planning.spec_file import read
+
+SERVE: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1000, "output": 100},
+    "load": {"rate": "10/s"},
+    "limits": {"per_token": "50 ms", "first_token": "1 s", "cost": "18 USD/h"},
+    "candidates": {"gpus": ["h200", "l40s"]},
+}
+
+
+def row(gpu: str, name: str, count: int, token_s: float, usd_per_h: float, **more: Any) -> Row:
+    values: dict[str, Any] = {
+        "engine": "vllm", "precision": "bf16", "status": "fits", "binds": "memory",
+        "per_token_interval_s": (0.8 * token_s, 1.2 * token_s), "first_token_s": 0.2, "per_s": 10.0,
+        "usd_per_million": usd_per_h / (10 * 100 * 3600) * 1e6, "largest_rate_per_s": 20.0,
+        "memory_share": 0.4, "joules_per_unit": 0.2, "watts": 500.0, "batch": 12.0,
+    } | more  # fmt: skip
+    return Row(gpu, name, count, per_token_s=token_s, usd_per_h=usd_per_h, **values)
+
+
+ROWS = (
+    row("h200_sxm", "H200 SXM 141GB", 1, 0.030, 3.6),
+    row("h200_sxm", "H200 SXM 141GB", 2, 0.020, 7.2, binds="compute"),
+    row("l40s", "L40S", 4, 0.040, 7.3, status="uncertain", chance=0.72, binds="overhead"),
+    row("l40s", "L40S", 1, 0.090, 1.8, status="too slow", reason="too slow", engine="eager"),
+    row("t4", "T4", 1, 0.04, 1.0, usd_per_million=None, per_s=None, status="overloaded"),
+)
+
+
+def leaves(items: tuple[Item, ...]) -> list[Item]:
+    return [x for i in items for x in ([*leaves(i.items)] if isinstance(i, Group) else [i])]
+
+
+def words(drawing: Drawing) -> list[str]:
+    found = leaves(drawing.items)
+    return [i.words for i in found if isinstance(i, Text)] + [
+        i.text.words for i in found if isinstance(i, Pill)
+    ]
+
+
+def test_the_frontier_is_what_nothing_is_both_cheaper_and_faster_than():
+    points = [(3.0, 1.0), (1.0, 5.0), (2.0, 5.0), (2.0, 3.0), (4.0, 1.0), (5.0, 0.5)]
+    assert frontier(points) == ((1.0, 5.0), (2.0, 3.0), (3.0, 1.0), (5.0, 0.5))
+
+
+def test_cost_against_speed():
+    scene = front_scene(read(SERVE), ROWS[:4])
+    assert scene.time_title == "99% of tokens arrive within, ms"
+    assert scene.cost_title == "USD per million tokens"
+    # 3.6 USD an hour for 1,000 tokens a second: 1 USD a million
+    assert [p.cost for p in scene.points] == pytest.approx([1.0, 2.0, 7.3 / 3.6, 0.5])
+    assert scene.frontier == ((20.0, pytest.approx(2.0)), (30.0, pytest.approx(1.0)))
+    assert scene.budget == pytest.approx(5.0) and scene.limit == 50
+    assert [p.regime for p in scene.points] == ["memory", "compute", "overhead", "memory"]
+    assert [p.label for p in scene.points[2:]] == ["L40S ×4 vllm", "L40S ×1 eager"]
+    drawing = front_drawing(scene, 800, 400, TABULATED, scene.points[0].candidate)
+    said = words(drawing)
+    assert {"limit 50 ms", "slower than the limit", "your budget 5.00"} <= set(said)
+    assert {"H200 SXM ×1 vllm", "H200 SXM ×2 vllm", "L40S ×4 vllm", "L40S ×1 eager"} <= set(said)
+    places = {spot.key: spot.box.centre for spot in drawing.spots}
+    x = [places[p.candidate][0] for p in scene.points]
+    assert x[1] < x[0] < x[2] < x[3]
+    assert drawing.pick(*places[scene.points[2].candidate]) is not None
+    rings = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "b"]
+    assert [ring.box.centre for ring in rings] == [places[scene.points[0].candidate]]
+    assert document(drawing, DARK).startswith("<svg ")
+
+
+def test_what_has_no_price_is_counted_and_a_far_limit_is_said():
+    spec = read(SERVE | {"limits": {"per_token": "1 s"}})
+    rows = [*ROWS[:3], replace(ROWS[0], gpu="x", usd_per_h=None, usd_per_million=None)]
+    drawing = front_drawing(front_scene(spec, rows), 900, 400, TABULATED, None)
+    said = words(drawing)
+    assert "limit 1 s, farther right" in said and "slower than the limit" not in said
+    assert "1 not shown: no price, or not simulated" in said
+    assert words(front_drawing(front_scene(spec, []), 900, 400, TABULATED, None)) == [
+        "No candidate with a price and a time yet"
+    ]
+
+
+def test_a_training_is_drawn_over_its_duration():
+    work = {"kind": "training", "network": "resnet50", "samples": "1M"}
+    spec = read({"workload": work, "limits": {"deadline": "5 days"}, "candidates": {"gpus": "all"}})
+    ends = (2 * 86400.0, 4 * 86400.0)
+    one = replace(ROWS[0], duration_s=3 * 86400.0, duration_interval_s=ends, usd_total=90.0)
+    scene = front_scene(spec, [one])
+    assert (scene.time_title, scene.cost_title) == ("the run takes, days", "USD in all")
+    point = scene.points[0]
+    assert point.time == pytest.approx(3.0) and point.time_interval == pytest.approx((2.0, 4.0))
+    assert point.cost_interval == pytest.approx((60.0, 120.0)) and scene.limit == 5
+
+
+def plan_of(assumptions: tuple[Assumption, ...]) -> Plan:
+    return Plan("serving", "?", "!", ROWS, assumptions, figure="time per token at 99%")
+
+
+RESTS = (
+    Assumption("requests a second", "10", "your spec", "7.5", "12.5", 0.024, 0.060),
+    Assumption("time of a step", "as predicted", "profile", "× 0.90", "× 1.10", 0.027, 0.033),
+    Assumption("memory that may be used", "90%", "default", "80%", "95%", 0.03, 0.03),
+    Assumption("batch", "8", "your spec", "4", "16", 0.025, float("nan")),
+    Assumption("arrivals", "Poisson", "queueing"),
+)
+
+
+def test_the_tornado_crosses_the_limit():
+    scene = tornado_scene(read(SERVE), plan_of(RESTS))
+    assert scene is not None and scene.now_s == 0.030 and scene.limit_s == 0.05
+    assert [bar.name for bar in scene.bars] == ["requests a second", "batch", "time of a step"]
+    assert scene.bars[1].high_s is None and scene.still == 1
+    drawing = tornado_drawing(scene, 480, tornado_height(scene), TABULATED)
+    said = words(drawing)
+    for each in ("30 now", "limit 50", "Requests a second", "7.5", "12.5", "16: does not run",
+                 "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
+        assert each in said
+    late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
+    assert len(late) == 1  # 12.5 requests a second alone
+    lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
+    assert late[0].box.left == pytest.approx(lines[0].points[0][0])
+    low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)
+    assert "3 more move it by less" in words(low)
+    assert tornado_scene(read(SERVE), plan_of(RESTS[4:])) is None
+
+
+def detail() -> QueueDetail:
+    gaps = np.repeat([0.010, 0.040, 0.060], [97, 2, 1])
+    return QueueDetail(
+        rate_per_s=10.0, replicas=2, token_s=gaps, tokens=np.full(100, 5.0),
+        first_s=np.linspace(0.05, 0.3, 200), prompt_tokens=1000.0, output_tokens=100.0,
+        prompt_s=0.02, decode_s=0.01, prompt_share=0.2, utilisation=0.8, batch=12.4, slots=64,
+        waiting=3.4, cached_tokens=20_000.0, cache_tokens=80_000, budget=8192, preempted=7,
+    )  # fmt: skip
+
+
+def test_the_queue_counts_what_is_at_work():
+    scene = queue_scene(read(SERVE), detail())
+    token = scene.token
+    # 99 of 100 iterations within 50 ms, and the percentile is the 99th
+    assert token.within == pytest.approx(0.99) and token.percentile_s == pytest.approx(0.040)
+    assert float(token.shares.sum()) + token.beyond == pytest.approx(1.0)
+    drawing = queue_drawing(scene, 900, 420, TABULATED)
+    said = words(drawing)
+    for each in ("Customers", "10 a second", "3.4 waiting on average", "Prefill machine",
+                 "20 ms a prompt", "busy 20% of the time", "Decode line",
+                 "one token each, every 10 ms", "12.4 of 64 slots filled",
+                 "1,000 tokens a second", "Cache shelf", "20,000 of 80,000 tokens",
+                 "25% of the cache in use", "of one of 2 replicas", "99% within 50 ms",
+                 "99%: 40 ms", "limit 50 ms", "ms, 500 simulated tokens",
+                 "ms, 200 simulated requests"):  # fmt: skip
+        assert each in said
+    slots = [i for i in drawing.items if isinstance(i, Rectangle) and i.edge == "line2"
+             and i.edge_width == 0.8]  # fmt: skip
+    assert len(slots) == 64 - 12
+    lit = [i for i in drawing.items if isinstance(i, Marker) and i.radius == 4.2]
+    assert len(lit) == round(0.2 * 3 * max(4, int((drawing.spots[1].box.width - 24) // 19)))
+    assert [spot.key for spot in drawing.spots] == [
+        "Customers", "Prefill machine", "Decode line", "Cache shelf"
+    ]  # fmt: skip
+    low = queue_drawing(scene, 900, 200, TABULATED)
+    assert "Customers" not in words(low) and "Time per token" in words(low)
+
+
+def test_the_verdict_bar_of_a_candidate():
+    late = replace(ROWS[3], memory_share=0.41, largest_rate_per_s=5.0)
+    scene = headline_scene(read(SERVE), late)
+    assert (scene.name, scene.mode, scene.status) == ("L40S ×1", "eager, bf16", "too slow")
+    figures = {f.label: (f.figure, f.unit, f.note, f.late) for f in scene.figures}
+    assert figures == {
+        "Cost per million tokens": ("0.50", "USD", "1.80 USD an hour", False),
+        "Time per token, 99%": ("90", "ms of 50", "72 to 108", True),
+        "First token, 99%": ("200", "ms of 1 s", "", False),
+        "Carries at most": ("5", "a second", "0.5× the load", True),
+        "Memory": ("41%", "of the card", "fits", False),
+        "Energy": ("0.2", "J a token", "500 W with the building", False),
+    }
+    said = words(headline_drawing(scene, 1600, 92, TABULATED))
+    for each in ("L40S ×1", "eager, bf16; memory binds", "too slow", "ms of 50", "72 to 108"):
+        assert each in said
+    narrow = words(headline_drawing(scene, 900, 92, TABULATED))
+    assert "Cost" in narrow or "Cost per million tokens" not in narrow
+
+
+def test_the_table_keeps_what_matters_where_there_is_no_room():
+    spec = read(SERVE)
+    every = columns(spec)
+    assert [" ".join(c.head) for c in every] == [
+        "USD an hour", "USD per M tokens", "Per token, 99%, ms", "First, ms", "carries a second",
+        "J per token",
+    ]  # fmt: skip
+    assert [c.cell(ROWS[0]) for c in every][2] == ("30.0", "24.0 to 36.0")
+    some = shown(every, 200)
+    assert [c.head[0] for c in some] == ["USD per", "Per token,"]
+    few = shown(every, 120)
+    assert [c.head[0] for c in few] == ["USD per", "Per token,"]
+    assert few[1].cell(ROWS[0]) == ("30.0", "")
+    assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
+        "RTX 4060 Ti ×2", "vllm, bf16"
+    )  # fmt: skip
+    assert told_apart(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
+    assert texts(spec, ROWS[2:3])[1] == [
+        "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",
+        "72% sure", "overhead", "",
+    ]  # fmt: skip

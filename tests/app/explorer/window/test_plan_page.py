@@ -1,0 +1,276 @@
+"""The page of the plan: edited by keys, pointer and drops, planned in the background."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QMimeData, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.answers.cards import MIME
+from app.answers.plan_draft import of_table
+from app.explorer.background.planning import Planning
+from app.explorer.state import session_file
+from app.explorer.window.window import Window
+from app.views.plan.fields import TextField
+from app.views.plan.verdict import PlanVerdict
+from app.views.plan.workload import Workload
+from app.widgets.drops import Outline
+from tests.app.explorer.waiting import wait
+
+SMALL: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
+    "load": {"rate": "5/s"},
+    "limits": {"per_token": "50 ms"},
+    "candidates": {"gpus": ["h200", "l40s"], "counts": [1], "engines": ["vllm"]},
+    "simulation": {"requests": 200},
+}
+
+
+def settled(planning: Planning) -> None:
+    """Until the plan is finished; 30 seconds at most."""
+    clock = QElapsedTimer()
+    clock.start()
+    while planning.busy and clock.elapsed() < 30_000:
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
+    assert not planning.busy
+
+
+@pytest.fixture
+def planned(window: Window):
+    """The window with a small plan that is finished."""
+    window.session.set_plan(of_table(SMALL).text, "small plan")
+    window.session.show("Plan")
+    QCoreApplication.processEvents()
+    settled(window.plan_page.planning)
+    yield window
+    window.session.show("Explore")
+
+
+def workload(window: Window) -> Workload:
+    return next(v for _, v in window.plan_page.views if isinstance(v, Workload))
+
+
+def answer(window: Window) -> PlanVerdict:
+    return next(v for _, v in window.plan_page.views if isinstance(v, PlanVerdict))
+
+
+def field(window: Window, name: str) -> TextField:
+    found = workload(window).sentence.field(name)
+    assert isinstance(found, TextField)
+    return found
+
+
+def typed(at: QWidget, text: str) -> None:
+    """Replace the text of a field with keys, and enter it."""
+    at.setFocus()
+    QTest.keyClick(at, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(at, Qt.Key.Key_Backspace)
+    QTest.keyClicks(at, text)
+    QTest.keyClick(at, Qt.Key.Key_Return)
+
+
+def dropped(on: QWidget, data: QMimeData) -> str:
+    """Drop data on a widget. Returns what the outline said before."""
+    middle, buttons = on.rect().center(), Qt.MouseButton.LeftButton
+    keys, copy = Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
+    QCoreApplication.sendEvent(on, QDragEnterEvent(middle, copy, data, buttons, keys))
+    said = [o.words for o in on.findChildren(QWidget) if isinstance(o, Outline)]
+    QCoreApplication.sendEvent(on, QDropEvent(QPointF(middle), copy, data, buttons, keys))
+    return said[0] if said else ""
+
+
+def card(key: str) -> QMimeData:
+    data = QMimeData()
+    data.setData(MIME, key.encode())
+    return data
+
+
+def test_a_plan_is_shown_with_its_verdict(planned: Window):
+    shown = answer(planned)
+    plan = planned.plan_page.planning.planned.plan
+    assert plan is not None and shown.words.text() == plan.verdict
+    assert shown.subtitle() == "2 candidates, cheapest that surely fits first"
+    assert [row[0] for row in shown.rows()] == [
+        "Configuration", "1 × L40S, vllm, bf16", "1 × H200 SXM 141GB, vllm, bf16"
+    ]  # fmt: skip
+    assert shown.step.isHidden() and shown.open.isEnabled()
+    assert planned.verdict.isHidden() and planned.strip.isHidden()
+
+
+def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
+    page = planned.plan_page
+    typed(field(planned, "Requests a second"), "7")
+    state = page.planning.planned
+    assert state.stale and state.draft.get("load", "rate") == "7/s"
+    panel = next(p for o, p in planned.panels.panels.items() if o.title == "Verdict")
+    assert panel.veil.isVisibleTo(panel) and not answer(planned).words.isEnabled()
+    settled(page.planning)
+    state = page.planning.planned
+    assert not state.stale and state.plan is not None
+    assert state.plan.question.startswith("Serve llama3-8b to 7 requests/s")
+    assert not panel.veil.isVisibleTo(panel) and answer(planned).words.isEnabled()
+    planned.session.history.undo()
+    assert page.planning.planned.draft.get("load", "rate") == "5/s"
+    assert field(planned, "Requests a second").text() == "5"
+
+
+def test_candidates_are_seen_before_the_plan_is_finished(planned: Window):
+    planning = planned.plan_page.planning
+    seen: list[tuple[int, bool, bool]] = []
+
+    def note() -> None:
+        state = planning.planned
+        seen.append((len(state.rows), state.stale, state.plan is not None))
+
+    planning.changed.connect(note)
+    typed(field(planned, "Tokens of a prompt"), "32")
+    settled(planning)
+    planning.changed.disconnect(note)
+    assert any(rows and not (stale or done) for rows, stale, done in seen)
+    assert seen[-1] == (2, False, True)
+
+
+def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window):
+    page, view = planned.plan_page, workload(planned)
+    before = page.planning.planned
+    at = field(planned, "Limit of the time per token")
+    typed(at, "5 parsecs")
+    assert view.message.text() == (
+        "limits.per_token = '5 parsecs': unknown unit 'parsecs': expected a time above 0 with its "
+        'unit, such as "50 ms" or "2 weeks"; known are ns, us, µs, ms, s, min, h, hour, hours, '
+        "day, days, week, weeks, month, months, year, years"
+    )
+    assert at.text() == "5 parsecs" and at.property("look") == "wrongfield"
+    assert page.planning.planned == before and not page.planning.busy
+    QTest.keyClick(at, Qt.Key.Key_Tab)
+    assert at.text() == "5 parsecs" and at.property("look") == "wrongfield"
+    at.setFocus()
+    QTest.keyClick(at, Qt.Key.Key_Escape)
+    assert at.text() == "50 ms" and at.property("look") == "field"
+    assert view.message.isHidden()
+
+
+def test_what_fails_later_says_so_and_keeps_the_former_plan(planned: Window):
+    planning = planned.plan_page.planning
+    rows = planning.planned.rows
+    draft = planning.planned.draft.put("resnet50", "workload", "network")
+    planned.plan_page.edit(draft, "network")
+    settled(planning)
+    state, shown = planning.planned, answer(planned)
+    assert state.rows == rows and state.stale
+    assert shown.error.text().startswith(
+        "workload.network = 'resnet50' cannot be served: expected a network with a decode step "
+        "of its own: "
+    )
+    assert shown.retry.isVisibleTo(shown)
+
+
+def test_planning_is_cancelled(planned: Window):
+    planning = planned.plan_page.planning
+    typed(field(planned, "Requests a second"), "9")
+    answer(planned).stop.click()
+    assert not planning.busy and planning.planned.stale
+    assert answer(planned).error.text() == "Cancelled. Plan again to go on."
+    answer(planned).retry.click()
+    settled(planning)
+    assert not planning.planned.stale and answer(planned).error.isHidden()
+    typed(field(planned, "Requests a second"), "11")
+    QTest.keyClick(planned, Qt.Key.Key_Escape)
+    assert not planning.busy and planning.planned.stale
+
+
+def test_cards_are_edited_with_pointer_and_keys(planned: Window):
+    planning, view = planned.plan_page.planning, workload(planned)
+    h200, l40s = view.cards
+    l40s.buttons["counts", "2"].click()
+    typed(l40s.price, "0.4")
+    l40s.switch.click()
+    draft = planning.planned.draft
+    assert draft.get("candidates", "per_gpu", "l40s") == {"counts": [1, 2], "use": False}
+    assert draft.get("prices", "hourly", "l40s") == "0.4 USD/h"
+    assert l40s.source.toolTip() == "yours" and view.count.text() == "1 on"
+    h200.setFocus()
+    QTest.keyClick(h200, Qt.Key.Key_Space)
+    assert view.message.text() == (
+        "the only GPU that is on cannot be switched off; switch on another first"
+    )
+    h200.switch.click()
+    assert h200.switch.isChecked()
+    h200.buttons["engines", "vllm"].click()
+    assert h200.buttons["engines", "vllm"].isChecked() and view.message.text() == (
+        "H200 SXM 141GB needs at least one engine; choose another first, or switch the card off"
+    )
+    QTest.keyClick(l40s, Qt.Key.Key_Delete)
+    assert len(view.cards) == 1 and planned.session.history.undoText() == "remove L40S"
+    view.add.chosen.emit("b200_sxm")
+    assert [c.card.id for c in view.cards] == ["h200_sxm", "b200_sxm"]
+
+
+def test_a_gpu_is_dropped_into_the_contest(planned: Window):
+    view = workload(planned)
+    target = planned.workspaces
+    assert dropped(target, card("gpu:l4")) == "Add L4 to the candidates"
+    assert [c.card.id for c in view.cards] == ["h200_sxm", "l40s", "l4"]
+    sides = planned.session.state.sides
+    assert dropped(target, card("gpu:l4")) == "L4 is a candidate already; change its card"
+    assert dropped(target, card("whatif:fp8")) == "A plan takes GPUs: drop the card of one"
+    assert planned.session.state.sides == sides
+    planned.dropping.apply(planned.shelf.card("gpu:t4"), -1)  # pyright: ignore[reportArgumentType]
+    assert [c.card.id for c in view.cards][-1] == "t4"
+
+
+def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
+    shown, planning = answer(planned), planned.plan_page.planning
+    QTest.keyClick(shown.table, Qt.Key.Key_Down)
+    row = planning.planned.row
+    assert row is not None and row.gpu == "h200_sxm"
+    count = len(planned.session.state.sides)
+    shown.open.click()
+    state = planned.session.state
+    assert (state.workspace, len(state.sides)) == ("Explore", count + 1)
+    assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16"
+    assert (state.scenario.network, state.scenario.seq) == ("llama3-8b-decode", 68)
+
+
+def test_the_report_of_a_plan_is_written(planned: Window, tmp_path: Path, monkeypatch: Any):
+    path = tmp_path / "mine.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
+    answer(planned).report.click()
+    wait(planned.worker)
+    text = path.read_text("utf-8")
+    assert "The queue of 1 × L40S, vllm, bf16" in text and "Cost against speed" in text
+    assert planned.banner.label.text() == f"Wrote {path}"
+    planned.banner.hide()
+
+
+def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch: Any):
+    path = tmp_path / "mine.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
+    next(a for a in planned.actions() if a.text() == "Save plan …").trigger()
+    assert path.read_text("utf-8") == planned.plan_page.text
+    planned.plan_page.edit(planned.plan_page.planning.planned.draft.of_kind("inference"), "x")
+    planned.session.show("Explore")
+    data = QMimeData()
+    data.setText("x")
+    planned.opening.open([path])
+    assert planned.session.state.workspace == "Plan"
+    assert planned.plan_page.text == of_table(SMALL).text
+    (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
+    planned.opening.open([tmp_path / "wrong.toml"])
+    assert planned.banner.label.text() == ("workload.network is missing: expected it; add a line")
+    assert planned.plan_page.text == of_table(SMALL).text
+
+
+def test_a_session_holds_its_plan(planned: Window, tmp_path: Path):
+    path = tmp_path / "one.ridge"
+    session_file.save(path, planned.session.state)
+    state, _ = session_file.load(path)
+    assert state.plan == of_table(SMALL).text
+    path.write_text(path.read_text("utf-8").replace("50 ms", "50 parsecs"), "utf-8")
+    with pytest.raises(session_file.InputError, match="unknown unit 'parsecs'"):
+        session_file.load(path)
