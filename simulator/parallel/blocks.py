@@ -10,7 +10,7 @@ take each block's elements in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any
@@ -168,7 +168,7 @@ def _listed(trace: Trace, found: list[Run], chains: Chains) -> dict[int, list[in
     """Places of block 1 in the optimizer's lists, by their length."""
     order: dict[int, list[int]] = {}
     for op in _optimizer_ops(trace, found):
-        for start, length in _lists(op.signature):
+        for start, length in lists(op.signature):
             places = _first_places(op.storages[start : start + length], chains)
             if places and length > 1:
                 order.setdefault(length, places)
@@ -187,7 +187,7 @@ def _optimizer_ops(trace: Trace, found: list[Run]) -> Iterator[Op]:
             yield from trace.ops[run.start : run.end]
 
 
-def _lists(signature: Signature) -> Iterator[tuple[int, int]]:
+def lists(signature: Signature) -> Iterator[tuple[int, int]]:
     """(start, length) of each list among inputs, then of the outputs."""
     start = 0
     for _, group in groupby(signature.names):
@@ -208,7 +208,7 @@ def _state_chains(
 ) -> int:
     """Chains of storages that only the optimizer touches."""
     for op in _optimizer_ops(trace, found):
-        for start, length in _lists(op.signature):
+        for start, length in lists(op.signature):
             listed = op.storages[start : start + length]
             if any(s in chains.of for s in listed):
                 continue
@@ -259,16 +259,16 @@ def _ops(
                 for old in range(run.start, run.end):
                     ops.append(moved(trace.ops[old], old, shift))
         if run.block is None:
-            for series in _series(trace, run, order):
-                places = order.get(len(series)) if len(series) > 1 else None
-                for i, old in enumerate(series):
+            for alike in series(trace, range(run.start, run.end), order):
+                places = order.get(len(alike)) if len(alike) > 1 else None
+                for i, old in enumerate(alike):
                     place_of.append(len(ops))
                     op = moved(trace.ops[old], old, 0)
                     ops.append(op if places else _longer(op, trace.ops[old], chains, order))
                     if places and i == places[-1]:
                         for copy in range(1, more + 1):
                             ops.extend(
-                                moved(trace.ops[series[place]], series[place], copy)
+                                moved(trace.ops[alike[place]], alike[place], copy)
                                 for place in places
                             )
             continue
@@ -279,10 +279,10 @@ def _ops(
     return ops
 
 
-def _series(trace: Trace, run: Run, order: dict[int, list[int]]) -> Iterator[list[int]]:
+def series(trace: Trace, places: range, order: Collection[int]) -> Iterator[list[int]]:
     """The ops of the optimizer; those that do the same to each tensor of a list, together."""
     for _, group in groupby(
-        range(run.start, run.end),
+        places,
         lambda i: trace.ops[i].signature if len(trace.ops[i].storages) == 1 else i,
     ):
         alike = list(group)
@@ -309,7 +309,7 @@ def _longer(op: Op, old: Op, chains: Chains, order: dict[int, list[int]]) -> Op:
     entries: list[tuple[Tensor, int, int, str]] = []  # tensor, storage, old alias, name
     count_in = len(signature.inputs)
     inputs = 0
-    for start, length in _lists(signature):
+    for start, length in lists(signature):
         listed = old.storages[start : start + length]
         places = set(_first_places(listed, chains) or order.get(length, ()))
         name = signature.names[start] if start < count_in else ""
