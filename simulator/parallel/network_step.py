@@ -31,8 +31,22 @@ _MOST_TRACES = 48
 _TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
 
 
+_MOST_ROLES = 8
+_ROLES: OrderedDict[str, Roles] = OrderedDict()
+
+
 def network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
     """The traces of the distinct ranks. Raises InputError if the network cannot be spread so."""
+    key = repr((step, spread, cluster.gpus, cluster.gpus_per_node, cluster.gpu.id))
+    if key not in _ROLES:
+        _ROLES[key] = _network_roles(step, spread, cluster)
+        if len(_ROLES) > _MOST_ROLES:
+            _ROLES.popitem(last=False)
+    _ROLES.move_to_end(key)
+    return _ROLES[key]
+
+
+def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
     batch = step.batch or _default_batch(step)
     microbatches = spread.microbatches or _microbatches(batch, spread)
     if batch % microbatches:

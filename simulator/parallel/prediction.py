@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -91,9 +91,14 @@ class ParallelPrediction:
     mode: str
     period_s: float
     interval_s: tuple[float, float]
-    shares: dict[ParallelRegime, float]
+    elasticities: Callable[[], dict[ParallelRegime, float]]
     ranks: tuple[RankPrediction, ...]
     notes: tuple[str, ...]
+
+    @cached_property
+    def shares(self) -> dict[ParallelRegime, float]:
+        """Computed when asked for: three more schedules."""
+        return self.elasticities()
 
     @property
     def peak_memory_bytes(self) -> int:
