@@ -77,7 +77,7 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
             f"fsdp with pp = {spread.pp}: expected ddp, because each micro-batch would gather all "
             "weights anew; remove fsdp, or write make(rank, world_size) and call predict_step"
         )
-    layers = _layers(step)
+    layers = layers_of(step)
     parts = spread.pp * spread.chunks
     if layers is None or layers % parts:
         has = "no list of equal blocks" if layers is None else f"{layers} layers"
@@ -134,7 +134,7 @@ def _microbatches(batch: int, spread: Layout) -> int:
     return max(n for n in range(1, most + 1) if batch % n == 0)
 
 
-def _layers(step: NetworkStep) -> int | None:
+def layers_of(step: NetworkStep) -> int | None:
     """The number of equal blocks of a catalogue's network; None where its blocks differ."""
     entry = CATALOGUE.get(step.network)
     if entry is None:
@@ -144,9 +144,21 @@ def _layers(step: NetworkStep) -> int | None:
     return layers if isinstance(layers, int) else None
 
 
+def whole_trace(step: NetworkStep, spread: Layout, cluster: Cluster) -> Trace:
+    """The trace of rank 0 without pipeline stages and without DDP's buckets."""
+    traced = replace(spread, dp=spread.dp if spread.fsdp else 1)
+    return _whole(step, traced, cluster, 1)[0]
+
+
+def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Trace, str]:
+    """Two micro-batches of a few blocks on one rank of a tensor group, and the blocks' path."""
+    few = replace(step, sizes={**step.sizes, "layers": LEAST})
+    return _traced(few, replace(spread, dp=1, pp=1, microbatches=0), cluster, 2)
+
+
 def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
     """The trace of rank 0 with all blocks, and the path of the blocks."""
-    layers = _layers(step)
+    layers = layers_of(step)
     if layers is not None and layers > LEAST:
         few, blocks = _traced(
             replace(step, sizes={**step.sizes, "layers": LEAST}), spread, cluster, passes
@@ -160,7 +172,9 @@ def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> 
 
 def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
     """The trace of rank 0, and the path of the blocks."""
-    key = repr((step, spread.dp, spread.tp, spread.fsdp, passes, cluster.gpu.id))
+    key = repr(
+        (step, spread.dp, spread.tp, spread.fsdp, spread.bucket_bytes, passes, cluster.gpu.id)
+    )
     if key not in _TRACES:
         from simulator.tracing.parallel.networks import program
         from simulator.tracing.parallel.program import trace_rank

@@ -69,8 +69,13 @@ class RankPrediction:
         return workspace_bytes(issued(self.trace, self.cluster.gpu).lowered.works, self.cluster.gpu)
 
     @property
+    def needed_bytes(self) -> int:
+        """What the rank's tensors and workspaces need at their peak."""
+        return self.peak_memory_bytes + self.workspace_bytes
+
+    @property
     def fits(self) -> bool:
-        return self.peak_memory_bytes + self.workspace_bytes <= self.cluster.gpu.memory_bytes
+        return self.needed_bytes <= self.cluster.gpu.memory_bytes
 
 
 @dataclass(frozen=True)
