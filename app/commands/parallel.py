@@ -33,8 +33,8 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
         )
     machine = find_cluster(cluster)
     spread = layout(parallel, machine)  # reports a typo before torch is imported
-    from simulator.parallel.predict_step import predict_step
-    from simulator.tracing.parallel.networks import NetworkStep, program
+    from simulator.parallel.predict_step import predict_network
+    from simulator.tracing.parallel.networks import NetworkStep
 
     training = bool(scenario.training)
     optimizer = scenario.optimizer or "adamw"
@@ -47,7 +47,7 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
         None if optimizer == "none" else optimizer,
         scenario.sizes,
     )
-    return predict_step(program(step, spread), machine, scenario.host, scenario.mode)
+    return predict_network(step, spread, machine, scenario.host, scenario.mode)
 
 
 def show(p: ParallelPrediction, heading: str) -> None:

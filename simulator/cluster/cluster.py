@@ -36,6 +36,7 @@ class Link(msgspec.Struct, frozen=True):
     multicast          may NCCL reduce in the switch (NVLS)?
     peer_to_peer       False: what GPUs exchange goes through the host's memory
     latency_s          what one hop adds, beyond what the collectives' profile holds
+    times              how many times as fast as that the links are (a what-if)
     """
 
     kind: Literal["nvlink", "pcie"]
@@ -46,6 +47,7 @@ class Link(msgspec.Struct, frozen=True):
     peer_to_peer: bool
     latency_s: float
     source: str
+    times: float = 1.0
 
     @property
     def fabric(self) -> str:
@@ -81,6 +83,32 @@ class Cluster(msgspec.Struct, frozen=True):
 
     def node_of(self, rank: int) -> int:
         return rank // self.gpus_per_node
+
+    def faster(self, link_speed: float = 1.0, network_speed: float = 1.0) -> Cluster:
+        """The cluster with its links and its network so many times as fast."""
+        network = self.network and msgspec.structs.replace(
+            self.network,
+            bandwidth_bytes_per_s=self.network.bandwidth_bytes_per_s * network_speed,
+        )
+        link = msgspec.structs.replace(self.link, times=self.link.times * link_speed)
+        return msgspec.structs.replace(self, link=link, network=network)
+
+    def of_gpus(self, count: int) -> Cluster:
+        """The cluster with `count` GPUs: a part of one node, or whole nodes. Raises InputError for
+        a count that fills no nodes, and for several nodes without a network."""
+        per_node = min(count, self.gpus_per_node)
+        if count < 1 or count % per_node:
+            raise InputError(
+                f"{count} GPUs of {self.id}: expected 1 to {self.gpus_per_node}, or a multiple of "
+                f"{self.gpus_per_node}; change the number"
+            )
+        nodes = count // per_node
+        if nodes > 1 and self.network is None:
+            raise InputError(
+                f"{count} GPUs of {self.id}: it has {self.gpus_per_node} in one node and no "
+                "network: expected at most those; name a cluster of several nodes"
+            )
+        return msgspec.structs.replace(self, nodes=nodes, gpus_per_node=per_node)
 
 
 def cluster(name_or_path: str | Path) -> Cluster:

@@ -1,47 +1,93 @@
-"""How a step is spread: "dp=2 tp=2 pp=1 fsdp"."""
+"""How a step is spread: "dp=2 tp=2 pp=2 microbatches=8"."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.cluster.cluster import Cluster
 from simulator.errors import InputError
 
 _DEGREES = ("dp", "tp", "pp")
+_COUNTS = ("microbatches", "chunks", "bucket")
 _SHARDINGS = ("ddp", "fsdp")
-_EXPECTED = 'expected degrees dp=N, tp=N, pp=N and "fsdp" or "ddp", such as "dp=4 tp=2 fsdp"'
+SCHEDULES = ("1f1b", "gpipe", "interleaved")
+_EXPECTED = (
+    'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
+    "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, such as "
+    '"dp=2 tp=2 pp=2 microbatches=8"'
+)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Degrees of data, tensor and pipeline parallelism; `fsdp` shards weights over dp."""
+    """Degrees of data, tensor and pipeline parallelism.
+
+    fsdp          shard weights, gradients and optimizer state over dp
+    microbatches  into which the batch of a replica is cut; 0: as many as suit
+    schedule      of the pipeline: "1f1b", "gpipe" or "interleaved", which gives each rank
+                  `chunks` parts of the network
+    bucket_bytes  from which on DDP reduces a bucket
+    """
 
     dp: int
     tp: int = 1
     pp: int = 1
     fsdp: bool = False
+    microbatches: int = 0
+    schedule: str = "1f1b"
+    chunks: int = 1
+    bucket_bytes: int = 25 * 2**20
+
+    def __str__(self) -> str:
+        words = [f"{name}={n}" for name in _DEGREES if (n := getattr(self, name)) > 1]
+        if self.dp > 1:
+            words.append("fsdp" if self.fsdp else "ddp")
+        if self.microbatches > 1:
+            words.append(f"microbatches={self.microbatches}")
+        if self.pp > 1 and self.schedule != "1f1b":
+            words.append(f"schedule={self.schedule}")
+        if self.chunks > 1:
+            words.append(f"chunks={self.chunks}")
+        if self.bucket_bytes != 25 * 2**20:
+            words.append(f"bucket={self.bucket_bytes / 2**20:g}")
+        return " ".join(words) or "dp=1"
 
 
 def layout(text: str, cluster: Cluster) -> Layout:
     """The layout that `text` names on a cluster; dp is what the others leave where it is not
     given. Raises InputError for an unknown word and where the product is not the GPUs."""
-    degrees: dict[str, int] = {}
-    sharding = ""
+    numbers: dict[str, int] = {}
+    sharding = schedule = ""
     for word in text.replace(",", " ").split():
-        match = re.fullmatch(r"([a-z]+)=(\d+)", word)
+        name, _, value = word.partition("=")
         if word in _SHARDINGS and not sharding:
             sharding = word
-        elif match and match[1] in _DEGREES and match[1] not in degrees and int(match[2]):
-            degrees[match[1]] = int(match[2])
+        elif name == "schedule" and value in SCHEDULES and not schedule:
+            schedule = value
+        elif (
+            name in (*_DEGREES, *_COUNTS)
+            and name not in numbers
+            and re.fullmatch(r"\d+", value)
+            and int(value)
+        ):
+            numbers[name] = int(value)
         else:
             raise InputError(f"--parallel {text!r}: {word!r}: {_EXPECTED}; correct it")
-    tp, pp = degrees.get("tp", 1), degrees.get("pp", 1)
-    dp = degrees.get("dp", max(1, cluster.gpus // (tp * pp)))
+    tp, pp = numbers.get("tp", 1), numbers.get("pp", 1)
+    dp = numbers.get("dp", max(1, cluster.gpus // (tp * pp)))
     if dp * tp * pp != cluster.gpus:
         raise InputError(
             f"--parallel {text!r}: dp·tp·pp = {dp}·{tp}·{pp} = {dp * tp * pp}, but {cluster.id} "
             f"has {cluster.gpus} GPUs: expected the product to be equal; change a degree or the "
             "cluster"
         )
-    return Layout(dp, tp, pp, sharding == "fsdp")
+    chunks = numbers.get("chunks", 2 if schedule == "interleaved" else 1)
+    if chunks > 1 and schedule != "interleaved":
+        raise InputError(
+            f"--parallel {text!r}: chunks={chunks} without schedule=interleaved: expected chunks "
+            "with that schedule alone; add it, or remove chunks"
+        )
+    found = Layout(dp, tp, pp, sharding == "fsdp", numbers.get("microbatches", 0))
+    found = replace(found, schedule=schedule or "1f1b", chunks=chunks)
+    return replace(found, bucket_bytes=numbers.get("bucket", 25) * 2**20)

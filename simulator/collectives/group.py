@@ -25,6 +25,7 @@ class Group:
     gpus_per_node: int
     network_bytes_per_s: float = 0.0
     network_latency_s: float = 0.0
+    link_times: float = 1.0
 
     @property
     def ranks_per_node(self) -> int:
@@ -60,4 +61,5 @@ def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
         cluster.gpus_per_node,
         speed,
         latency,
+        link.times,
     )

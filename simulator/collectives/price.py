@@ -161,6 +161,8 @@ def priced(kind: str, message_bytes: int, group: Group, mode: str) -> Collective
     issue_s = constants.issue.seconds[named] if mode == "eager" else 0.0
     if group.ranks == 1:
         return CollectiveTime(2e-6, (1e-6, 4e-6), choice, issue_s, "interpolated")
+    if group.link_times != 1.0:
+        fabric = _faster(fabric, group.link_times)
     if not group.peer_to_peer:
         fabric = _through_host(fabric, constants.host_memory_share)
     seconds = 1e-6 * _within_us(kind, message_bytes, group, choice, fabric)
@@ -174,6 +176,17 @@ def priced(kind: str, message_bytes: int, group: Group, mode: str) -> Collective
     tier = "transferred" if fabric.transferred or group.nodes > 1 else "interpolated"
     low, high = seconds / (1 + spread), seconds * (1 + spread)
     return CollectiveTime(seconds, (low, high), choice, issue_s, tier)
+
+
+def _faster(fabric: Fabric, times: float) -> Fabric:
+    """The fabric with links so many times as fast."""
+    return msgspec.structs.replace(
+        fabric,
+        bandwidth={k: v * times for k, v in fabric.bandwidth.items()},
+        ll_bandwidth=fabric.ll_bandwidth * times,
+        nvls_bandwidth=fabric.nvls_bandwidth * times,
+        transferred="links of another speed",
+    )
 
 
 def _through_host(fabric: Fabric, share: float) -> Fabric:

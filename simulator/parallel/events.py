@@ -9,6 +9,8 @@ On each GPU a stream runs one kernel at a time. The rules for kernels of several
   run at (units − channels)/units of their speed;
 - a transfer that begins beside other work takes `beside` times as long;
 - two kernels that are not collectives share the GPU.
+
+A rank's kernels that nothing else of the rank can touch run in a row, without events.
 """
 
 from __future__ import annotations
@@ -70,6 +72,18 @@ class _Rank:
         self.moved = [-1.0] * self.total
         self.parts_left: dict[int, int] = {}
         self.held = 0
+        self.absent = 0  # transfers that wait for another rank
+        self.pending: list[float] = []  # times of the rank's events to come
+        self.watched = _watched(plan)
+
+
+def _watched(plan: RankPlan) -> list[bool]:
+    """Kernels whose end another stream or the host waits for."""
+    watched = list(plan.sync_after)
+    for after in plan.after:
+        for k in after:
+            watched[k if k >= 0 else -1 - k] = True
+    return watched
 
 
 def run(plans: list[RankPlan], machine: Machine, steps: int) -> list[RankTimes]:
@@ -92,6 +106,7 @@ class _Simulation:
     def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
         self.order += 1
         heapq.heappush(self.events, (time, kind, self.order, rank, a))
+        heapq.heappush(self.ranks[rank].pending, time)
 
     def run(self) -> list[RankTimes]:
         for r in range(len(self.ranks)):
@@ -99,6 +114,7 @@ class _Simulation:
         while self.events:
             now, kind, _, r, a = heapq.heappop(self.events)
             rank = self.ranks[r]
+            heapq.heappop(rank.pending)
             if kind == 0:
                 self.begin(r, a, now)
             elif kind == 1:
@@ -155,12 +171,15 @@ class _Simulation:
             if synced and not ended:
                 return
             rank.host_waits = None
-            self.push(max(now, rank.host_s) + (self.machine.sync_s if synced else 0.0), 3, r)
+            if synced:
+                self.push(max(now, rank.host_s) + self.machine.sync_s, 3, r)
+            else:
+                self.host(r, now)
 
     # -- streams ---------------------------------------------------------------------------
 
-    def begin(self, r: int, stream: int, now: float) -> None:
-        """Begin the next kernel of a stream if nothing holds it."""
+    def begin(self, r: int, stream: int, now: float, others: bool = False) -> None:
+        """Begin the next kernel of a stream if nothing holds it; `others` may begin at once too."""
         rank = self.ranks[r]
         queue = rank.queues.get(stream)
         if not queue or stream in rank.running:
@@ -174,20 +193,27 @@ class _Simulation:
                 rank.planned[stream] = ready
                 self.push(ready, 0, r, stream)
             return
-        base = k - local
-        for other in rank.plan.after[local]:
-            waited = base + other if other >= 0 else base - rank.count - 1 - other
-            if waited >= 0 and rank.end[waited] < 0:
-                return  # its end begins this stream again
+        if not self.ready(rank, k, local):
+            return  # the end of what it waits for begins this stream again
         parts = rank.plan.parts[local]
         if parts and any(
             s != stream and not rank.plan.parts[j % rank.count] for s, j in rank.running.items()
         ):
             return
+        if not (parts or rank.left or rank.absent or others):
+            now = self.row(r, stream, now)
+            if not queue:
+                return
+            k = queue[0]
+            local = k % rank.count
+            if rank.start[k] < 0:
+                self.push(max(now, rank.issue[k] + self.machine.latency_s), 0, r, stream)
+                return
         queue.popleft()
         rank.running[stream] = k
-        rank.start[k] = now
-        self.wake(r, k, now, False)
+        if rank.start[k] < 0:
+            rank.start[k] = now
+            self.wake(r, k, now, False)
         self.advance(rank, now)
         if parts:
             rank.held += rank.plan.channels[local]
@@ -196,11 +222,52 @@ class _Simulation:
             for part in parts:
                 there = self.arrived.setdefault((part.key, step), [])
                 there.append((r, k))
+                rank.absent += 1
                 if len(there) == part.members:
                     self.transfer(there, part.seconds, now)
         else:
             rank.left[k] = rank.plan.seconds[local]
         self.retime(r, now)
+
+    def row(self, r: int, stream: int, now: float) -> float:
+        """Run the kernels at the head of a stream that nothing can touch, from `now` on.
+
+        Returns when the next one may begin; one that has begun, but may be touched, is left at the
+        head with its start.
+        """
+        rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
+        queue, pending, count = rank.queues[stream], rank.pending, rank.count
+        units = machine.units
+        rate = max(0.25, (units - min(rank.held, units // 2)) / units)
+        while queue:
+            k = queue[0]
+            local = k % count
+            if plan.parts[local] or (plan.after[local] and not self.ready(rank, k, local)):
+                return now
+            issued = rank.issue[k] + machine.latency_s
+            if issued > now:
+                now = issued
+            if pending and now > pending[0]:
+                return now
+            rank.start[k] = now
+            if rank.host_waits == k:
+                self.wake(r, k, now, False)
+            end = now + plan.seconds[local] / rate
+            if rank.watched[local] or (pending and end >= pending[0]):
+                return now
+            queue.popleft()
+            rank.end[k] = end
+            now = rank.free_s[stream] = end + machine.gap_s
+        return now
+
+    def ready(self, rank: _Rank, k: int, local: int) -> bool:
+        """Have all kernels ended that kernel k waits for?"""
+        base = k - local
+        for other in rank.plan.after[local]:
+            waited = base + other if other >= 0 else base - rank.count - 1 - other
+            if waited >= 0 and rank.end[waited] < 0:
+                return False
+        return True
 
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
         """Start a transfer: all ranks have arrived."""
@@ -211,6 +278,7 @@ class _Simulation:
         for r, k in there:
             rank = self.ranks[r]
             rank.moved[k] = max(rank.moved[k], now)
+            rank.absent -= 1
             self.push(now + seconds, 2, r, k)
 
     def advance(self, rank: _Rank, now: float) -> None:
@@ -252,7 +320,7 @@ class _Simulation:
         self.wake(r, k, now, True)
         for other, queue in rank.queues.items():
             if queue and other != stream and other not in rank.running:
-                self.begin(r, other, now)
+                self.begin(r, other, now, True)
         if rank.queues.get(stream):
             self.push(now + self.machine.gap_s, 0, r, stream)
 

@@ -161,7 +161,7 @@ def _transfer(
     if what.kind in ("send", "recv"):
         pair = tuple(representative(r) for r in members)
         way = pair if what.kind == "send" else pair[::-1]
-        name: Key = ("p2p", *way)
+        name: Key = ("p2p", what.tag, *way)
         count = len(set(pair))
     else:
         shared = {representative(r) for r in members}

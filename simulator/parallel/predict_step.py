@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.cluster import cluster as find_cluster
+from simulator.cluster.layout import Layout, layout
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
+from simulator.parallel.network_step import network_roles
 from simulator.parallel.prediction import ParallelPrediction
 from simulator.parallel.roles import Roles, roles
 from simulator.parallel.simulate import simulate_ranks
 from simulator.records import Trace
 
 if TYPE_CHECKING:
+    from simulator.tracing.parallel.networks import NetworkStep
     from simulator.tracing.parallel.program import Make
 
 MODES = ("eager", "cuda_graph")
@@ -38,12 +41,34 @@ def predict_step(
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
+    _check_mode(mode)
+    return simulate_ranks(trace_step(make, machine), machine, driver, mode)
+
+
+def predict_network(
+    step: NetworkStep,
+    spread: str | Layout = "",
+    cluster: str | Cluster = "1xh200",
+    host: str | Host | None = None,
+    mode: str = "eager",
+) -> ParallelPrediction:
+    """Predict a step of a network, given by name, spread over a cluster as "dp=2 tp=2 pp=2" says.
+
+    Raises InputError where heads, layers, batch or GPUs do not divide.
+    """
+    machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
+    driver = host if isinstance(host, Host) else find_host(host)
+    _check_mode(mode)
+    asked = layout(spread, machine) if isinstance(spread, str) else spread
+    return simulate_ranks(network_roles(step, asked, machine), machine, driver, mode)
+
+
+def _check_mode(mode: str) -> None:
     if mode not in MODES:
         raise InputError(
             f"mode {mode!r} on several GPUs: expected one of {', '.join(map(repr, MODES))}; "
             "compiled steps are predicted on one GPU (predict)"
         )
-    return simulate_ranks(trace_step(make, machine), machine, driver, mode)
 
 
 def trace_step(make: Make, cluster: Cluster) -> Roles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -69,8 +69,13 @@ class RankPrediction:
         return workspace_bytes(issued(self.trace, self.cluster.gpu).lowered.works, self.cluster.gpu)
 
     @property
+    def needed_bytes(self) -> int:
+        """What the rank's tensors and workspaces need at their peak."""
+        return self.peak_memory_bytes + self.workspace_bytes
+
+    @property
     def fits(self) -> bool:
-        return self.peak_memory_bytes + self.workspace_bytes <= self.cluster.gpu.memory_bytes
+        return self.needed_bytes <= self.cluster.gpu.memory_bytes
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,14 @@ class ParallelPrediction:
     mode: str
     period_s: float
     interval_s: tuple[float, float]
-    shares: dict[ParallelRegime, float]
+    elasticities: Callable[[], dict[ParallelRegime, float]]
     ranks: tuple[RankPrediction, ...]
     notes: tuple[str, ...]
+
+    @cached_property
+    def shares(self) -> dict[ParallelRegime, float]:
+        """Computed when asked for: three more schedules."""
+        return self.elasticities()
 
     @property
     def peak_memory_bytes(self) -> int:

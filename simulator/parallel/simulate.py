@@ -55,7 +55,6 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     )
     ran = run(plans, machine, STEPS)
     period_s = _period(ran)
-    shares = _shares(period_s, plans, runs, columns, machine)
     ranks = tuple(
         _rank(found, rank, cluster, runs[rank], each, own)
         for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
@@ -66,7 +65,7 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         mode=mode,
         period_s=period_s,
         interval_s=_interval(period_s, ranks, plans, profile, cluster, host, mode),
-        shares=shares,
+        elasticities=lambda: _shares(period_s, plans, runs, columns, machine),
         ranks=ranks,
         notes=(),
     )
@@ -251,5 +250,5 @@ def _one_gpu(
     )
     shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
     return ParallelPrediction(
-        cluster, host, mode, p.period_s, p.interval_s, shares, (rank,), p.notes
+        cluster, host, mode, p.period_s, p.interval_s, lambda: shares, (rank,), p.notes
     )

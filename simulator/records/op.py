@@ -79,6 +79,7 @@ class Collective(msgspec.Struct, frozen=True):
     ranks           global ranks of the group; of a send or a recv, this rank and its peer
     batch           sends and receives of one batch, which are one kernel, share a number
     where           the line of the user's code, "train.py, line 31"
+    tag             messages between two ranks are matched in order among those of one tag
     """
 
     kind: str
@@ -86,6 +87,7 @@ class Collective(msgspec.Struct, frozen=True):
     ranks: tuple[int, ...]
     batch: int | None = None
     where: str = ""
+    tag: int = 0
 
 
 class Op(msgspec.Struct, frozen=True, gc=False):

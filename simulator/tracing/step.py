@@ -197,11 +197,16 @@ def simulated_gpu(
 
 @contextmanager
 def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
-    """Keep `recorder.module_path` at the module that is running."""
+    """Keep `recorder.module_path` at the module that is running, by its path in `module` or in the
+    outermost module that runs it."""
     paths = {id(child): name for name, child in module.named_modules()}
     stack: list[str] = [""]
 
     def enter(child: nn.Module, _: Any) -> None:
+        if len(stack) == 1 and id(child) not in paths:
+            was_busy, recorder.busy = recorder.busy, True
+            paths.update((id(part), name) for name, part in child.named_modules())
+            recorder.busy = was_busy
         recorder.module_calls += 1
         recorder.python_calls -= (
             1  # `inner`, which torch calls only if there are hooks like this one

@@ -1,4 +1,4 @@
-"""A network, given by its name, spread over ranks as a program for `predict_step`."""
+"""A network, given by its name, as a program of one rank for `predict_step`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from simulator.cluster.layout import Layout
-from simulator.errors import InputError
 from simulator.networks.loading import load
+from simulator.tracing.parallel.tensor_split import tensor_split
 from simulator.tracing.step import OPTIMIZERS
 
-_COLUMNS = ("query", "key", "value", "gate", "up")
-_ROWS = ("out", "down")
+_DECODES = "-decode"
+"""The end of the names of networks that take a cache."""
 _AUTOCAST = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}
 
 
 @dataclass(frozen=True)
 class NetworkStep:
-    """A step of a network; `batch` is that of one GPU, or of one tensor-parallel group."""
+    """A step of a network; `batch` is that of one data-parallel replica: of a GPU, a
+    tensor-parallel group or a pipeline."""
 
     network: str
     batch: int | None = None
@@ -36,32 +36,32 @@ class NetworkStep:
     sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def program(step: NetworkStep, layout: Layout) -> Callable[[int, int], Callable[[], object]]:
-    """`make(rank, world_size)` for a step under a layout. Raises InputError if the network cannot
-    be split that way."""
-    if layout.pp > 1:
-        raise InputError(
-            f"pp = {layout.pp}: a network given by name is not cut into stages: expected pp=1; "
-            "write make(rank, world_size) with torch.distributed.pipelining and call predict_step"
-        )
+def program(
+    step: NetworkStep, layout: Layout, passes: int = 1
+) -> Callable[[int, int], Callable[[], object]]:
+    """`make(rank, world_size)` for a step under a layout without pipeline stages, each step
+    `passes` times forward and backward. Raises InputError if the network cannot be split that
+    way."""
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
-        dtype = "fp32" if step.dtype in _AUTOCAST else step.dtype
         loaded = load(
             step.network,
             batch=step.batch,
             seq=step.seq,
-            dtype=dtype,
+            dtype="fp32" if step.dtype in _AUTOCAST else step.dtype,
             training=step.training,
             sizes=step.sizes,
         )
         module = loaded.module.train(step.training)
+        args = loaded.args
         run: nn.Module = module
         mesh = init_device_mesh("cuda", (layout.dp, layout.tp), mesh_dim_names=("dp", "tp"))
         if layout.tp > 1:
-            _split(module, mesh["tp"].get_group(), layout.tp)
+            tensor_split(module, mesh["tp"].get_group(), layout.tp)
+            if step.network.endswith(_DECODES):
+                args = tuple(_own_heads(each, layout.tp) for each in args)
         if layout.fsdp and layout.dp > 1:
-            for block in blocks(module):
+            for block in blocks(module)[1]:
                 fully_shard(block, mesh=mesh["dp"])
             fully_shard(module, mesh=mesh["dp"])
         elif layout.dp > 1 and step.training:
@@ -70,14 +70,24 @@ def program(step: NetworkStep, layout: Layout) -> Callable[[int, int], Callable[
                 device_ids=[torch.cuda.current_device()],
                 process_group=mesh["dp"].get_group(),
                 gradient_as_bucket_view=True,
+                bucket_cap_mb=layout.bucket_bytes / 2**20,
             )
-        return _training_or_inference(step, run, loaded.args, loaded.kwargs)
+        return _training_or_inference(step, run, args, loaded.kwargs, passes)
 
     return make
 
 
+def _own_heads(tensor: Any, ranks: int) -> Any:
+    """A rank's heads of a cache [batch, heads, seq, d]."""
+    return tensor[:, : tensor.shape[1] // ranks].clone() if tensor.dim() == 4 else tensor
+
+
 def _training_or_inference(
-    step: NetworkStep, run: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    step: NetworkStep,
+    run: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    passes: int,
 ) -> Callable[[], object]:
     precision = _AUTOCAST.get(step.dtype)
 
@@ -97,12 +107,16 @@ def _training_or_inference(
     weights = [w for w in run.parameters() if w.requires_grad]
     optimizer = OPTIMIZERS[step.optimizer](weights) if step.optimizer else None
 
-    def train() -> object:
+    def once() -> None:
         output = forward()
         loss = getattr(output, "loss", None)
         if not isinstance(loss, torch.Tensor):
             loss = output.float().pow(2).mean()
-        loss.backward()
+        (loss / passes if passes > 1 else loss).backward()
+
+    def train() -> object:
+        for _ in range(passes):
+            once()
         if optimizer is not None:
             optimizer.step()
             optimizer.zero_grad()
@@ -111,87 +125,12 @@ def _training_or_inference(
     return train
 
 
-def blocks(module: nn.Module) -> list[nn.Module]:
-    """The repeated blocks of a network: the members of its longest module list."""
-    lists = [m for m in module.modules() if isinstance(m, nn.ModuleList | nn.Sequential)]
-    return list(max(lists, key=len, default=nn.ModuleList()))
-
-
-def _split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
-    """Split in place as Megatron does (Shoeybi et al. 2019): the first linear layers by column, the
-    last ones by row, with an all-reduce after the latter and one of the gradient before the
-    former. Raises InputError if the module does not fit."""
-    parents: list[nn.Module] = []
-    for path, child in module.named_modules():
-        first = [c for n, c in child.named_children() if n in _COLUMNS and isinstance(c, nn.Linear)]
-        last = [c for n, c in child.named_children() if n in _ROWS and isinstance(c, nn.Linear)]
-        if not first or not last:
-            continue
-        if hasattr(child, "heads"):
-            raise InputError(
-                f"tp = {ranks}: {path} of {type(module).__name__} needs all of its heads: "
-                "expected a network of the llama family; write make(rank, world_size) with "
-                "parallelize_module and call predict_step"
-            )
-        head = getattr(child, "d", 1)
-        for linear in first:
-            _check_divides(path, "heads", linear.out_features // head, ranks)
-            _check_divides(path, "out_features", linear.out_features, ranks)
-            _set_weight(linear, linear.weight[: linear.out_features // ranks])
-            if linear.bias is not None:  # pyright: ignore
-                linear.bias = nn.Parameter(linear.bias[: linear.out_features // ranks].clone())
-        for linear in last:
-            _check_divides(path, "in_features", linear.in_features, ranks)
-            _set_weight(linear, linear.weight[:, : linear.in_features // ranks])
-            linear.register_forward_hook(lambda _m, _a, out: _AllReduceForward.apply(out, group))
-        child.register_forward_pre_hook(
-            lambda _m, a: (_AllReduceBackward.apply(a[0], group), *a[1:])
-        )
-        parents.append(child)
-    if not parents:
-        raise InputError(
-            f"tp = {ranks}: {type(module).__name__} has no linear layers named "
-            f"{', '.join(_COLUMNS)} beside {', '.join(_ROWS)}: expected a transformer of the "
-            "catalogue; write make(rank, world_size) with parallelize_module and call predict_step"
-        )
-
-
-def _set_weight(linear: nn.Linear, weight: torch.Tensor) -> None:
-    linear.weight = nn.Parameter(weight.clone())
-
-
-def _check_divides(path: str, what: str, size: int, ranks: int) -> None:
-    if size % ranks:
-        raise InputError(
-            f"tp = {ranks} does not divide {what} = {size} of {path}: expected a divisor; choose "
-            "another tp"
-        )
-
-
-class _AllReduceForward(torch.autograd.Function):
-    """All-reduce forward, identity backward."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, group: Any) -> torch.Tensor:
-        dist.all_reduce(x, group=group)
-        ctx.mark_dirty(x)
-        return x
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        return grads[0], None
-
-
-class _AllReduceBackward(torch.autograd.Function):
-    """Identity forward, all-reduce backward."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, group: Any) -> torch.Tensor:
-        ctx.group = group
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        grad = grads[0].contiguous()
-        dist.all_reduce(grad, group=ctx.group)
-        return grad, None
+def blocks(module: nn.Module) -> tuple[str, list[nn.Module]]:
+    """The repeated blocks of a network: the path and the members of its longest module list."""
+    lists = {
+        path: m
+        for path, m in module.named_modules()
+        if isinstance(m, nn.ModuleList | nn.Sequential)
+    }
+    path = max(lists, key=lambda each: len(lists[each]), default="")
+    return path, list(lists[path]) if lists else []

@@ -12,6 +12,12 @@ def test_dp_is_what_the_others_leave():
     assert layout("dp=2 tp=2 pp=2 fsdp", eight) == Layout(2, 2, 2, True)
 
 
+def test_a_layout_of_a_pipeline():
+    found = layout("pp=4 microbatches=8 schedule=interleaved bucket=50", cluster("8xh200"))
+    assert found == Layout(2, 1, 4, False, 8, "interleaved", 2, 50 * 2**20)
+    assert str(found) == ("dp=2 pp=4 ddp microbatches=8 schedule=interleaved chunks=2 bucket=50")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -20,6 +26,8 @@ def test_dp_is_what_the_others_leave():
         ("cp=2", "'cp=2': expected degrees"),
         ("tp=0", "'tp=0': expected degrees"),
         ("fsdp ddp", "'ddp': expected degrees"),
+        ("schedule=zb", "'schedule=zb': expected degrees"),
+        ("pp=2 chunks=2", "chunks=2 without schedule=interleaved: expected chunks"),
     ],
 )
 def test_bad_layouts(text, message):

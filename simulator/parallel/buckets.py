@@ -1,0 +1,137 @@
+"""DistributedDataParallel's buckets, put into the trace of a step on one rank.
+
+DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has made it, and
+reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on (torch's
+reducer, after it has put the buckets into the order in which gradients arrive). The buckets outlive
+the step; afterwards each gradient is a view of its bucket.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace
+
+MIB = 2**20
+FIRST_BYTES = MIB
+_STREAM = 4
+_VIEW_WORK = 91  # instructions before the first view that DDP returns to autograd
+
+
+@dataclass(frozen=True)
+class _Gradient:
+    """A gradient: where it is ready, its storage and its tensor."""
+
+    ready: int
+    storage: int
+    tensor: Tensor
+
+
+def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = 25 * MIB) -> Trace:
+    """The step with the all-reduces of DDP over these ranks."""
+    gradients = _gradients(trace)
+    if not gradients or len(ranks) < 2:
+        return trace
+    buckets = _buckets(gradients, bucket_bytes)
+    of = {g.storage: number for number, bucket in enumerate(buckets) for g in bucket}
+    full = {bucket[-1].ready: number for number, bucket in enumerate(buckets)}
+    ready: dict[int, list[_Gradient]] = {}
+    for g in gradients:
+        ready.setdefault(g.ready, []).append(g)
+    first = len(trace.storages)
+    end = max(full)
+    ops: list[Op] = []
+    place_of: list[int] = []
+    reduced: list[int] = []
+    for i, op in enumerate(trace.ops):
+        place_of.append(len(ops))
+        after = tuple(q if q < 0 else place_of[q] for q in op.after)
+        storages = op.storages
+        if i > end:
+            storages = tuple(first + of[s] if s in of else s for s in storages)
+        ops.append(msgspec.structs.replace(op, after=after, storages=storages))
+        for g in ready.get(i, ()):
+            ops.append(_copied(g, first + of[g.storage], len(ranks)))
+        if i in full:
+            number = full[i]
+            ops.append(_reduced(buckets[number], first + number, ranks, len(ops) - 1))
+            reduced.append(len(ops) - 1)
+        if i == end:
+            waits = tuple(reduced)
+            for g in reversed(gradients):
+                ops.append(_view(g, first + of[g.storage], waits))
+                waits = ()
+    place_of.append(len(ops))
+    copied = {g.storage: place_of[g.ready] + 2 for g in gradients}
+    stored = [
+        msgspec.structs.replace(
+            s, freed=copied[n], role="activation", born=place_of[max(0, s.born)]
+        )
+        if n in copied
+        else s.moved(place_of)
+        for n, s in enumerate(trace.storages)
+    ]
+    stored += [
+        Storage(sum(g.tensor.nbytes for g in bucket), -1, None, "gradient") for bucket in buckets
+    ]
+    return msgspec.structs.replace(trace, ops=ops, storages=stored)
+
+
+def _gradients(trace: Trace) -> list[_Gradient]:
+    """Gradients in the order in which they are ready: after the last backward op on them."""
+    last: dict[int, int] = {}
+    tensors: dict[int, Tensor] = {}
+    for i, op in enumerate(trace.ops):
+        if op.phase != "backward":
+            continue
+        for s, t in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+            if trace.storages[s].role == "gradient":
+                last[s] = i
+                if s not in tensors or t.nbytes >= tensors[s].nbytes:
+                    tensors[s] = t
+    return sorted((_Gradient(i, s, tensors[s]) for s, i in last.items()), key=lambda g: g.ready)
+
+
+def _buckets(gradients: list[_Gradient], most: float) -> list[list[_Gradient]]:
+    buckets: list[list[_Gradient]] = [[]]
+    limit = min(FIRST_BYTES, most)
+    size = 0
+    for number, g in enumerate(gradients):
+        buckets[-1].append(g)
+        size += g.tensor.nbytes
+        if size >= limit and number + 1 < len(gradients):
+            buckets.append([])
+            size, limit = 0, most
+    return buckets
+
+
+def _flat(bucket: list[_Gradient]) -> Tensor:
+    return Tensor((sum(g.tensor.numel for g in bucket),), bucket[0].tensor.dtype, (1,))
+
+
+def _copied(g: _Gradient, bucket: int, ranks: int) -> Op:
+    signature = Signature(
+        "aten.mul.out", (g.tensor, g.tensor), (g.tensor,), ("self", "out"), {"other": 1 / ranks},
+        (0, 1, 1),
+    )  # fmt: skip
+    return Op(signature, "", "backward", (g.storage, bucket, bucket))
+
+
+def _reduced(bucket: list[_Gradient], storage: int, ranks: tuple[int, ...], last: int) -> Op:
+    flat = _flat(bucket)
+    signature = Signature("c10d.allreduce_.default", (flat,), (flat,), ("tensors",), {}, (0, 0))
+    collective = Collective("all_reduce", sum(g.tensor.nbytes for g in bucket), ranks)
+    return Op(
+        signature, "", "backward", (storage, storage), stream=_STREAM, after=(last,),
+        collective=collective,
+    )  # fmt: skip
+
+
+def _view(g: _Gradient, bucket: int, waits: tuple[int, ...]) -> Op:
+    signature = Signature(
+        "aten.as_strided.default", (g.tensor,), (g.tensor,), ("self",), {}, (0, 0)
+    )
+    work = _VIEW_WORK if waits else 0
+    return Op(signature, "", "backward", (bucket, bucket), instructions=work, after=waits)

@@ -1,0 +1,204 @@
+"""The distinct ranks of a network's step under a layout: a few blocks are traced, the rest follows.
+
+FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; equal blocks are
+repeated, pipeline stages cut out, and DDP buckets put in. Networks of unequal blocks are traced
+whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import Layout
+from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE, constructor_sizes
+from simulator.parallel.blocks import LEAST, UnequalBlocksError, block_of, repeated
+from simulator.parallel.buckets import bucketed
+from simulator.parallel.roles import Roles
+from simulator.parallel.schedules import actions
+from simulator.parallel.stages import Place, staged
+from simulator.records import Trace
+
+if TYPE_CHECKING:
+    from simulator.tracing.parallel.networks import NetworkStep
+
+_MOST_TRACES = 48
+_TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
+
+
+_MOST_ROLES = 8
+_ROLES: OrderedDict[str, Roles] = OrderedDict()
+
+
+def network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
+    """The traces of the distinct ranks. Raises InputError if the network cannot be spread so."""
+    key = repr((step, spread, cluster.gpus, cluster.gpus_per_node, cluster.gpu.id))
+    if key not in _ROLES:
+        _ROLES[key] = _network_roles(step, spread, cluster)
+        if len(_ROLES) > _MOST_ROLES:
+            _ROLES.popitem(last=False)
+    _ROLES.move_to_end(key)
+    return _ROLES[key]
+
+
+def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
+    batch = step.batch or _default_batch(step)
+    microbatches = spread.microbatches or _microbatches(batch, spread)
+    if batch % microbatches:
+        raise InputError(
+            f"microbatches={microbatches} does not divide the batch {batch} of a replica: "
+            "expected a divisor; change either"
+        )
+    each = replace(step, batch=batch // microbatches)
+    if spread.pp > 1:
+        return _pipeline(each, spread, cluster, microbatches)
+    ddp = not spread.fsdp and spread.dp > 1 and step.training
+    traced = replace(spread, dp=spread.dp if spread.fsdp else 1)
+    trace, _ = _whole(each, traced, cluster, microbatches if step.training else 1)
+    if ddp:
+        trace = bucketed(trace, tuple(range(0, cluster.gpus, spread.tp)), spread.bucket_bytes)
+    return Roles({0: trace}, (0,) * cluster.gpus)
+
+
+def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches: int) -> Roles:
+    """A stage at a time; ranks of a stage follow each other, those of a tensor group first."""
+    if not step.training:
+        raise InputError(
+            f"pp = {spread.pp} in inference: expected pp=1, since requests are no micro-batches of "
+            "one step; use tp, or predict training"
+        )
+    if spread.fsdp and spread.dp > 1:
+        raise InputError(
+            f"fsdp with pp = {spread.pp}: expected ddp, because each micro-batch would gather all "
+            "weights anew; remove fsdp, or write make(rank, world_size) and call predict_step"
+        )
+    layers = layers_of(step)
+    parts = spread.pp * spread.chunks
+    if layers is None or layers % parts:
+        has = "no list of equal blocks" if layers is None else f"{layers} layers"
+        raise InputError(
+            f"pp = {spread.pp}{f' with {spread.chunks} chunks' if spread.chunks > 1 else ''} does "
+            f"not divide {step.network}, which has {has}: expected a divisor; choose another pp"
+        )
+    part = replace(step, sizes={**step.sizes, "layers": layers // spread.pp})
+    traced = replace(spread, dp=1, pp=1)
+    trace, blocks = _whole(part, traced, cluster, 2)
+    size = spread.dp * spread.tp
+    stages: dict[int, Trace] = {}
+    for stage in range(spread.pp):
+        first = stage * size
+        place = Place(
+            stage, spread.pp, first, (first - size) % cluster.gpus, (first + size) % cluster.gpus
+        )
+        order = actions(spread.schedule, stage, spread.pp, microbatches, spread.chunks)
+        own = staged(trace, blocks, order, place, spread.chunks)
+        own = _moved(own, first)
+        if spread.dp > 1:
+            ranks = tuple(range(first, first + size, spread.tp))
+            own = bucketed(own, ranks, spread.bucket_bytes)
+        stages[first] = own
+    return Roles(stages, tuple(rank // size * size for rank in range(cluster.gpus)))
+
+
+def _moved(trace: Trace, first: int) -> Trace:
+    """The trace with the ranks of its tensor group counted from `first` on."""
+    if not first:
+        return trace
+    ops = [
+        msgspec.structs.replace(
+            op,
+            collective=msgspec.structs.replace(
+                op.collective, ranks=tuple(rank + first for rank in op.collective.ranks)
+            ),
+        )
+        if op.collective is not None and op.collective.kind not in ("send", "recv")
+        else op
+        for op in trace.ops
+    ]
+    return msgspec.structs.replace(trace, ops=ops)
+
+
+def _default_batch(step: NetworkStep) -> int:
+    entry = CATALOGUE.get(step.network)
+    return entry.batch if entry else 1
+
+
+def _microbatches(batch: int, spread: Layout) -> int:
+    """Without pipeline 1; else the most micro-batches up to four for each stage."""
+    most = 4 * spread.pp if spread.pp > 1 else 1
+    return max(n for n in range(1, most + 1) if batch % n == 0)
+
+
+def layers_of(step: NetworkStep) -> int | None:
+    """The number of equal blocks of a catalogue's network; None where its blocks differ."""
+    entry = CATALOGUE.get(step.network)
+    if entry is None:
+        return None
+    sizes = {**constructor_sizes(step.network), **entry.sizes, **step.sizes}
+    layers = sizes.get("layers")
+    return layers if isinstance(layers, int) else None
+
+
+def whole_trace(step: NetworkStep, spread: Layout, cluster: Cluster) -> Trace:
+    """The trace of rank 0 without pipeline stages and without DDP's buckets."""
+    traced = replace(spread, dp=spread.dp if spread.fsdp else 1)
+    return _whole(step, traced, cluster, 1)[0]
+
+
+def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Trace, str]:
+    """Two micro-batches of a few blocks on one rank of a tensor group, and the blocks' path."""
+    few = replace(step, sizes={**step.sizes, "layers": LEAST})
+    return _traced(few, replace(spread, dp=1, pp=1, microbatches=0), cluster, 2)
+
+
+def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
+    """The trace of rank 0 with all blocks, and the path of the blocks."""
+    layers = layers_of(step)
+    if layers is not None and layers > LEAST:
+        few, blocks = _traced(
+            replace(step, sizes={**step.sizes, "layers": LEAST}), spread, cluster, passes
+        )
+        try:
+            return repeated(few, blocks, layers), blocks
+        except UnequalBlocksError:
+            pass
+    return _traced(step, spread, cluster, passes)
+
+
+def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
+    """The trace of rank 0, and the path of the blocks."""
+    key = repr(
+        (step, spread.dp, spread.tp, spread.fsdp, spread.bucket_bytes, passes, cluster.gpu.id)
+    )
+    if key not in _TRACES:
+        from simulator.tracing.parallel.networks import program
+        from simulator.tracing.parallel.program import trace_rank
+
+        world = spread.dp * spread.tp
+        trace = trace_rank(
+            program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
+        )
+        _TRACES[key] = trace, _blocks(trace)
+        if len(_TRACES) > _MOST_TRACES:
+            _TRACES.popitem(last=False)
+    _TRACES.move_to_end(key)
+    return _TRACES[key]
+
+
+def _blocks(trace: Trace) -> str:
+    """The path before the numbers of the most blocks, such as "layers"."""
+    most: dict[str, int] = {}
+    for op in trace.ops:
+        words = op.module.split(".")
+        for place, word in enumerate(words):
+            if word.isdigit() and place:
+                path = ".".join(words[:place])
+                number = block_of(op.module, path)
+                most[path] = max(most.get(path, 0), number or 0)
+                break
+    return max(most, key=lambda path: most[path], default="")

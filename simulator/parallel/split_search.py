@@ -1,0 +1,186 @@
+"""The fastest split of a network over a cluster that fits into its memory.
+
+Every split has the same batch over all GPUs, so that periods compare. What does not divide and what
+an estimate of memory rules out is pruned, with the reason. The rest is ranked by an estimate from
+four traced blocks, and the best are predicted in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import Layout
+from simulator.errors import InputError
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
+from simulator.parallel.estimate import Estimate, estimate
+from simulator.parallel.network_step import layers_of
+from simulator.parallel.predict_step import predict_network
+from simulator.parallel.prediction import ParallelPrediction
+
+if TYPE_CHECKING:
+    from simulator.tracing.parallel.networks import NetworkStep
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and the share of it that is done; may raise to cancel."""
+
+_PREDICTED = 6
+"""Splits that are predicted in full."""
+_SLOWER = 1.6
+"""Splits whose estimate is so many times the best one's are pruned."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A split that was considered. `prediction` is None of those that were only estimated."""
+
+    layout: Layout
+    batch: int
+    estimate_s: float
+    memory_bytes: float
+    prediction: ParallelPrediction | None
+    reason: str
+
+    @property
+    def period_s(self) -> float:
+        return self.prediction.period_s if self.prediction else self.estimate_s
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A split that was not predicted, and why."""
+
+    layout: Layout
+    reason: str
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The splits that fit, the fastest first, and those that were pruned."""
+
+    ranked: tuple[Split, ...]
+    pruned: tuple[Pruned, ...]
+
+    @property
+    def best(self) -> Split:
+        return self.ranked[0]
+
+
+def search_splits(
+    step: NetworkStep,
+    cluster: Cluster,
+    host: str | Host | None = None,
+    mode: str = "eager",
+    progress: Progress | None = None,
+) -> Splits:
+    """The splits of a step over all GPUs of a cluster; `step.batch` is that of all GPUs together
+    (default: one sample a GPU). Raises InputError if none fits."""
+    driver = host if isinstance(host, Host) else find_host(host)
+    tell = progress or (lambda text, share: None)
+    batch = step.batch or cluster.gpus
+    pruned: list[Pruned] = []
+    found: list[tuple[Layout, Estimate]] = []
+    candidates = list(_layouts(step, cluster, batch))
+    for number, spread in enumerate(candidates):
+        tell(f"estimate {spread}", 0.6 * number / len(candidates))
+        try:
+            found.append((spread, estimate(_replica(step, spread, batch), spread, cluster, driver)))
+        except InputError as error:
+            pruned.append(Pruned(spread, str(error)))
+    capacity = cluster.gpu.memory_bytes
+    fitting: list[tuple[Layout, Estimate]] = []
+    for spread, each in found:
+        if each.memory_bytes > capacity:
+            over = (each.memory_bytes - capacity) / 1e9
+            pruned.append(
+                Pruned(
+                    spread,
+                    f"{each.largest} needs about {each.memory_bytes / 1e9:.0f} GB, {over:.0f} GB "
+                    f"more than {cluster.gpu.name} has",
+                )
+            )
+        else:
+            fitting.append((spread, each))
+    if not fitting:
+        least = min(found, key=lambda pair: pair[1].memory_bytes, default=None)
+        needs = (
+            f"; the least is {least[1].memory_bytes / 1e9:.0f} GB with {least[0]}" if least else ""
+        )
+        raise InputError(
+            f"{step.network} fits {cluster.id} under no split: expected at most "
+            f"{capacity / 1e9:.0f} GB on each GPU{needs}; add GPUs, or lower the batch"
+        )
+    fitting.sort(key=lambda pair: pair[1].period_s)
+    best_s = fitting[0][1].period_s
+    ranked: list[Split] = []
+    for number, (spread, each) in enumerate(fitting):
+        if number >= _PREDICTED or each.period_s > _SLOWER * best_s:
+            times = each.period_s / best_s
+            pruned.append(Pruned(spread, f"estimated {times:.2f} times as slow as the best"))
+            continue
+        tell(f"predict {spread}", 0.6 + 0.4 * number / _PREDICTED)
+        p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
+        if not p.fits:
+            over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
+            pruned.append(Pruned(spread, f"does not fit: {over:.1f} GB too much"))
+            continue
+        ranked.append(Split(spread, batch, each.period_s, each.memory_bytes, p, _reason(p)))
+    tell("done", 1.0)
+    if not ranked:
+        raise InputError(
+            f"{step.network} fits {cluster.id} under none of the {len(fitting)} splits that were "
+            "estimated to fit: expected more memory; add GPUs, or lower the batch"
+        )
+    ranked.sort(key=lambda split: split.period_s)
+    return Splits(tuple(ranked), tuple(pruned))
+
+
+def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
+    if batch % spread.dp:
+        raise InputError(f"dp = {spread.dp} does not divide the batch {batch}")
+    each = batch // spread.dp
+    if each % max(1, spread.microbatches):
+        raise InputError(
+            f"microbatches = {spread.microbatches} does not divide the batch {each} of a replica"
+        )
+    return replace(step, batch=each)
+
+
+def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
+    """The splits of a cluster, tensor groups within a node."""
+    layers = layers_of(step)
+    for tp in _divisors(cluster.gpus_per_node):
+        for pp in _divisors(cluster.gpus // tp):
+            if pp > 1 and (layers is None or layers % pp or not step.training):
+                continue
+            dp = cluster.gpus // (tp * pp)
+            if batch % dp:
+                continue
+            plain = Layout(dp, tp, pp)
+            if pp == 1:
+                yield plain
+                if dp > 1:
+                    yield replace(plain, fsdp=True)
+                continue
+            cuts = [n for n in _divisors(batch // dp) if pp <= n <= 8 * pp]
+            for count in cuts[-2:] or _divisors(batch // dp)[-1:]:
+                yield replace(plain, microbatches=count)
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def _reason(p: ParallelPrediction) -> str:
+    """What its step consists of, in brief."""
+    exposed = p.exposed_communication_s / p.period_s
+    waits = p.waiting_s / p.period_s
+    parts = [f"{exposed:.0%} exposed communication"] if exposed >= 0.005 else []
+    if waits >= 0.005:
+        parts.append(f"{waits:.0%} waiting for other ranks")
+    peak = max(rank.needed_bytes for rank in p.ranks)
+    parts.append(f"{peak / 1e9:.0f} GB")
+    return ", ".join(parts)
