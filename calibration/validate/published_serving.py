@@ -1,20 +1,22 @@
-"""Compare simulated servers with published requests: `python -m … published_serving FOLDER`.
+"""Compare simulated servers with published tables: `python -m
+calibration.validate.published_serving FOLDER`.
 
-FOLDER holds `serving_requests.csv.gz`: a row a request, with gpu, model, input_tokens,
-output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON. Models that no
-network of the catalogue stands for, and those on several GPUs, are left out by name.
+FOLDER holds, gzipped, `serving_requests.csv`: a row a request, with gpu, model, input_tokens,
+output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON; `serving.csv`
+and `mlperf_inference.csv` as `published_loops` reads them. A table that is not there is left out.
+Models that no network of the catalogue stands for, and those on several GPUs, are left out by name.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from calibration.validate.published_loops import Compared, kendall, loops, read, submissions
 from simulator.hardware.gpu import gpu
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
@@ -26,10 +28,45 @@ _NETWORKS = {"meta-llama/Llama-3.1-8B": "llama3-8b"}
 
 
 def main(folder: str) -> None:
-    """Print a line for each server: mean and median figures, simulated and measured."""
+    """Print errors by table, and a line for each server whose requests are known."""
     keep_on_disk()
-    with gzip.open(Path(folder) / "serving_requests.csv.gz", "rt") as file:
-        rows = list(csv.DictReader(file))
+    tables = Path(folder)
+    left_out: dict[str, int] = {}
+    compared_rows: list[Compared] = []
+    if (tables / "serving.csv.gz").is_file():
+        compared_rows += loops(tables / "serving.csv.gz", left_out)
+    if (tables / "mlperf_inference.csv.gz").is_file():
+        compared_rows += submissions(tables / "mlperf_inference.csv.gz")
+    for line in summary(compared_rows, left_out):
+        print(line)
+    if (tables / "serving_requests.csv.gz").is_file():
+        requests(read(tables / "serving_requests.csv.gz"))
+
+
+def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
+    """A table of errors by table and figure, the ranking of cards, and what was left out."""
+    yield "| table | figure | runs | median error | p90 | leans | in the 80% interval |"
+    yield "|--|--|--|--|--|--|--|"
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for row in rows:
+        groups.setdefault((row.table, row.figure), []).append(row)
+        groups.setdefault(("all", row.figure), []).append(row)
+    for (table, figure), own in sorted(groups.items()):
+        middle, high = np.quantile([row.error for row in own], (0.5, 0.9))
+        lean = float(np.median([row.predicted / row.measured for row in own])) - 1
+        inside = np.mean([row.covered for row in own])
+        yield (
+            f"| {table} | {figure} | {len(own)} | {middle:.0%} | {high:.0%} | {lean:+.0%} | "
+            f"{inside:.0%} |"
+        )
+    tau, pairs = kendall([row for row in rows if row.figure == "tokens/s"])
+    yield f"ranking of cards by tokens/s: Kendall's tau {tau:.2f} of {pairs} pairs"
+    for why, count in sorted(left_out.items()):
+        yield f"left out, {count} runs: {why}"
+
+
+def requests(rows: list[dict[str, str]]) -> None:
+    """Print a line for each server of a table of requests."""
     servers: dict[tuple[str, str, str, str], list[dict[str, str]]] = {}
     for row in rows:
         key = row["gpu"], row["model"], row["tp"], row["engine_kwargs"]

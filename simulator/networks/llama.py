@@ -31,14 +31,18 @@ class Rope(nn.Module):
 
 
 class Attention(nn.Module):
-    """Grouped-query attention: `heads` queries share `kv_heads` keys and values."""
+    """Grouped-query attention: `heads` queries share `kv_heads` keys and values. `merged`: one
+    product gives all three, as serving engines store the weights."""
 
-    def __init__(self, width: int, heads: int, kv_heads: int) -> None:
+    def __init__(self, width: int, heads: int, kv_heads: int, merged: bool = False) -> None:
         super().__init__()
         self.d = width // heads
-        self.query = nn.Linear(width, heads * self.d, bias=False)
-        self.key = nn.Linear(width, kv_heads * self.d, bias=False)
-        self.value = nn.Linear(width, kv_heads * self.d, bias=False)
+        self.rows = [heads * self.d, kv_heads * self.d, kv_heads * self.d]
+        self.merged = nn.Linear(width, sum(self.rows), bias=False) if merged else None
+        if not merged:
+            self.query = nn.Linear(width, heads * self.d, bias=False)
+            self.key = nn.Linear(width, kv_heads * self.d, bias=False)
+            self.value = nn.Linear(width, kv_heads * self.d, bias=False)
         self.out = nn.Linear(heads * self.d, width, bias=False)
 
     def forward(
@@ -50,9 +54,13 @@ class Attention(nn.Module):
         its key and value overwrite the last position, and it attends to the whole cache.
         """
         batch, seq, _ = x.shape
-        q = self.query(x).view(batch, seq, -1, self.d).transpose(1, 2)
-        k = self.key(x).view(batch, seq, -1, self.d).transpose(1, 2)
-        v = self.value(x).view(batch, seq, -1, self.d).transpose(1, 2)
+        if self.merged is None:
+            q = self.query(x).view(batch, seq, -1, self.d).transpose(1, 2)
+            k = self.key(x).view(batch, seq, -1, self.d).transpose(1, 2)
+            v = self.value(x).view(batch, seq, -1, self.d).transpose(1, 2)
+        else:
+            parts = self.merged(x).split(self.rows, dim=-1)
+            q, k, v = (part.view(batch, seq, -1, self.d).transpose(1, 2) for part in parts)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
         if cache is not None:
             cache[0][:, :, -seq:].copy_(k)
@@ -63,26 +71,39 @@ class Attention(nn.Module):
 
 
 class SwiGlu(nn.Module):
-    """The gated feed-forward layer of Shazeer 2020, "GLU Variants Improve Transformer"."""
+    """The gated feed-forward layer of Shazeer 2020, "GLU Variants Improve Transformer". `merged`:
+    one product gives gate and up."""
 
-    def __init__(self, width: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int, merged: bool = False) -> None:
         super().__init__()
-        self.gate = nn.Linear(width, hidden, bias=False)
-        self.up = nn.Linear(width, hidden, bias=False)
+        self.merged = nn.Linear(width, 2 * hidden, bias=False) if merged else None
+        if not merged:
+            self.gate = nn.Linear(width, hidden, bias=False)
+            self.up = nn.Linear(width, hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., width] -> the same shape."""
+        if self.merged is not None:
+            gate, up = self.merged(x).chunk(2, dim=-1)
+            return self.down(F.silu(gate) * up)
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
 class Layer(nn.Module):
     """Pre-norm attention, then a pre-norm feed-forward layer."""
 
-    def __init__(self, width: int, heads: int, kv_heads: int, feed_forward: nn.Module) -> None:
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        kv_heads: int,
+        feed_forward: nn.Module,
+        merged: bool = False,
+    ) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(width, eps=1e-5)
-        self.attention = Attention(width, heads, kv_heads)
+        self.attention = Attention(width, heads, kv_heads, merged)
         self.norm = nn.RMSNorm(width, eps=1e-5)
         self.feed_forward = feed_forward
 
@@ -107,6 +128,7 @@ class Llama(nn.Module):
         vocab: int = 128256,
         theta: float = 500000.0,
         tied: bool = True,
+        merged: bool = False,
     ) -> None:
         super().__init__()
         self.vocab = vocab
@@ -114,7 +136,8 @@ class Llama(nn.Module):
         self.tokens = nn.Embedding(vocab, width)
         self.rope = Rope(width // heads, theta)
         self.layers = nn.ModuleList(
-            Layer(width, heads, kv_heads, SwiGlu(width, hidden)) for _ in range(layers)
+            Layer(width, heads, kv_heads, SwiGlu(width, hidden, merged), merged)
+            for _ in range(layers)
         )
         self.norm = nn.RMSNorm(width, eps=1e-5)
         self.head = nn.Linear(width, vocab, bias=False)

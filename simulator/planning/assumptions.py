@@ -144,9 +144,9 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
     work, prices = spec.workload, spec.prices
     engine = {
-        "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "
-        "best kernel reads memory",
-        "compiled+graph": "torch.compile's saving at one decode and one prefill, carried over",
+        "vllm": "captured steps with fused kernels and merged products; attention reads the cache "
+        "as fast as the best kernel reads memory",
+        "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]
     return [

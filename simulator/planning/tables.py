@@ -13,6 +13,7 @@ from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
+from simulator.planning.fused_kernels import saved_s
 from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
 from simulator.prediction import REGIMES
@@ -29,6 +30,8 @@ from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
 
+FUSED = ("compiled+graph", "vllm")
+"""Engines with fused kernels. Others run the kernels of eager PyTorch, captured but in "eager"."""
 KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
@@ -119,9 +122,9 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str) -> Machine:
     elif work.kv_precision:
         times = _CACHE_BYTES[work.kv_precision] / _CACHE_BYTES[plain]
         near, far = near * times, far * times
-    if engine == "compiled+graph":
-        ratio = _fused(work.network, plain, gpu)
-        empty, forward = empty * ratio[0], forward * ratio[1]
+    if engine in FUSED:
+        empty = np.maximum(empty - saved_s(prefill, decode, batches), 0.1 * empty)
+        forward = np.maximum(forward - saved_s(prefill, decode, tokens), 0.1 * forward)
     middle = StepColumns(*(c[len(sizes) + min(3, len(sizes) - 1)] for c in decodes))
     ends = [float(end_s / middle.period_s) for end_s in (middle.low_s, middle.high_s)]
     step = StepTime(
@@ -230,23 +233,3 @@ def _logits_bytes(found: ResolvedScenario, tokens: int) -> float:
     """Bytes of logits of a whole prompt, which a server does not keep."""
     last = trace_at(found, 1, tokens).ops[-1].signature.outputs[0]
     return float(np.prod(last.shape)) * (4 if last.dtype in ("fp32", "float32") else 2)
-
-
-_FUSED: dict[tuple[object, ...], tuple[float, float]] = {}
-
-
-def _fused(network: str, dtype: str, gpu: GPU) -> tuple[float, float]:
-    """How many times as long a compiled step takes as a captured one, of decodes and of prefills
-    on this card, at one point each and in its plain precision."""
-    key = network, gpu.id, dtype
-    if key in _FUSED:
-        return _FUSED[key]
-    found: list[float] = []
-    for name, point in ((f"{network}-decode", (16, KNEE)), (network, (1, 512))):
-        times: list[float] = []
-        for mode in ("reduce-overhead", "cuda_graph"):
-            scenario = Scenario(name, gpu=gpu.id, mode=mode, dtype=dtype)
-            times.append(float(_figures(scenario, [point])[0].period_s[0]))
-        found.append(times[0] / times[1])
-    _FUSED[key] = found[0], found[1]
-    return _FUSED[key]

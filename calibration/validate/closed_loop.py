@@ -1,0 +1,46 @@
+"""A simulated server whose clients each send the next request when the last is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simulator.planning.requests import Requests
+from simulator.planning.serving import Rules, serve
+from simulator.planning.step_time import StepTime
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """Mean seconds to the first token, from sending, and of each later one; tokens of answers a
+    second."""
+
+    first_token_s: float
+    per_token_s: float
+    tokens_per_s: float
+
+
+def closed_loop(
+    step: StepTime, rules: Rules, clients: int, prompt: int, output: int, least: float = 1.0
+) -> ClosedLoop:
+    """Four requests of each client, at least 20; lengths uniform from `least` times the given ones.
+
+    A request enters when one before it ends: as many sequences at once as there are clients, all
+    sent at the start, so that the place of a request in the order of the ends is its sending.
+    """
+    count = max(4 * clients, 20)
+    draw = np.random.default_rng(0)
+    prompts, outputs = (
+        draw.integers(max(int(n * least), 1), n + 1, count) for n in (prompt, output)
+    )
+    load = Requests(np.zeros(count), prompts, outputs)
+    served = serve(load, step, replace(rules, max_requests=min(clients, rules.max_requests)))
+    ends = np.sort(served.last_s)
+    sent_s = np.concatenate((np.zeros(min(clients, count)), ends))[:count]
+    gaps = np.maximum(outputs - 1, 1)
+    return ClosedLoop(
+        float(np.mean(served.first_s - sent_s)),
+        float(np.mean((served.last_s - served.first_s) / gaps)),
+        float(outputs.sum() / served.end_s),
+    )

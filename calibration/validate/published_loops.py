@@ -1,0 +1,158 @@
+"""Simulated servers beside published ones at a given concurrency, and beside MLPerf's.
+
+`serving.csv.gz` holds closed loops of InferenceMAX and others (ai-dynamo/aiconfigurator,
+Apache-2.0): a row a run, with its engine, card, lengths and mean time per token. InferenceMAX draws
+lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds submissions
+(MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared: CNN/DailyMail,
+778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from calibration.validate.closed_loop import closed_loop
+from simulator.hardware.gpu import GPU, gpu
+from simulator.planning.requests import Requests
+from simulator.planning.serving import Rules, serve
+from simulator.planning.spec import Workload
+from simulator.planning.step_time import StepTime
+from simulator.planning.tables import machine
+
+BUDGET, MOST, MEMORY = 8192, 256, 0.9
+NETWORKS = {
+    "meta-llama/Llama-3.1-70B": ("llama3-70b", "fp8", 0.8),
+    "nvidia/Llama-3.1-8B-Instruct-FP8": ("llama3-8b", "", 1.0),
+}
+"""The catalogue's network, precision of the cache ("" for the plain one), least share of a
+length."""
+_CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
+_PROMPT, _ANSWER = 778, 128
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A figure of a published run: predicted, its ends by the step's interval, and measured.
+    `case` is what runs that are alike but for their card share."""
+
+    table: str
+    figure: str
+    case: str
+    card: str
+    predicted: float
+    low: float
+    high: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        return abs(self.predicted / self.measured - 1)
+
+    @property
+    def covered(self) -> bool:
+        return self.low <= self.measured <= self.high
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a gzipped CSV."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def server(network: str, card: GPU, cache: str, precision: str = "fp8") -> tuple[StepTime, Rules]:
+    """The step and the rules of an engine with vLLM's kernels."""
+    work = Workload("serving", network, token_budget=BUDGET, max_requests=MOST, kv_precision=cache)
+    one = machine(work, card, precision, "vllm")
+    return one.step, Rules(BUDGET, MOST, one.cache_tokens(card, MEMORY))
+
+
+def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
+    """Each closed loop of one card in fp8; what else there is is counted in `left_out`."""
+    for row in read(path):
+        why = _unplanned(row)
+        if why:
+            left_out[why] = left_out.get(why, 0) + 1
+            continue
+        network, cache, least = NETWORKS[row["model_path"]]
+        found = re.search(r"silicon_concurrency=(\d+)", row["silicon_data_source"])
+        clients = int(found[1]) if found else int(row["batch_size"])
+        prompt, output = int(row["isl"]), int(row["osl"])
+        step, rules = server(network, gpu(row["system"]), cache)
+        tried = [
+            closed_loop(step.scaled(times), rules, clients, prompt, output, least)
+            for times in (1.0, step.low, step.high)
+        ]
+        table = f"{row['backend']}, {network}"
+        case = f"{row['backend']} {prompt} {output} {clients}"
+        measured_s = float(row["silicon_tpot_ms"]) / 1e3
+        first_s = float(row["silicon_ttft_ms"]) / 1e3
+        mean = (1 + least) / 2 * output
+        # every client takes a first token and then a mean answer, again and again
+        rate = clients * mean / (first_s + (mean - 1) * measured_s)
+        for figure, values, truth in (
+            ("time per token", [t.per_token_s for t in tried], measured_s),
+            ("first token", [t.first_token_s for t in tried], first_s),
+            ("tokens/s", [t.tokens_per_s for t in tried], rate),
+        ):
+            yield Compared(
+                table, figure, case, row["system"], values[0], min(values), max(values), truth
+            )
+
+
+def _unplanned(row: dict[str, str]) -> str:
+    """Why no plan stands for a row; "" if one does."""
+    if row["model_path"] not in NETWORKS:
+        return f"{row['model_path']}: no network of the catalogue"
+    if row["mode"] != "agg" or row["tp_size"] != "1":
+        return "several GPUs"
+    return "" if row["precision"] == "fp8" else f"{row['precision']} is not planned"
+
+
+def submissions(path: Path) -> Iterator[Compared]:
+    """MLPerf's Llama 3.1 8B on one card: tokens a second of all requests at once, and the mean
+    time per token at the rate of the server scenario."""
+    for row in read(path):
+        if row["benchmark"] != "llama3.1-8b" or row["n_accelerators"] != "1":
+            continue
+        card = _CARDS[row["accelerator"]]
+        step, rules = server("llama3-8b", gpu(card), "")
+        offline = row["scenario"].lower() == "offline"
+        rate = float(row["samples_per_s"])
+        values = [
+            _submitted(step.scaled(t), rules, rate, offline) for t in (1, step.low, step.high)
+        ]
+        if offline:
+            figure, truth = "tokens/s", float(row["tokens_per_s"])
+        else:
+            figure, truth = "latency", float(row["latency_mean_ns"]) * 1e-9
+        yield Compared(
+            "MLPerf, llama3-8b", figure, row["scenario"], card, values[0], min(values),
+            max(values), truth,
+        )  # fmt: skip
+
+
+def _submitted(step: StepTime, rules: Rules, rate: float, offline: bool) -> float:
+    count = 3000
+    draw = np.random.default_rng(0)
+    arrivals = np.zeros(count) if offline else np.cumsum(draw.exponential(1 / rate, count))
+    load = Requests(arrivals, np.full(count, _PROMPT), np.full(count, _ANSWER))
+    served = serve(load, step, rules)
+    return count * _ANSWER / served.end_s if offline else float(np.mean(served.last_s))
+
+
+def kendall(rows: list[Compared]) -> tuple[float, int]:
+    """The rank correlation of cards: over all pairs of cards with the same case, concordant less
+    discordant over all, and how many pairs."""
+    signs: list[float] = []
+    for a, b in combinations(rows, 2):
+        if a.case == b.case and a.card != b.card:
+            signs.append(np.sign((a.predicted - b.predicted) * (a.measured - b.measured)))
+    return (float(np.mean(signs)) if signs else float("nan")), len(signs)

@@ -1,0 +1,79 @@
+"""Closed loops by hand, the ranking of cards, and the summary of published tables."""
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibration.validate import published_loops
+from calibration.validate.closed_loop import closed_loop
+from calibration.validate.published_loops import Compared, kendall, loops
+from calibration.validate.published_serving import summary
+from simulator.planning.serving import Rules
+from simulator.planning.step_time import constant
+
+
+def compared(card: str, predicted: float, measured: float, case: str = "a") -> Compared:
+    return Compared("t", "tokens/s", case, card, predicted, 0.9 * predicted, 1.1 * predicted,
+                    measured)  # fmt: skip
+
+
+def test_clients_in_turn_wait_for_their_own_requests_alone() -> None:
+    """2 clients, prompts of 10 and 5 tokens out, iterations of 1 s that hold both: a first token
+    1 s after sending, 1 s a token, 2 answers of 5 tokens in 5 s."""
+    loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 10, 5)
+    assert loop.first_token_s == pytest.approx(1.0)
+    assert loop.per_token_s == pytest.approx(1.0)
+    assert loop.tokens_per_s == pytest.approx(2.0)
+
+
+def test_a_prompt_that_fills_an_iteration_delays_the_other_client() -> None:
+    """Prompts of 64 in iterations of 64 tokens: the second client's first token comes after 2 s,
+    and a decode takes a token from the next prompt's iteration, so that it is cut."""
+    loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 64, 5)
+    assert loop.first_token_s > 1.0 and loop.per_token_s == pytest.approx(1.0)
+
+
+def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
+    a, b, c = compared("a", 1, 10), compared("b", 2, 20), compared("c", 3, 15)
+    assert kendall([a, b, c]) == (pytest.approx(1 / 3), 3)  # a<b, a<c hold; b<c does not
+    assert kendall([a, compared("b", 0.5, 20, case="other")])[1] == 0
+
+
+def test_errors_and_coverage_are_those_of_the_rows() -> None:
+    """Predicted 1 and 2 of 1 and 1.6: errors 0% and 25%, one of two inside ± 10%."""
+    lines = list(summary([compared("a", 1, 1), compared("b", 2, 1.6)], {"several GPUs": 3}))
+    assert lines[2:] == [
+        "| all | tokens/s | 2 | 12% | 22% | +12% | 50% |",
+        "| t | tokens/s | 2 | 12% | 22% | +12% | 50% |",
+        "ranking of cards by tokens/s: Kendall's tau 1.00 of 1 pairs",
+        "left out, 3 runs: several GPUs",
+    ]
+
+
+def test_rows_that_no_plan_stands_for_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {
+        "model_path": "nvidia/Llama-3.1-8B-Instruct-FP8", "mode": "agg", "tp_size": "1",
+        "precision": "fp8", "silicon_data_source": "silicon_concurrency=2", "backend": "vllm",
+        "system": "h200_sxm", "isl": "10", "osl": "5", "batch_size": "2",
+        "silicon_tpot_ms": "1000", "silicon_ttft_ms": "2000",
+    }  # fmt: skip
+    path = tmp_path / "serving.csv.gz"
+    with gzip.open(path, "wt", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows([columns, columns | {"tp_size": "8"}, columns | {"model_path": "x/y"}])
+    fixed = constant(1.0, 64), Rules(64, 64, 10_000)
+    monkeypatch.setattr(published_loops, "server", lambda *_: fixed)
+    left_out: dict[str, int] = {}
+    found = {row.figure: row for row in loops(path, left_out)}
+    assert left_out == {"several GPUs": 1, "x/y: no network of the catalogue": 1}
+    assert found["time per token"].error == pytest.approx(0)
+    assert found["first token"].predicted == pytest.approx(1.0)
+    # two clients, each 5 tokens in 2 + 4·1 s
+    assert found["tokens/s"].measured == pytest.approx(10 / 6)
+    assert np.isfinite(found["tokens/s"].predicted)
