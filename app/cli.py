@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -159,6 +160,8 @@ def ridgepoint() -> None:
 
 def main() -> None:
     """Run the console script."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = Path(os.devnull).open("w")  # closed: messages go nowhere
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
@@ -179,8 +182,7 @@ _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
 
 
 def _stop(message: str) -> NoReturn:
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {message}\n")
     os._exit(2)  # no stream is left to flush
 
 
