@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
+from io import StringIO
 from typing import Any, NoReturn
 
 import typer
@@ -161,7 +161,7 @@ def ridgepoint() -> None:
 def main() -> None:
     """Run the console script."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr = Path(os.devnull).open("w")  # closed: messages go nowhere
+        sys.stderr = StringIO()  # closed: messages go nowhere
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]

@@ -106,7 +106,9 @@ def test_a_closed_standard_output_ends_with_a_message() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows starts programs without a window so")
 def test_a_closed_standard_error_does_not_matter() -> None:
-    result = _command("predict", "mlp-tiny", "--csv", "-", preexec_fn=lambda: os.close(2))
+    result = _command(
+        "predict", "mlp-tiny", "--csv", "-", preexec_fn=lambda: os.close(2), stdout=subprocess.PIPE
+    )
     assert result.returncode == 0
     assert len(result.stdout.splitlines()) > 20
 
