@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from io import StringIO
 from typing import Any, NoReturn
 
 import typer
@@ -166,6 +167,8 @@ def ridgepoint() -> None:
 def main() -> None:
     """Run the console script."""
     gc.set_threshold(_NEW_OBJECTS)
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = StringIO()  # closed: messages go nowhere
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
@@ -189,8 +192,7 @@ _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
 
 
 def _stop(message: str) -> NoReturn:
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {message}\n")
     os._exit(2)  # no stream is left to flush
 
 

@@ -74,6 +74,10 @@ _BOUNDED = ("nonzero", "masked_select", "unique")
 def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
     """Raises InputError if no op of the trace uses a size, or none can return so many rows."""
     for key, rows in given.items():
+        op, _, figure = key.rpartition(".")
+        if "::" in op:
+            _check_stated(op, figure, trace)
+            continue
         name, _, place = key.partition("@")
         if place and not any(place in a.taken for a in trace.assumptions):
             raise InputError(
@@ -96,6 +100,19 @@ def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
                     f"--data-size {name}={rows}: its op has at most {most:,} elements: expected at "
                     f"most {most}; set a smaller number"
                 )
+
+
+def _check_stated(op: str, figure: str, trace: Trace) -> None:
+    names = {each.signature.name.rpartition(".")[0] for each in trace.ops}
+    if op.replace("::", ".") not in names:
+        others = sorted(
+            n.replace(".", "::") for n in names if not n.startswith(("aten.", "prims."))
+        )
+        known = f"its ops of other libraries are {', '.join(others)}" if others else "it has none"
+        raise InputError(
+            f"--op {op}={figure}:…: no op of the network has this name: expected an op of another "
+            f"library, and {known}; remove it"
+        )
 
 
 def _elements(trace: Trace, index: int, name: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.answers.stated_costs import is_stated, pairs
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
@@ -175,14 +176,14 @@ def _dtype(trace: Trace) -> str:
 
 def sizes(options: list[str]) -> dict[str, Any]:
     """Parse `--size name=value`: numbers, tuples such as 2,2,6,2, booleans and words."""
-    return {name: _value(text) for name, text in _pairs("--size", "width=512", options)}
+    return {name: _value(text) for name, text in pairs("--size", "width=512", options)}
 
 
 def data_sizes(options: list[str]) -> dict[str, int]:
     """Parse `--data-size name=rows`: whole numbers, for ops whose result depends on data."""
     found: dict[str, int] = {}
-    for name, text in _pairs("--data-size", "nonzero=640", options, _named_place):
-        if name.partition("@")[0] not in DATA_SIZES:
+    for name, text in pairs("--data-size", "nonzero=640", options, _named_place):
+        if not is_stated(name) and name.partition("@")[0] not in DATA_SIZES:
             known = ", ".join(DATA_SIZES)
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
@@ -192,27 +193,13 @@ def data_sizes(options: list[str]) -> dict[str, int]:
 
 
 def _named_place(name: str) -> bool:
-    """Is it the name of an op, optionally with the line that calls it: item@nets.py:31?"""
+    """Is it the name of an op, optionally with the line that calls it: item@nets.py:31? Or a stated
+    figure of an op?"""
+    if is_stated(name):
+        return True
     op, at, place = name.partition("@")
     file, _, line = place.rpartition(":")
     return op.isidentifier() and (not at or bool(file and line.isdecimal()))
-
-
-def _pairs(
-    option: str,
-    example: str,
-    options: list[str],
-    well_named: Callable[[str], bool] = str.isidentifier,
-) -> list[tuple[str, str]]:
-    found: dict[str, str] = {}
-    for text in options:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not (well_named(name) and equals and value):
-            raise InputError(f"{option} {text!r}: expected name=value, such as {example}")
-        if name in found:
-            raise InputError(f"{option} {name} is given twice: expected it once; remove one")
-        found[name] = value
-    return list(found.items())
 
 
 def _value(text: str) -> Any:

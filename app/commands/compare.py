@@ -21,6 +21,7 @@ from app.commands.option_types import (
     Precision,
     Seq,
     Sizes,
+    StatedCosts,
     Top,
     Train,
     With,
@@ -68,6 +69,7 @@ def compare(
     mode: HostMode = None,
     size: Sizes = None,
     data_size: DataSizes = None,
+    op: StatedCosts = None,
     top: Top = 8,
 ) -> None:
     """Compare up to four scenarios: each change's effect, what moved, which regimes flipped."""
@@ -76,7 +78,7 @@ def compare(
     from simulator.analysis.compare import compare as run
 
     written.check()
-    fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
+    fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size, op)
     sides = sides_of(scenarios or [], variant or [], fields)
     with progress.shown() as step:
         subjects = [subject(side.scenario, step) for side in sides]

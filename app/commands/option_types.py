@@ -132,6 +132,14 @@ DataSizes = Annotated[
         help="Set the rows that a data-dependent op returns, such as nonzero=640.",
     ),
 ]
+StatedCosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--op",
+        metavar="LIB::OP=flops:N,bytes:N",
+        help="State the cost of an op of another library (tensor_flops:N for matrix units).",
+    ),
+]
 TimeLimit = Annotated[
     float,
     typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop a trace that takes longer."),

@@ -34,6 +34,7 @@ from app.commands.option_types import (
     ScenarioFile,
     Seq,
     Sizes,
+    StatedCosts,
     ThemeName,
     TimeLimit,
     Train,
@@ -99,13 +100,14 @@ def question(
     mode: HostMode = None,
     size: Sizes = None,
     data_size: DataSizes = None,
+    op: StatedCosts = None,
     time_limit: TimeLimit = DEFAULT_LIMIT_S,
 ) -> Question:
     """Build the question from the shared options."""
     WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
-    fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
+    fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size, op)
     if scenario is None and not names:
         raise InputError(
             "no network: expected a NETWORK, such as bert-base, or --scenario FILE; "
@@ -184,8 +186,10 @@ def options(
     mode: Mode | None,
     size: list[str] | None,
     data_size: list[str] | None,
+    op: list[str] | None,
 ) -> Options:
     """Collect the options that are set, as fields of a scenario."""
+    from app.answers.stated_costs import stated_costs
     from app.answers.subject import data_sizes, sizes
 
     fields = {
@@ -198,7 +202,7 @@ def options(
         "optimizer": optimizer and optimizer.value,
         "mode": mode and mode.value,
         "sizes": sizes(size or []) or None,
-        "data_sizes": data_sizes(data_size or []) or None,
+        "data_sizes": data_sizes(data_size or []) | stated_costs(op or []) or None,
     }
     return Options({name: value for name, value in fields.items() if value is not None})
 

@@ -12,6 +12,7 @@ from typing import Any
 from app.answers.figures import totals
 from app.answers.power import power_summary
 from app.answers.subject import Subject
+from app.printable import printable
 from app.report.measured import rows
 from simulator.measured.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
@@ -156,7 +157,10 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Prefix a text that a spreadsheet would run as a formula with an apostrophe."""
+    """Prefix a text that a spreadsheet would run as a formula with an apostrophe, and escape what
+    would control a terminal."""
     if isinstance(value, float) and not isfinite(value):
         return ""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)

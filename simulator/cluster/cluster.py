@@ -6,6 +6,7 @@ and SI units here. "4xh200" is one node of that many GPUs with the links of the 
 
 from __future__ import annotations
 
+import os
 import re
 from difflib import get_close_matches
 from functools import lru_cache
@@ -16,6 +17,7 @@ import msgspec
 
 from simulator.cluster.cluster_file import LinkTable, NetworkTable, read
 from simulator.errors import InputError
+from simulator.formats.limited import absence
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 
@@ -123,6 +125,11 @@ def cluster(name_or_path: str | Path) -> Cluster:
     match = _GENERAL.match(text)
     if match:
         return _one_node(text, int(match[1]), find_gpu(match[2]))
+    if os.sep in text or Path(text).exists():
+        raise InputError(
+            f"--cluster {text!r}: {absence(Path(text))}: expected a cluster's TOML file, whose "
+            "name ends in .toml, or a cluster's name (`ridgepoint clusters`)"
+        )
     near = get_close_matches(wanted, ids(), 2)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise InputError(

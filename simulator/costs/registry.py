@@ -76,6 +76,40 @@ def works(op: Signature) -> tuple[Work, ...] | None:
     """The work of an op: () if it launches nothing, None if it has no cost function."""
     function = COSTS.get(op.name)
     if function is None:
-        return None
+        return stated(op)
     work = function(op)
     return (work,) if isinstance(work, Work) else work
+
+
+STATED = ("flops", "tensor_flops", "bytes")
+"""What a user states of an op of another library: FLOPs of the vector units, FLOPs of the matrix
+units, and DRAM bytes of one call."""
+
+
+def stated_argument(figure: str) -> str:
+    """The name of a stated figure among the arguments of a signature, where the tracer puts it."""
+    return f"stated_{figure}"
+
+
+def stated(op: Signature) -> tuple[Work, ...] | None:
+    """One kernel of the stated FLOPs and bytes, which streams like a copy of float32; None if the
+    user states nothing. Bytes that are not stated are those of the operands, each once."""
+    figures = {name: op.args[key] for name in STATED if (key := stated_argument(name)) in op.args}
+    if not figures:
+        return None
+    on_tensor_cores = "tensor_flops" in figures
+    flops = figures.get("tensor_flops", figures.get("flops", 0))
+    dtype = op.inputs[0].dtype if on_tensor_cores and op.inputs else "float32"
+    nbytes = figures.get("bytes", op.read_bytes + op.write_bytes)
+    elements = max(1, nbytes // 8)
+    kernel = Work(
+        "pointwise",
+        flops,
+        nbytes - nbytes // 2,
+        nbytes // 2,
+        engine="tensor" if on_tensor_cores else "vector",
+        dtype="tf32" if on_tensor_cores and dtype == "float32" else dtype,
+        instructions=2 * elements + (0 if on_tensor_cores else -(-flops // 2)),
+        dims={"elements": elements, "inputs": 1, "contiguous": True},
+    )
+    return (kernel,)

@@ -34,12 +34,20 @@ def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = 
 
     Raises InputError if the file cannot be read or is too large.
     """
+    name = what.partition(" ")[2]
+    if path.exists() and not path.is_file():  # reading a pipe would block
+        raise InputError(
+            f"cannot read the {name} {path}: {absence(path)}: expected a regular file; check the "
+            "path"
+        )
     try:
         with path.open("rb") as file:
             raw = file.read(most_bytes + 1)
     except OSError as error:
-        name = what.partition(" ")[2]
-        raise InputError(f"cannot read the {name} {path}: {error.strerror}") from error
+        raise InputError(
+            f"cannot read the {name} {path}: {error.strerror}: expected a readable file; check "
+            "the path"
+        ) from error
     long = longest_line is not None and max(map(len, raw.splitlines()), default=0) > longest_line
     if len(raw) > most_bytes or long:
         lines = f" and lines of {longest_line}" if longest_line is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
+from simulator.formats.limited import absence, contents
 from simulator.hardware.host_speed import PYTHON, Parts, parts
 
 FOLDER = Path(__file__).parent / "hosts"
@@ -20,6 +22,7 @@ DEFAULT = "xeon-h200"
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one host that was measured: from second to second, and what the model misses."""
 
+_MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
     "cpu_op", "recurrent_kernel", "foreach_tensor", "forward_node", "backward_node",
@@ -100,6 +103,11 @@ def host(name: str | None = None) -> Host:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if path.is_file():
         return _read(path)
+    if name.endswith(".json") or os.sep in name or Path(name).exists():
+        raise InputError(
+            f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
+            "a host's name (`ridgepoint hosts`)"
+        )
     from simulator.hardware.host_catalogue import catalogue, derived
 
     if name in catalogue():
@@ -111,7 +119,7 @@ def host(name: str | None = None) -> Host:
 
 
 def _read(path: Path) -> Host:
-    data = path.read_bytes()
+    data = contents(path, "a host profile", _MOST_BYTES)
     try:
         header = msgspec.json.decode(data, type=_Header)
         if header.version != VERSION:

@@ -148,14 +148,24 @@ _MOST_OVERLAP = 0.1
 early (programmatic dependent launch), none else."""
 
 
+_LONGEST_US = 86_400e6  # a day
+_LATEST_US = 1e17  # the year 5138 by a clock that began in 1970
+
+
 def _refuse_impossible(path: Path, events: list[_Event]) -> None:
     """InputError for a duration below zero, and for kernels of one stream that run together:
     a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
     streams: dict[Any, list[int]] = {}
     for place, e in enumerate(events):
-        if e.ph == "X" and e.dur < 0:
+        if e.ph == "X" and not 0 <= e.dur <= _LONGEST_US:
+            bound = "0 or more" if e.dur < 0 else "of a day at most"
             raise InputError(
-                f"{_place(path, place, e)}: dur is {e.dur:g}: expected microseconds, 0 or more; "
+                f"{_place(path, place, e)}: dur is {e.dur:g}: expected microseconds, {bound}; "
+                "record the trace again"
+            )
+        if abs(e.ts) > _LATEST_US:
+            raise InputError(
+                f"{_place(path, place, e)}: ts is {e.ts:g}: expected microseconds of a clock; "
                 "record the trace again"
             )
         if not isinstance(e.args.get("correlation", 0), int):

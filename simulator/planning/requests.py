@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
+from simulator.formats.limited import contents
 from simulator.planning.spec import Lengths, Spec
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_MOST_BYTES = 256 * 2**20
 _ARRIVALS = ("arrival_s", "arrival", "timestamp")
 _PROMPTS = ("prompt_tokens", "input_tokens", "prompt")
 _OUTPUTS = ("output_tokens", "output")
@@ -83,11 +85,11 @@ def _drawn(lengths: Lengths, count: int, draw: np.random.Generator) -> Ints:
 def read(path: Path) -> Requests:
     """The requests of a CSV with columns arrival_s, prompt_tokens and output_tokens. Raises
     InputError if the file cannot be read, lacks a column, or has times or counts out of bounds."""
+    raw = contents(path, "a request trace", _MOST_BYTES)
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        rows = list(csv.DictReader(raw.decode().splitlines()))
+    except (UnicodeDecodeError, csv.Error) as error:
+        reason = f"{error}" if isinstance(error, csv.Error) else "it is not UTF-8 text"
         raise InputError(f"{path}: {reason}: expected a CSV of requests; check the path") from None
     if not rows:
         raise InputError(f"{path}: has no requests: expected a row for each; add them")

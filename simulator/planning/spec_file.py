@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from simulator.errors import InputError
+from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.hardware.gpu import gpu
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
@@ -43,6 +44,7 @@ _PRICES: dict[str, Kind | str] = {
     "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
     "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
+_MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _SUFFIX: dict[str, str] = {"time": "_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
@@ -60,11 +62,16 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
     if isinstance(source, Mapping):
         return _spec(source, Path())
     path = Path(source)
+    if not path.exists():
+        raise InputError(
+            f"{path}: No such file or directory: expected a plan's TOML file; check the path"
+        )
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"{path}: {reason}: expected a plan's TOML file; check the path") from None
+        table = tomllib.loads(contents(path, "a plan", _MOST_BYTES, LONGEST_LINE).decode())
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: it is not UTF-8 text: expected a plan's TOML file; check the path"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}: expected TOML; correct the line") from None
     return _spec(table, path.parent)

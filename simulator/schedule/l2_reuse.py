@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.caches.identity import ByIdentity
+from simulator.costs.registry import stated_argument
 from simulator.records import Signature, Trace
 
 NEVER = np.iinfo(np.int64).max
@@ -68,7 +69,10 @@ _MANY = 32
 
 
 def _sizes(op: Signature) -> list[int]:
-    """Bytes of each input and output; those of an optimizer's long lists are kept."""
+    """Bytes of each input and output; those of an optimizer's long lists are kept. Traffic that the
+    user states beyond these bytes is spread over them."""
     if len(op.inputs) > _MANY:
         return _SIZES.get(op, None, lambda: [t.nbytes for t in (*op.inputs, *op.outputs)])
-    return [t.nbytes for t in (*op.inputs, *op.outputs)]
+    sizes = [t.nbytes for t in (*op.inputs, *op.outputs)]
+    moved, stated = sum(sizes), op.args.get(stated_argument("bytes"), 0)
+    return [size * stated // moved for size in sizes] if 0 < moved < stated else sizes

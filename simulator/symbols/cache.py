@@ -189,6 +189,8 @@ def _content(network: str) -> list[str]:
 
 
 def _digest(path: Path) -> str:
+    if not path.is_file():  # reading a pipe would block
+        return "unreadable"
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

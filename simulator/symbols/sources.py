@@ -32,8 +32,10 @@ def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
     if path in lines:
         return
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if path.is_file() else None  # reading a pipe would block
     except OSError:
+        content = None
+    if content is None:
         lines[path] = f"{path.name} unreadable"
         return
     lines[path] = f"{_relative(path, folder)} {sha256(content).hexdigest()}"

@@ -14,6 +14,11 @@ from torch.utils._pytree import tree_leaves
 
 from simulator.errors import InputError
 
+
+class MissingFakeError(NotImplementedError):
+    """An op of another library has no rule for tensors without data; the text says what to do."""
+
+
 _OURS = Path(__file__).resolve().parents[1]
 _TORCHS = Path(torch.__file__).resolve().parent
 
@@ -36,6 +41,8 @@ def as_input_error(
         yield
     except (InputError, KeyboardInterrupt):
         raise
+    except MissingFakeError as error:
+        raise InputError(f"{name} runs an op of another library: {error}{line_of(error)}") from None
     except NotImplementedError as error:
         raise InputError(
             f"{name} uses an op that cannot be traced without data: {error}{line_of(error)}; "

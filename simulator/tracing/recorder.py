@@ -21,6 +21,13 @@ from simulator.records import Assumption, Op, Phase
 from simulator.tracing.breaks import Breaks
 from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
+from simulator.tracing.foreign import (
+    is_foreign,
+    lacks_a_fake,
+    missing_fake,
+    results_like_inputs,
+    stated_cost,
+)
 from simulator.tracing.layout import dense_error
 from simulator.tracing.masks import Masks
 from simulator.tracing.signatures import Signatures
@@ -112,16 +119,31 @@ class Recorder(TorchDispatchMode):
                     return func(*args, **kwargs)
                 assume = DATA_DEPENDENT.get(func.overloadpacket) or host_copy(func, args, kwargs)
                 if assume is None:
-                    result = func(*args, **kwargs)
+                    result = self._run(func, args, kwargs)
                 else:
                     result, taken = assume(self.data_sizes, func, *args, **kwargs)
                     if taken:
                         self.assumptions.append(Assumption(len(self.ops), str(func), taken))
             self.data_sizes.masks.update(func, args, kwargs, result)
-            self._record(str(func), *by_name(func, args, kwargs), result)
+            inputs, names, plain = by_name(func, args, kwargs)
+            plain |= stated_cost(func, self.data_sizes.sizes)
+            self._record(str(func), inputs, names, plain, result)
             return result
         finally:
             self.busy = was_busy
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of an op, also of one that another library defines without a fake."""
+        try:
+            return func(*args, **kwargs)
+        except (NotImplementedError, RuntimeError) as error:
+            if not (is_foreign(func) and lacks_a_fake(error)):
+                raise
+            if not stated_cost(func, self.data_sizes.sizes):
+                raise missing_fake(func) from None
+            taken = "results like its first input, as it has no fake"
+            self.assumptions.append(Assumption(len(self.ops), str(func), taken))
+            return results_like_inputs(func, args, kwargs)
 
     def emit(self, name: str, tensors: Mapping[str, Any], args: dict[str, Any], out: Any) -> None:
         """Record an op that a GPU build dispatches as one and this build cannot run."""

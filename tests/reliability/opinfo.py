@@ -91,16 +91,16 @@ def cases() -> list[Case]:
 class _Network(nn.Module):
     """One call of an op as a network, with one weight so that it can be trained."""
 
-    def __init__(self, op: Any, kwargs: dict[str, Any]) -> None:
+    def __init__(self, op: Any) -> None:
         super().__init__()
-        self.op, self.kwargs = op, kwargs
+        self.op = op
         self.scale = nn.Parameter(torch.ones(()))
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         first, *rest = inputs
         if self.training and isinstance(first, Tensor) and first.is_floating_point():
             first = first * self.scale
-        return self.op(first, *rest, **self.kwargs)
+        return self.op(first, *rest, **kwargs)
 
 
 def run(case: Case, samples: int = _SAMPLES) -> Result:
@@ -119,10 +119,12 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
         except Exception as error:  # torch's own generator
             return Result(case.key, 0, (f"no inputs: {error!r}"[:200],), (), (), ())
         for sample in inputs:
-            network = _Network(op.op, sample.kwargs)
+            network = _Network(op.op)
             moved = (sample.input, *sample.args)
             try:
-                p = predict(network, moved, phase=case.phase, loss=_sum if training else None)
+                p = predict(
+                    network, moved, sample.kwargs, phase=case.phase, loss=_sum if training else None
+                )
             except InputError as error:
                 refused.append(str(error)[:300])
                 continue

@@ -95,6 +95,38 @@ def equal(op: Signature) -> tuple[Work, ...]:
     return (*elementwise(flags, (1, 1)), every, to_host(1))
 
 
+@cost("aten.allclose.default")
+def allclose(op: Signature) -> tuple[Work, ...]:
+    """The kernels of `isclose` (ATen/native/TensorCompare.cpp), `all`, and the copy of the result
+    to the host."""
+    source = op["self"]
+    n, size = source.numel, source.itemsize
+    if n == 0 or source.device == "cpu":
+        return ()
+    numbers, flags = n * size, n
+    steps = (
+        (2 * numbers, flags, 2),  # self == other
+        (numbers, numbers, 1),  # rtol·other
+        (numbers, numbers, 1),  # its size
+        (numbers, numbers, 1),  # plus atol
+        (2 * numbers, numbers, 2),  # self − other
+        (numbers, numbers, 1),  # its size
+        (numbers, flags, 1),  # isfinite: equal to itself
+        (numbers, numbers, 1),  # its size
+        (numbers, flags, 1),  # not infinite
+        (2 * flags, flags, 2),  # both
+        (2 * numbers, flags, 2),  # within the allowed error
+        (2 * flags, flags, 2),  # and finite
+        (2 * flags, flags, 2),  # or equal
+    )
+    kernels = [
+        pointwise(n, read, write, inputs=inputs, dtype=source.dtype)
+        for read, write, inputs in steps
+    ]
+    every = Work("reduction", n, n, 1, instructions=2 * n, dims={"rows": 1, "cols": n, "inner": 1})
+    return (*kernels, every, to_host(1))
+
+
 PHILOX = 80
 """Instructions of four random numbers: 10 rounds of 2 multiplies and 4 others, with their
 conversion to floats (Salmon et al., "Parallel random numbers", 2011)."""

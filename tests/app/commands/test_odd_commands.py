@@ -104,6 +104,32 @@ def test_a_closed_standard_output_ends_with_a_message() -> None:
     )
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows starts programs without a window so")
+def test_a_closed_standard_error_does_not_matter() -> None:
+    result = _command(
+        "predict", "mlp-tiny", "--csv", "-", preexec_fn=lambda: os.close(2), stdout=subprocess.PIPE
+    )
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) > 20
+
+
+def test_names_in_a_csv_cannot_control_the_terminal(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.add_module('\\x1b[31mred', torch.nn.Linear(4, 4))\n"
+        "    def forward(self, x):\n"
+        "        return next(self.children())(x)\n"
+        "    def example_inputs(self, batch):\n"
+        "        return torch.empty(batch, 4)\n",
+        "utf-8",
+    )
+    result = run("predict", f"{tmp_path / 'nets.py'}:Net", "--csv", "-")
+    assert "\\x1b[31mred" in result.stdout and "\x1b" not in result.stdout
+
+
 def test_a_constructor_runs_once(run: Run, tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(
         "import torch\n"

@@ -26,6 +26,16 @@ def test_a_diagonal_is_copied_into_zeros() -> None:
     assert (fill.write_bytes, copied.read_bytes, copied.write_bytes) == (4096, 512, 512)
 
 
+def test_allclose_is_the_kernels_of_isclose_then_all_and_a_copy() -> None:
+    *steps, every, copied = launched(sig("aten.allclose.default", self=X, other=X))
+    # 128 elements, 512 bytes: 13 kernels; numbers read 13 times and written 6 times, flags read
+    # 6 times and written 7 times
+    assert len(steps) == 13
+    assert sum(work.read_bytes for work in steps) == 13 * 512 + 6 * 128
+    assert sum(work.write_bytes for work in steps) == 6 * 512 + 7 * 128
+    assert (every.read_bytes, copied.family) == (128, "memcpy")
+
+
 def test_a_distance_is_a_difference_and_its_norm() -> None:
     subtract, norm = launched(sig("aten.dist.default", ((), "float32"), self=X, other=X))
     assert (subtract.bytes, norm.read_bytes, norm.flops) == (3 * 512, 512, 2 * 128)

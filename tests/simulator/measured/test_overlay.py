@@ -177,3 +177,19 @@ def test_a_pipe_is_no_profiler_trace(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match=r"cannot read the profiler trace .*pipe: is a pipe"):
         read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("dur", 1e300, "dur is 1e+300: expected microseconds, of a day at most"),
+        ("ts", -1e18, "ts is -1e+18: expected microseconds of a clock"),
+    ],
+)
+def test_absurd_times_are_refused(field: str, value: float, text: str, tmp_path: Path) -> None:
+    event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 0.0, "dur": 1.0, "args": {"stream": 7}}
+    path = tmp_path / "absurd.json"
+    path.write_text(json.dumps({"traceEvents": [event | {field: value}]}))
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert str(error.value) == f"{path}: traceEvents[0] ('k'): {text}; record the trace again"

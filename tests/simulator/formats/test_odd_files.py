@@ -1,0 +1,95 @@
+"""Pipes, devices and folders in place of the files that people write: one message, at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.cluster.cluster import cluster
+from simulator.errors import InputError
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
+from simulator.networks.loading import load
+from simulator.planning import requests
+from simulator.planning.spec_file import read as read_plan
+from simulator.scenario.scenario import load as load_scenario
+from simulator.symbols.sources import source_digests
+
+TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "scenario": (
+        load_scenario,
+        ".toml",
+        "cannot read the scenario {path}: {why}: expected a regular file; check the path",
+    ),
+    "plan": (
+        read_plan,
+        ".toml",
+        "cannot read the plan {path}: {why}: expected a regular file; check the path",
+    ),
+    "requests": (
+        lambda path: requests.read(Path(path)),
+        ".csv",
+        "cannot read the request trace {path}: {why}: expected a regular file; check the path",
+    ),
+    "host": (
+        host,
+        ".json",
+        "--host '{path}': {why}: expected a calibrated host's .json file, or a host's name "
+        "(`ridgepoint hosts`)",
+    ),
+    "named host": (
+        host,
+        "",
+        "--host '{path}': {why}: expected a calibrated host's .json file, or a host's name "
+        "(`ridgepoint hosts`)",
+    ),
+    "cluster": (
+        cluster,
+        ".toml",
+        "{path}: {why}: expected a cluster's TOML file; check the path",
+    ),
+    "named cluster": (
+        cluster,
+        "",
+        "--cluster '{path}': {why}: expected a cluster's TOML file, whose name ends in .toml, or "
+        "a cluster's name (`ridgepoint clusters`)",
+    ),
+    "gpu": (gpu, ".toml", "{path}: {why}: expected a GPU's TOML file; check the path"),
+    "network": (load, ".py", "'{path}': {why}: expected FILE.py:FACTORY; check the path"),
+    "configuration": (
+        lambda path: load(f"hf:{path}"),
+        ".json",
+        "'{path}': {why}: expected hf:FOLDER with a config.json, or hf:FILE",
+    ),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_pipe_is_refused_without_reading_it(kind: str, tmp_path: Path) -> None:
+    read, suffix, text = TEXTS[kind]
+    path = tmp_path / f"pipe{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(InputError) as error:
+        read(str(path))
+    assert str(error.value) == text.format(path=path, why="is a pipe")
+
+
+@pytest.mark.parametrize("kind", ["scenario", "plan", "requests", "named host", "named cluster"])
+def test_a_device_and_a_folder_are_named(kind: str, tmp_path: Path) -> None:
+    read, _, text = TEXTS[kind]
+    for path, why in (("/dev/zero", "is a device"), (str(tmp_path), "is a folder")):
+        with pytest.raises(InputError) as error:
+            read(path)
+        assert str(error.value) == text.format(path=path, why=why)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_the_key_of_a_stored_trace_does_not_read_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "nets.py"
+    os.mkfifo(path)
+    assert source_digests(path) == ["nets.py unreadable"]
