@@ -25,9 +25,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from calibration.cases.case import Step
 from calibration.cases.chains import CALLS
 from calibration.measure.device import find, versions
+from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
 from calibration.measure.host_index import REFERENCE, suite
 from calibration.measure.timing import period
-from calibration.record.profiled import GPU_EVENTS, gpu_events
 
 LENGTHS = (4, 24)
 

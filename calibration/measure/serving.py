@@ -35,12 +35,12 @@ from calibration.cases.serving import burst as all_at_once
 from calibration.measure.batching import Run, run
 from calibration.measure.device import cpu, versions
 from calibration.measure.energy import measured
+from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
 from calibration.measure.host_index import suite as host_suite
 from calibration.measure.host_probes import Probes
 from calibration.measure.nvml import FakeMeter, Meter, Nvml
 from calibration.measure.server import LlamaServer, captured
 from calibration.measure.timing import latency, period
-from calibration.record.profiled import GPU_EVENTS, gpu_events
 from simulator.networks.catalogue import build
 from simulator.networks.llama import Llama
 from simulator.networks.llama_decode import LlamaDecode

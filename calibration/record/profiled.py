@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.profiler import record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from calibration.cases.case import Case, Step
+from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
 
-GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
 _RANGE = re.compile(r"^op(\d+)$")
 
 
@@ -51,17 +49,6 @@ def _tensors(values: Any) -> list[Any]:
         for t in tree_leaves(values)
         if isinstance(t, torch.Tensor)
     ]
-
-
-def gpu_events(step: Callable[[], object]) -> list[dict[str, Any]]:
-    """The profiler's events of one call, as a Chrome trace has them."""
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
-        step()
-        torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        return json.loads(path.read_text())["traceEvents"]
 
 
 def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str, int]]]:
