@@ -105,11 +105,32 @@ class ViewPanels(QObject):
 
     def show_table(self) -> None:
         """Show the table of the view that has the focus, else of the first visible one."""
-        visible = [self.view(offered) for offered in self._visible()]
+        for offered in self._front():
+            TableDialog(self.view(offered)).show()
+
+    def enlarge(self) -> None:
+        """Show the chart of the view that has the focus, else of the first visible one, in a window
+        of its own."""
+        for offered in self._front():
+            self._enlarge(offered)
+
+    def _enlarge(self, offered: Offered) -> None:
+        # pyqtgraph takes a fifth of a second to import, and is imported for this alone
+        from app.explorer.docks.enlarged import Enlarged
+
+        self.enlarged = Enlarged(self.view(offered), offered.title, self.theme)
+        self.enlarged.show()
+
+    def _front(self) -> list[Offered]:
+        """The view that has the focus, else the first visible one; none where none is visible."""
+        visible = self._visible()
         focus = QApplication.focusWidget()
-        focused = [view for view in visible if focus is not None and view.isAncestorOf(focus)]
-        for view in [*focused, *visible][:1]:
-            TableDialog(view).show()
+        focused = [
+            offered
+            for offered in visible
+            if focus is not None and self.view(offered).isAncestorOf(focus)
+        ]
+        return [*focused, *visible][:1]
 
     def _visible(self) -> list[Offered]:
         """The views in front."""
@@ -125,6 +146,7 @@ class ViewPanels(QObject):
         panel.menu.addAction("Show chart as table").triggered.connect(
             lambda: TableDialog(self.view(offered)).show()
         )
+        panel.menu.addAction("Enlarge chart").triggered.connect(lambda: self._enlarge(offered))
         for suffix in ("png", "svg", "csv"):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
             action.triggered.connect(lambda _=False, s=suffix: self._export(offered, s))

@@ -75,6 +75,7 @@ class Menus(QMenuBar):
         menu.addSeparator()
         self._add(menu, "Reset layout", window.layout_.reset)
         self._add(menu, "Show chart as table", window.panels.show_table, "Ctrl+T")
+        self._add(menu, "Enlarge chart", window.panels.enlarge, "Ctrl+Shift+E")
         self._add(menu, "Switch between light and dark", window.toggle_theme, "Ctrl+Shift+L")
         self._add(menu, "Use system theme", lambda: window.session.set_theme("system"))
 

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QWidget,
 )
@@ -89,3 +91,21 @@ def test_docks_come_back_with_the_session_as_they_were(window: Window, tmp_path:
     window.layout_.reset()
     assert not sweep.isHidden() and not window.beside[0].isHidden()
     window.beside[1].hide()
+
+
+def test_a_chart_is_enlarged_in_a_window_that_zooms_and_fits(window: Window):
+    wait(window.worker)
+    window.panels.enlarge()
+    enlarged = window.panels.enlarged
+    assert enlarged.windowTitle().endswith(" – Ridgepoint")
+    grabbed = enlarged.grab().toImage()
+    ground = grabbed.pixelColor(1, 1).name()
+    colours = {grabbed.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 800, 7)}
+    assert len(colours) > 5 and ground == window.panels.theme.bg1.lower()  # the chart is drawn
+    whole = enlarged.box.viewRect()
+    enlarged.box.scaleBy((0.5, 0.5))
+    assert enlarged.box.viewRect().width() < 0.6 * whole.width()
+    enlarged.fit()
+    assert enlarged.box.viewRect().width() == pytest.approx(whole.width(), rel=0.01)
+    QTest.keyClick(enlarged, Qt.Key.Key_Escape)
+    assert not enlarged.isVisible()

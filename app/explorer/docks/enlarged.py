@@ -1,0 +1,62 @@
+"""A window that shows a chart enlarged: the wheel zooms, dragging moves, a double click fits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPicture
+from PySide6.QtWidgets import QWidget
+
+from app.theme import Theme
+
+_SIZE = (1200, 800)
+_MARGIN = 0.02  # of the chart's size, where it fits
+
+
+class _Chart(pg.GraphicsObject):
+    """What a widget showed when the window was opened, as commands of its painter."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self._box = QRectF(widget.rect())
+        self._picture = QPicture()
+        painter = QPainter(self._picture)
+        widget.render(painter, QPoint())
+        painter.end()
+
+    def boundingRect(self) -> QRectF:
+        return self._box
+
+    def paint(self, painter: QPainter, option: Any, widget: Any = None) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawPicture(0, 0, self._picture)
+
+
+class Enlarged(pg.GraphicsView):
+    """The window of a chart; Escape closes it."""
+
+    def __init__(self, chart: QWidget, title: str, theme: Theme) -> None:
+        super().__init__(background=theme.bg1)
+        self.setWindowTitle(f"{title} – Ridgepoint")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(*_SIZE)
+        self.box: Any = pg.ViewBox(lockAspect=True, invertY=True, enableMenu=False)
+        self.setCentralItem(self.box)
+        self.box.addItem(_Chart(chart))
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole chart."""
+        self.box.autoRange(padding=_MARGIN)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.fit()
+        event.accept()
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(ev)
