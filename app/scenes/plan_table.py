@@ -50,7 +50,7 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         return (
             hourly,
             million,
-            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 60),
+            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 56),
             Column(("First,", "ms"), 50, 2, lambda row: (_ms(row.first_token_s, None)[0], "")),
             most,
             energy,

@@ -155,8 +155,9 @@ def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         on = at < lit
         mark = Marker(x, y, "compute", 4.2) if on else None
         items.append(mark or Path(polygon(_triangle(x, y)), None, "line2", 1.0))
-    items.append(Text(box.left + 10, box.bottom - 28, f"{latency(d.prompt_s)} a prompt", "ink",
-                      SUPPORT_PX))  # fmt: skip
+    each = f"{latency(d.prompt_s)} a prompt"
+    each = fitting(metrics, box.width - 18, each, f"{latency(d.prompt_s)} each", px=SUPPORT_PX)
+    items.append(Text(box.left + 10, box.bottom - 28, each, "ink", SUPPORT_PX))
     words = fitting(metrics, box.width - 16, f"busy {busy:.0%} of the time", f"busy {busy:.0%}")
     items.append(Text(box.left + 10, box.bottom - 12, words, "compute_ink"))
     return items

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar,
 from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Plan", "Lessons")
-_PLAN_PX = (330, 790, 440)
+_PLAN_PX = (330, 740, 490)
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 

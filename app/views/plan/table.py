@@ -17,7 +17,7 @@ from app.widgets.paint import Paint, fitting, width
 from simulator.planning import Row
 
 ROW_PX, HEAD_PX = 27.0, 34.0
-_RANK_PX, _NAME_PX, _LIMITS_PX, _BINDS_PX = 20.0, 116.0, 76.0, 84.0
+_RANK_PX, _NAME_PX, _LIMITS_PX, _BINDS_PX = 17.0, 116.0, 76.0, 84.0
 _NARROW_PX, _MARK_PX = 460, 18.0
 _MARKED = ("compute", "memory", "overhead")
 
@@ -86,7 +86,7 @@ class CandidateTable(Canvas):
         ink, quiet = (theme.ink, theme.ink3) if holds else (theme.ink3, theme.ink3)
         paint.text(_RANK_PX, y, f"{rank}", theme.ink3, LABEL_PX, align=1.0)
         name, mode = short_name(row)
-        room = (placed[0][1] - placed[0][0].px if placed else self.width()) - _RANK_PX - 12
+        room = (placed[0][1] - placed[0][0].px if placed else self.width()) - _RANK_PX - 8
         box = paint.text(_RANK_PX + 8, y, name, ink, SUPPORT_PX, 600, room=room)
         left = box.right() + 6
         mode = fitting(_RANK_PX + 8 + room - left, mode, mode_of(row, self.told), "")
@@ -117,7 +117,7 @@ class CandidateTable(Canvas):
     def _placed(self, planned: Planned) -> list[tuple[Column, float]]:
         """The columns that fit, with the x of their right ends."""
         assert planned.spec is not None
-        right = self._ends()[0] - 14
+        right = self._ends()[0] - 10
         left = _RANK_PX + 8 + max(_NAME_PX, self.names_px) + 8
         placed: list[tuple[Column, float]] = []
         for column in reversed(shown(columns(planned.spec), right - left)):

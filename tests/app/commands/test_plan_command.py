@@ -70,6 +70,25 @@ def test_the_files(spec: Path, tmp_path: Path):
     assert page.startswith("<!doctype html>")
     assert "Assumptions" in page
     assert "<script" not in page
+    for heading in ("Cost against speed", "What the answer rests on", "Candidates"):
+        assert f"<h2>{heading}</h2>" in page
+    assert page.count("<svg ") == 2 and "1 × H100 SXM5 80GB, eager, bf16" in page
+
+
+def test_cost_against_speed_is_drawn(spec: Path, tmp_path: Path):
+    path = tmp_path / "front.svg"
+    result = run(str(spec), "--svg", str(path), "--theme", "light")
+    assert result.exit_code == 0, result.output
+    drawn = path.read_text("utf-8")
+    assert drawn.startswith("<svg ") and "USD per million samples" in drawn
+    assert "H100 SXM5 ×1" in drawn and "limit 500 ms, farther right" in drawn
+    spec.write_text(SPEC + "[prices]\ncatalogue = false\n")
+    result = run(str(spec), "--svg", str(path))
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: there is no cost against speed to draw: expected a candidate with a price and a "
+        "time; give prices.hourly, or loosen the limits\n"
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [

@@ -25,15 +25,17 @@ PACKAGED = Path(gpu.__file__).parent / "gpus"
 def test_each_kind_of_file_is_told(tmp_path: Path):
     save_scenario(FIRST, tmp_path / "s.toml")
     (tmp_path / "g.toml").write_text("name = 1", "utf-8")
+    (tmp_path / "p.toml").write_text('[workload]\nkind = "training"', "utf-8")
     for name in ("a.ridge", "t.rpt.json", "n.py", "x.docx"):
         (tmp_path / name).write_text("{", "utf-8")
     found = {
         name: identify(tmp_path / name).kind
-        for name in ("s.toml", "g.toml", "a.ridge", "t.rpt.json", "n.py")
+        for name in ("s.toml", "g.toml", "p.toml", "a.ridge", "t.rpt.json", "n.py")
     }
     assert found == {
         "s.toml": "scenario",
         "g.toml": "gpu",
+        "p.toml": "plan",
         "a.ridge": "session",
         "t.rpt.json": "trace",
         "n.py": "network",
