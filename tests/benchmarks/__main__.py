@@ -13,11 +13,11 @@ import os
 import sys
 from pathlib import Path
 
-from tests.benchmarks import commands, compilers, explorer, growth, questions
+from tests.benchmarks import commands, compilers, explorer, growth, questions, slopes
 from tests.benchmarks.timing import Row
 
 BENCHMARKS = {
-    "commands": commands.commands,
+    "commands": commands.commands, "slopes": slopes.slopes,
     "whatifs": questions.whatifs, "advice": questions.advice, "searches": questions.searches,
     "maps": questions.maps, "points": questions.points, "growth": growth.growth,
     "compilers": compilers.compilers, "explorer": explorer.explorer,
