@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log2
+from math import log, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Scale:
     def at(self, value: float) -> float:
         """The pixel of a value."""
         if self.log:
-            share = np.log(max(value, 1e-300) / self.low) / np.log(self.high / self.low)
+            share = log(max(value, 1e-300) / self.low) / log(self.high / self.low)
         else:
             share = (value - self.low) / (self.high - self.low)
         return float(self.begin + share * (self.end - self.begin))

@@ -1,6 +1,6 @@
 """The explorer's views, one class each: they draw predictions and compute none.
 
-May import widgets, scenes, formulas, lessons, report and answers; no command.
+May import widgets, charts, drawing, scenes, formulas, lessons, report and answers; no command.
 """
 
 from app.widgets.qt_none import keep_none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 from app.drawing import Box, Point
@@ -44,7 +45,7 @@ class Frame:
         """The width reserved for launches without FLOPs."""
         return _GUTTER if self.guttered else 0.0
 
-    @property
+    @cached_property
     def plot(self) -> Box:
         """The area between the axes."""
         foot = _FLAT_BOTTOM if self.flat else _BOTTOM
@@ -55,12 +56,12 @@ class Frame:
         """The pixel at which the intensity axis begins."""
         return _LEFT + self.gutter
 
-    @property
+    @cached_property
     def x(self) -> Scale:
         """The axis of intensity."""
         return Scale(*self.ends.x, self.left, self.plot.right, True)
 
-    @property
+    @cached_property
     def y(self) -> Scale:
         """The axis of FLOP/s."""
         return Scale(*self.ends.y, self.plot.bottom, self.plot.top, True)

@@ -1,4 +1,4 @@
 """Which regime rules over two axes, and what lies through the cursor.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, charts, drawing, scenes, formulas and what these stand on.
 """

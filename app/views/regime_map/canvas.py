@@ -108,9 +108,6 @@ class MapCanvas(Canvas):
 
     def _ground(self, paint: Paint, frame: Frame) -> None:
         """Paint the ground from an image that is kept until its content changes."""
-        if paint.vector:
-            render(ground(frame), paint)
-            return
         key = (id(frame.chart), self.theme.name, frame.plot, paint.ratio)
         if self._background is None or self._background[0] != key:
             image = QImage(self.size() * paint.ratio, QImage.Format.Format_ARGB32_Premultiplied)

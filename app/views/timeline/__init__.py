@@ -1,4 +1,4 @@
 """The host over the GPU, in time.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, charts, drawing, scenes, formulas and what these stand on.
 """
