@@ -153,7 +153,7 @@ def profile(name: str = "h200") -> Profile:
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Profile)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
     return _checked(path, found)
 
@@ -175,7 +175,7 @@ def _of_card(path: Path) -> Profile:
     is no card's."""
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
     own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
     return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
