@@ -125,7 +125,7 @@ def _read(path: Path) -> Host:
         if header.version != VERSION:
             return _converted(header, path)
         found = msgspec.json.decode(data, type=Host)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is no valid host profile: {error}") from error
     lacking = [each for each in COUNTS if each not in found.seconds]
     if lacking:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
@@ -119,6 +120,16 @@ def from_transformers(wanted: Wanted) -> Loaded:
     return Loaded(module, (), kwargs, facts)
 
 
+def _required(accepted: Mapping[str, inspect.Parameter], inputs: Mapping[str, Any]) -> list[str]:
+    """The arguments without a default that `inputs` lack."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [
+        name
+        for name, parameter in accepted.items()
+        if parameter.kind in named and parameter.default is parameter.empty and name not in inputs
+    ]
+
+
 def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> dict[str, Any]:
     """Inputs by the parameters of `forward`; in training also labels if the head computes a
     loss."""
@@ -138,14 +149,10 @@ def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> d
         height, width = size if isinstance(size, list | tuple) else (size, size)
         channels = getattr(vision, "num_channels", 3)
         inputs["pixel_values"] = torch.empty(batch, channels, height, width)
-    if main == "input_features":
+    if main == "input_features" and hasattr(config, "max_source_positions"):
         frames = 2 * config.max_source_positions
-        inputs["input_features"] = torch.empty(batch, config.num_mel_bins, frames)
-    if main not in inputs:
-        raise InputError(
-            f"{kind} takes {main}, which cannot be made from its configuration: give a file, "
-            "FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
-        )
+        mels = getattr(config, "num_mel_bins", 80)
+        inputs["input_features"] = torch.empty(batch, mels, frames)
     if getattr(config, "is_encoder_decoder", False):
         inputs["decoder_input_ids"] = ids(batch, seq)
     if "use_cache" in accepted:
@@ -155,4 +162,10 @@ def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> d
         inputs["labels"] = ids(batch) if per_sample else ids(batch, seq)
     if training and "next_sentence_label" in accepted:
         inputs["next_sentence_label"] = ids(batch)
+    missing = [main] if main not in inputs else _required(accepted, inputs)
+    if missing:
+        raise InputError(
+            f"{kind} takes {' and '.join(missing)}, which cannot be made from its configuration: "
+            "give a file, FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
+        )
     return inputs

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from simulator.errors import InputError
+from simulator.formats.toml import shown
 
 Kind = Literal["time", "rate", "money", "price", "power_price", "power", "count", "share"]
 
@@ -28,6 +29,7 @@ _FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
     "count": ('a count above 0, such as 1024, "20B" or "1.2M"', _COUNTS),
     "share": ('a share such as 0.3 or "30%"', {"%": 0.01, "": 1.0}),
 }
+_LARGEST = 1e300
 _NUMBER = re.compile(r"\s*(\d+(?:[_,]\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*?)\s*", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
     expected, units = _FORMS[kind]
     number, unit = _split(value)
     if number is None or (not unit and kind not in ("count", "share")):
-        raise InputError(f"{where} = {value!r}: expected {expected}; write it so")
+        raise InputError(f"{where} = {shown(value)}: expected {expected}; write it so")
     times = 1.0
     if kind in ("price", "money", "power_price"):
         name, slash, per = unit.partition("/")
@@ -71,7 +73,7 @@ def _split(value: Any) -> tuple[float | None, str]:
     if isinstance(value, bool):
         return None, ""
     if isinstance(value, int | float):
-        return float(value), ""
+        return (float(value) if abs(value) < _LARGEST else None), ""
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None, ""

@@ -162,7 +162,7 @@ def profile(name: str = "h200") -> Profile:
     kind = _Packaged if path.parent == FOLDER else Profile
     try:
         found = msgspec.json.decode(path.read_bytes(), type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
     if isinstance(found, _Packaged):
         fields: dict[str, Any] = msgspec.structs.asdict(found)
@@ -188,7 +188,7 @@ def _of_card(path: Path) -> Profile:
     is no card's."""
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
     own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
     return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))

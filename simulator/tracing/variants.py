@@ -29,6 +29,8 @@ def guards(frame: FrameType) -> Hashable:
     if not isinstance(module, nn.Module):
         return None
     attributes = cast("dict[str, object]", module.__dict__)
+    if "_parameters" not in attributes:  # its constructor begins
+        return None
     read = [
         name for name in _attributes_read(code) if isinstance(attributes.get(name, 0.0), _PLAIN)
     ]

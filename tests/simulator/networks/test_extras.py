@@ -132,6 +132,15 @@ def test_transformers_inputs_that_no_configuration_tells(tmp_path: Path) -> None
     )
 
 
+def test_required_inputs_that_no_configuration_tells(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    spec = config(tmp_path / "query", model_type="blip_2_qformer", num_hidden_layers=1)
+    assert refused(spec) == (
+        "Blip2QFormerModel takes query_embeds, which cannot be made from its configuration: give a "
+        "file, FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
+    )
+
+
 @pytest.mark.parametrize("spec", ["timm:resnet18", "hf:{folder}"])
 def test_a_torchvision_that_does_not_fit_is_named(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -196,3 +196,23 @@ def test_sparse_gradients_cannot_be_traced() -> None:
     text = error_text(rows, torch.zeros(3, dtype=torch.int64), phase="training")
     assert text.startswith("Looks uses an op that cannot be traced without data: ")
     assert text.endswith("; compute it outside the network, or replace it")
+
+
+class _Changing(nn.Module):
+    """Constructs a part in forward, as BigBird does for short sequences."""
+
+    class Part(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(8, 8, device="meta")
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.linear(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.Part()(x)
+
+
+def test_a_module_may_be_constructed_in_forward() -> None:
+    names = [op.name for op in trace(_Changing(), (torch.empty(2, 8),)).ops]
+    assert names[-1] == "aten.addmm.default"

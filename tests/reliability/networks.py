@@ -1,0 +1,177 @@
+"""Every architecture of transformers that builds from a small configuration, predicted.
+
+    python -m tests.reliability.networks RESULTS.jsonl --shard 0/8 --seconds 600 --record
+
+A configuration of each model type is made small, written as a `config.json` and loaded as a user
+would, `hf:FOLDER`. A line of JSON a case; what was answered already is skipped. Architectures that
+transformers itself does not build from such a configuration count as not built. The status is 1
+where a prediction crashed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from simulator import predict
+from simulator.errors import InputError
+from simulator.networks.loading import load
+from tests.reliability import promises
+
+PHASES = ("inference", "training")
+_SMALL: dict[str, Any] = {
+    "hidden_size": 64, "d_model": 64, "n_embd": 64, "embed_dim": 64, "dim": 64,
+    "num_hidden_layers": 2, "num_layers": 2, "n_layer": 2, "n_layers": 2,
+    "encoder_layers": 2, "decoder_layers": 2, "num_encoder_layers": 2, "num_decoder_layers": 2,
+    "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4, "num_key_value_heads": 4,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "intermediate_size": 128, "ffn_dim": 128, "d_ff": 128, "n_inner": 128,
+    "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "moe_intermediate_size": 32,
+    "vocab_size": 512, "image_size": 64, "patch_size": 16, "num_local_experts": 4,
+    "num_experts": 4, "n_routed_experts": 4, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2,
+}  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A model type of transformers in one phase."""
+
+    kind: str
+    phase: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind} {self.phase}"
+
+    @property
+    def part(self) -> float:
+        """Where its type falls in [0, 1), by the hash of its name."""
+        return int.from_bytes(sha256(self.kind.encode()).digest()[:4], "big") / 2**32
+
+
+def cases() -> list[Case]:
+    """All model types that have a model, in both phases."""
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    return [Case(kind, phase) for phase in PHASES for kind in sorted(MODEL_MAPPING_NAMES)]
+
+
+def small(kind: str) -> Any:
+    """The configuration of a model type with small sizes, in its parts too."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.for_model(kind)
+    _shrink(config)
+    return config
+
+
+def _shrink(config: Any) -> None:
+    from transformers import PretrainedConfig
+
+    for name, value in [*vars(config).items()]:
+        if isinstance(value, PretrainedConfig):
+            _shrink(value)
+        elif name in _SMALL and isinstance(value, int) and value > _SMALL[name]:
+            setattr(config, name, _SMALL[name])
+
+
+def run(case: Case) -> dict[str, str]:
+    """The answer to one case: "predicted", "not built", "refused" or "crashed", and the text."""
+    with warnings.catch_warnings(), TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        try:
+            small(case.kind).save_pretrained(folder)
+        except Exception as error:
+            return _answer(case, "not built", f"{type(error).__name__}: {error}")
+        try:
+            network = load(f"hf:{folder}", batch=2, training=case.phase == "training")
+        except InputError as error:
+            return _answer(case, "not built", str(error).replace(folder, ""))
+        except Exception as error:
+            return _answer(case, "crashed", _where(error))
+        try:
+            p = predict(network.module, network.args, network.kwargs, phase=case.phase)
+        except InputError as error:
+            return _answer(case, "refused", str(error))
+        except Exception as error:
+            return _answer(case, "crashed", _where(error))
+    if not (math.isfinite(p.period_s) and p.period_s > 0):
+        return _answer(case, "crashed", f"period_s is {p.period_s}")
+    return _answer(case, "predicted", ", ".join(sorted(p.unmodelled)))
+
+
+def _answer(case: Case, state: str, text: str) -> dict[str, str]:
+    return {"key": case.key, "state": state, "text": text[:400]}
+
+
+def _where(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} at {Path(last.filename).name}:{last.lineno}"
+
+
+def answered(path: Path) -> dict[str, dict[str, str]]:
+    """The lines of earlier runs by case; one that was cut off at its end is left out."""
+    answers: dict[str, dict[str, str]] = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            continue
+        answers[answer["key"]] = answer
+    return answers
+
+
+def _left(path: Path, shard: str) -> Iterator[Case]:
+    number, of = map(int, shard.split("/"))
+    known = answered(path)
+    return (c for c in cases() if int(c.part * of) == number and c.key not in known)
+
+
+def figure(path: Path) -> str:
+    """The counts of all lines."""
+    count = Counter(answer["state"] for answer in answered(path).values())
+    built = count["predicted"] + count["refused"] + count["crashed"]
+    return (
+        f"{count['predicted']} of {built} built are predicted, {count['refused']} refused, "
+        f"{count['crashed']} crash; {count['not built']} not built; {len(cases())} in all"
+    )
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--shard", default="0/1", metavar="I/N")
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
+    options = parser.parse_args()
+    until = time.monotonic() + options.seconds
+    with options.results.open("a", encoding="utf-8") as file:
+        for case in _left(options.results, options.shard):
+            if time.monotonic() > until:
+                break
+            file.write(json.dumps(run(case)) + "\n")
+            file.flush()
+    for answer in answered(options.results).values():
+        if answer["state"] in ("refused", "crashed"):
+            print(answer["key"], answer["state"], answer["text"], sep=": ")
+    print(figure(options.results))
+    if options.record:
+        command = "python -m tests.reliability.networks RESULTS.jsonl"
+        promises.write("networks of transformers are predicted", command, figure(options.results))
+    return int(any(a["state"] == "crashed" for a in answered(options.results).values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""A few architectures of transformers, others each day."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+from tests.reliability import networks
+
+_BUDGET_S = 15.0  # of this processor; what is left then is the whole run's
+
+
+def test_architectures_of_the_day_do_not_crash() -> None:
+    chosen = random.Random(date.today().toordinal()).sample(networks.cases(), 10)
+    until = time.process_time() + _BUDGET_S
+    answers = [networks.run(case) for case in chosen if time.process_time() < until]
+    assert answers
+    assert [answer for answer in answers if answer["state"] == "crashed"] == []
+
+
+@pytest.mark.parametrize("phase", networks.PHASES)
+def test_a_small_configuration_is_predicted(phase: str) -> None:
+    assert networks.run(networks.Case("bert", phase)) == {
+        "key": f"bert {phase}",
+        "state": "predicted",
+        "text": "",
+    }
+
+
+def test_answers_are_not_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    first, *_ = networks.cases()
+    answer = {"key": first.key, "state": "predicted", "text": ""}
+    path.write_text(json.dumps(answer) + '\n{"key": "cut', "utf-8")
+    assert list(networks.answered(path)) == [first.key]
+    assert first not in list(networks._left(path, "0/1"))
+    assert networks.figure(path).startswith("1 of 1 built are predicted, 0 refused, 0 crash")
