@@ -131,7 +131,9 @@ def test_refusals(text, network, message):
 
 def test_heads_that_do_not_divide_are_refused():
     asked = NetworkStep("gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4})
-    with pytest.raises(InputError, match="tp = 2 does not divide heads = 3 of blocks.0.attention"):
+    with pytest.raises(
+        InputError, match=r"tp = 2 does not divide heads = 3 of blocks\.0\.attention"
+    ):
         predict_network(asked, "tp=2", TWO)
 
 
