@@ -38,6 +38,7 @@ PANELS = {
         "seek": "Find the batch that meets a goal, or the rate that flips the regime.",
         "plan": "Choose a GPU, how many and at what cost: a verdict, a ranked table, the "
         "assumptions.",
+        "split": "Find the fastest split of a network over a cluster, under the memory limit.",
         "trace": "Save a network's ops as a trace, which later predictions read without torch.",
         "explore": "Open the explorer: change batch, precision or GPU and see the effect at once.",
         "export-kernel": "Export a fused group as a Triton kernel, with a torch reference, a "

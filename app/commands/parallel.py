@@ -9,6 +9,7 @@ from app.terminal import Terminal
 
 if TYPE_CHECKING:
     from simulator.parallel.prediction import ParallelPrediction
+    from simulator.parallel.whatifs import ClusterStep
     from simulator.scenario.scenario import Scenario
 
 
@@ -17,6 +18,11 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
 
     Raises InputError for options that apply to one GPU only.
     """
+    return parallel_question(scenario, cluster, parallel).predict()
+
+
+def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
+    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
     from simulator.cluster import cluster as find_cluster
     from simulator.cluster.layout import layout
     from simulator.errors import InputError
@@ -31,9 +37,11 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
             f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
             "name the network instead"
         )
+    words = parallel.split()
     machine = find_cluster(cluster)
-    spread = layout(parallel, machine)  # reports a typo before torch is imported
-    from simulator.parallel.predict_step import predict_network
+    plain = " ".join(word for word in words if not word.startswith("+"))
+    spread = layout(plain, machine)  # reports a typo before torch is imported
+    from simulator.parallel.whatifs import ClusterStep, changed
     from simulator.tracing.parallel.networks import NetworkStep
 
     training = bool(scenario.training)
@@ -47,7 +55,11 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
         None if optimizer == "none" else optimizer,
         scenario.sizes,
     )
-    return predict_network(step, spread, machine, scenario.host, scenario.mode)
+    question = ClusterStep(step, spread, machine, scenario.host, scenario.mode)
+    for word in words:
+        if word.startswith("+"):
+            question = changed(question, word[1:])
+    return question
 
 
 def show(p: ParallelPrediction, heading: str) -> None:
@@ -65,12 +77,15 @@ def show(p: ParallelPrediction, heading: str) -> None:
         f"  communication {seconds(p.communication_s)}, exposed "
         f"{seconds(p.exposed_communication_s)}, waits for other ranks {seconds(p.waiting_s)}"
     )
+    causes = ", ".join(f"{cause} {seconds(s)}" for cause, s in p.idle.items())
+    console.print(f"  idle: {causes}; jitter of the hosts may add {seconds(p.jitter_s)}")
     for rank in p.ranks:
-        fits = "" if rank.fits else f", does not fit {scaled(p.cluster.gpu.memory_bytes, 'B')}"
+        over = scaled(rank.needed_bytes - p.cluster.gpu.memory_bytes, "B")
+        fits = "" if rank.fits else f", does not fit: {over} more than the GPU has"
         console.print(
             f"  {_ranks(rank.ranks)}: {len(rank.kernels)} kernels, host {seconds(rank.host_s)}, "
             f"GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
-            f"{scaled(rank.peak_memory_bytes + rank.workspace_bytes, 'B')}{fits}"
+            f"{scaled(rank.needed_bytes, 'B')}{fits}"
         )
         for name, count in rank.unmodelled.items():
             console.print(f"    not modelled: {name} × {count}")

@@ -63,7 +63,8 @@ def predict(
     parallel: Annotated[
         str | None,
         typer.Option(
-            metavar="LAYOUT", help='Parallel layout on --cluster, such as "dp=4 tp=2 fsdp".'
+            metavar="LAYOUT",
+            help='Parallel layout on --cluster and what-ifs, such as "dp=4 tp=2 +link_speed=2".',
         ),
     ] = None,
 ) -> None:

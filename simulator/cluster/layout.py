@@ -14,7 +14,7 @@ _SHARDINGS = ("ddp", "fsdp")
 SCHEDULES = ("1f1b", "gpipe", "interleaved")
 _EXPECTED = (
     'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
-    "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, such as "
+    "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, recompute, such as "
     '"dp=2 tp=2 pp=2 microbatches=8"'
 )
 
@@ -28,6 +28,9 @@ class Layout:
     schedule      of the pipeline: "1f1b", "gpipe" or "interleaved", which gives each rank
                   `chunks` parts of the network
     bucket_bytes  from which on DDP reduces a bucket
+    reshard       FSDP frees gathered weights after the forward pass
+    prefetch      blocks that FSDP gathers ahead; 0: as it does by itself
+    recompute     blocks run again in the backward pass instead of keeping activations
     """
 
     dp: int
@@ -38,6 +41,9 @@ class Layout:
     schedule: str = "1f1b"
     chunks: int = 1
     bucket_bytes: int = 25 * 2**20
+    reshard: bool = True
+    prefetch: int = 0
+    recompute: bool = False
 
     def __str__(self) -> str:
         words = [f"{name}={n}" for name in _DEGREES if (n := getattr(self, name)) > 1]
@@ -51,6 +57,8 @@ class Layout:
             words.append(f"chunks={self.chunks}")
         if self.bucket_bytes != 25 * 2**20:
             words.append(f"bucket={self.bucket_bytes / 2**20:g}")
+        if self.recompute:
+            words.append("recompute")
         return " ".join(words) or "dp=1"
 
 
@@ -59,10 +67,13 @@ def layout(text: str, cluster: Cluster) -> Layout:
     given. Raises InputError for an unknown word and where the product is not the GPUs."""
     numbers: dict[str, int] = {}
     sharding = schedule = ""
+    recompute = False
     for word in text.replace(",", " ").split():
         name, _, value = word.partition("=")
         if word in _SHARDINGS and not sharding:
             sharding = word
+        elif word == "recompute" and not recompute:
+            recompute = True
         elif name == "schedule" and value in SCHEDULES and not schedule:
             schedule = value
         elif (
@@ -90,4 +101,4 @@ def layout(text: str, cluster: Cluster) -> Layout:
         )
     found = Layout(dp, tp, pp, sharding == "fsdp", numbers.get("microbatches", 0))
     found = replace(found, schedule=schedule or "1f1b", chunks=chunks)
-    return replace(found, bucket_bytes=numbers.get("bucket", 25) * 2**20)
+    return replace(found, bucket_bytes=numbers.get("bucket", 25) * 2**20, recompute=recompute)

@@ -264,7 +264,7 @@ def _ops(
                 places = order.get(len(alike)) if len(alike) > 1 else None
                 for i, old in enumerate(alike):
                     place_of.append(len(ops))
-                    op = moved(trace.ops[old], old, 0)
+                    op = _more_work(moved(trace.ops[old], old, 0), order, more)
                     ops.append(op if places else _longer(op, trace.ops[old], chains, order))
                     if places and i == places[-1]:
                         for copy in range(1, more + 1):
@@ -350,6 +350,17 @@ def _longer(op: Op, old: Op, chains: Chains, order: dict[int, list[int]]) -> Op:
         storages=tuple(s for _, s, _, _ in entries),
         **_longer_counts(op, len(tensors), len(entries)),
     )
+
+
+def _more_work(op: Op, order: dict[int, list[int]], more: int) -> Op:
+    """An op before which the optimizer handles every tensor, with the new blocks' tensors."""
+    if len(order) != 1:
+        return op
+    ((length, places),) = order.items()
+    grown = length + more * len(places)
+    wrapped = op.wrapped * grown // length
+    counts = _longer_counts(op, length, grown) if len(op.storages) < length else {}
+    return msgspec.structs.replace(op, wrapped=wrapped, **counts)
 
 
 def _longer_counts(op: Op, before: int, after: int) -> dict[str, int]:

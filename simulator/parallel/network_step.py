@@ -172,9 +172,8 @@ def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> 
 
 def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
     """The trace of rank 0, and the path of the blocks."""
-    key = repr(
-        (step, spread.dp, spread.tp, spread.fsdp, spread.bucket_bytes, passes, cluster.gpu.id)
-    )
+    how = (spread.dp, spread.tp, spread.fsdp, spread.reshard, spread.prefetch, spread.recompute)
+    key = repr((step, how, passes, cluster.gpu.id))
     if key not in _TRACES:
         from simulator.tracing.parallel.networks import program
         from simulator.tracing.parallel.program import trace_rank

@@ -9,6 +9,7 @@ from typing import Literal
 
 from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
+from simulator.parallel.jitter import jitter
 from simulator.prediction import workspace_bytes
 from simulator.records import Collective, Phase, Trace
 from simulator.schedule.launch_plan import issued
@@ -53,6 +54,7 @@ class RankPrediction:
     communication_s: float
     exposed_communication_s: float
     waiting_s: float
+    waiting_alone_s: float
     unmodelled: dict[str, int]
 
     @cached_property
@@ -120,6 +122,29 @@ class ParallelPrediction:
     @property
     def waiting_s(self) -> float:
         return max(rank.waiting_s for rank in self.ranks)
+
+    @property
+    def slowest(self) -> RankPrediction:
+        """The rank whose GPU is busy longest."""
+        return max(self.ranks, key=lambda rank: rank.gpu_busy_s)
+
+    @property
+    def idle(self) -> dict[str, float]:
+        """Seconds of a step in which no kernel computes on the busiest rank, by cause."""
+        rank = self.slowest
+        link_s, wait_s = rank.exposed_communication_s, rank.waiting_alone_s
+        host_s = self.period_s - (rank.gpu_busy_s - link_s) - link_s - wait_s
+        return {
+            "waits for a link": link_s,
+            "waits for another rank": wait_s,
+            "waits for the host": max(0.0, host_s),
+        }
+
+    @cached_property
+    def jitter_s(self) -> float:
+        """What the slowest of all ranks' hosts adds to a step, if their speeds vary from step to
+        step as one host's do: σ·E[largest of n normal numbers] of the part that the hosts rule."""
+        return self.shares["overhead"] * self.period_s * jitter().share(self.cluster.gpus)
 
     @property
     def regime(self) -> ParallelRegime:

@@ -157,6 +157,8 @@ def _rank(
         )
     moving = [(times.moved_s[k], times.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
     others = [(times.start_s[k], times.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
+    waits = [(k.start_s, k.start_s + k.wait_s) for k in kernels if k.wait_s > 0]
+    waits = [(start + first, end + first) for start, end in waits]
     covered = _union([*moving, *others])
     busy = _union(others)
     return RankPrediction(
@@ -169,6 +171,7 @@ def _rank(
         sum(end - start for start, end in moving),
         max(0.0, covered - busy),
         sum(kernel.wait_s for kernel in kernels),
+        max(0.0, _union([*waits, *moving, *others]) - covered),
         dict(Counter(ops[i].name for i in run_.lowered.unmodelled)),
     )
 
@@ -246,7 +249,7 @@ def _one_gpu(
         for k in p.kernels
     ]
     rank = RankPrediction(
-        (0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0, p.unmodelled
+        (0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0, 0.0, p.unmodelled
     )
     shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
     return ParallelPrediction(

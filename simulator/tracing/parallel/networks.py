@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
 
 from simulator.cluster.layout import Layout
 from simulator.networks.loading import load
@@ -60,10 +61,11 @@ def program(
             tensor_split(module, mesh["tp"].get_group(), layout.tp)
             if step.network.endswith(_DECODES):
                 args = tuple(_own_heads(each, layout.tp) for each in args)
-        if layout.fsdp and layout.dp > 1:
+        if layout.recompute:
             for block in blocks(module)[1]:
-                fully_shard(block, mesh=mesh["dp"])
-            fully_shard(module, mesh=mesh["dp"])
+                _recomputed(block)
+        if layout.fsdp and layout.dp > 1:
+            _sharded(module, mesh["dp"], layout)
         elif layout.dp > 1 and step.training:
             run = DistributedDataParallel(
                 module,
@@ -75,6 +77,31 @@ def program(
         return _training_or_inference(step, run, args, loaded.kwargs, passes)
 
     return make
+
+
+def _sharded(module: nn.Module, mesh: DeviceMesh, layout: Layout) -> None:
+    """Shard each block, and the rest together."""
+    parts: list[Any] = blocks(module)[1]
+    for block in parts:
+        fully_shard(block, mesh=mesh, reshard_after_forward=layout.reshard)
+    fully_shard(module, mesh=mesh)
+    if layout.prefetch:
+        for order, ahead in (
+            (parts, "set_modules_to_forward_prefetch"),
+            (parts[::-1], "set_modules_to_backward_prefetch"),
+        ):
+            for place, block in enumerate(order):
+                getattr(block, ahead)(order[place + 1 : place + 1 + layout.prefetch])
+
+
+def _recomputed(block: nn.Module) -> None:
+    """Run a block's forward pass again in its backward pass."""
+    forward = block.forward
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        return checkpoint(forward, *args, use_reentrant=False, determinism_check="none", **kwargs)
+
+    block.forward = checkpointed
 
 
 def _own_heads(tensor: Any, ranks: int) -> Any:

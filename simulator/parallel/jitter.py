@@ -1,0 +1,40 @@
+"""Jitter between ranks: in a step that all ranks end together, the slowest host counts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from scipy.integrate import quad
+from scipy.stats import norm
+
+
+class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The standard deviation of the logarithm of a host's time for a step."""
+
+    source: str
+    sigma: float
+
+    def share(self, ranks: int) -> float:
+        """By how much the slowest of so many hosts is slower than their mean, as a share."""
+        return self.sigma * largest(ranks)
+
+
+@lru_cache
+def jitter() -> Jitter:
+    """The measured distribution."""
+    data = Path(__file__).with_name("jitter.json").read_bytes()
+    return msgspec.json.decode(data, type=Jitter)
+
+
+@lru_cache
+def largest(count: int) -> float:
+    """The expectation of the largest of `count` standard normal numbers."""
+    if count < 2:
+        return 0.0
+
+    def density(x: float) -> float:
+        return float(x * count * norm.pdf(x) * norm.cdf(x) ** (count - 1))
+
+    return float(quad(density, -8.0, 8.0)[0])

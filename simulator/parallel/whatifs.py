@@ -1,0 +1,214 @@
+"""What-ifs of a step over a cluster, and its scaling curves.
+
+Each what-if changes the cluster or the layout and predicts anew; the traces are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import SCHEDULES, Layout
+from simulator.errors import InputError
+from simulator.hardware.host import Host
+from simulator.parallel.predict_step import predict_network
+from simulator.parallel.prediction import ParallelPrediction
+
+if TYPE_CHECKING:
+    from simulator.tracing.parallel.networks import NetworkStep
+
+
+@dataclass(frozen=True)
+class ClusterStep:
+    """A step of a network spread over a cluster; `step.batch` is that of a replica."""
+
+    step: NetworkStep
+    layout: Layout
+    cluster: Cluster
+    host: str | Host | None = None
+    mode: str = "eager"
+
+    def predict(self) -> ParallelPrediction:
+        return predict_network(self.step, self.layout, self.cluster, self.host, self.mode)
+
+
+def _positive(name: str, value: float) -> float:
+    if not value > 0:
+        raise InputError(f"+{name}={value:g}: expected a number above 0; correct it")
+    return value
+
+
+def link_speed(question: ClusterStep, value: float) -> ClusterStep:
+    """Make the links within a node so many times as fast."""
+    return replace(question, cluster=question.cluster.faster(_positive("link_speed", value)))
+
+
+def network_speed(question: ClusterStep, value: float) -> ClusterStep:
+    """Make the network between nodes so many times as fast."""
+    times = _positive("network_speed", value)
+    return replace(question, cluster=question.cluster.faster(1.0, times))
+
+
+def dp(question: ClusterStep, value: float) -> ClusterStep:
+    """Give the step so many replicas, each with the same batch, on as many more GPUs."""
+    count = _whole("dp", value)
+    spread = replace(question.layout, dp=count)
+    return replace(
+        question, layout=spread, cluster=question.cluster.of_gpus(count * spread.tp * spread.pp)
+    )
+
+
+def bucket(question: ClusterStep, value: float) -> ClusterStep:
+    """Make DDP's buckets so many MiB large."""
+    size = round(_positive("bucket", value) * 2**20)
+    return replace(question, layout=replace(question.layout, bucket_bytes=size))
+
+
+def microbatches(question: ClusterStep, value: float) -> ClusterStep:
+    """Cut the batch of a replica into so many micro-batches."""
+    count = _whole("microbatches", value)
+    return replace(question, layout=replace(question.layout, microbatches=count))
+
+
+def schedule(question: ClusterStep, value: float) -> ClusterStep:
+    """Take another pipeline schedule: 0 is 1f1b, 1 gpipe, 2 interleaved with two chunks."""
+    number = int(value)
+    if not 0 <= number < len(SCHEDULES):
+        raise InputError(f"+schedule={value:g}: expected 0 (1f1b), 1 (gpipe) or 2 (interleaved)")
+    chunks = 2 if SCHEDULES[number] == "interleaved" else 1
+    spread = replace(question.layout, schedule=SCHEDULES[number], chunks=chunks)
+    return replace(question, layout=spread)
+
+
+def fsdp(question: ClusterStep, value: float) -> ClusterStep:
+    """Shard weights, gradients and optimizer state over the replicas (1), or copy them (0)."""
+    return replace(question, layout=replace(question.layout, fsdp=bool(value)))
+
+
+def reshard(question: ClusterStep, value: float) -> ClusterStep:
+    """Let FSDP free gathered weights after the forward pass (1), or keep them until the backward
+    pass is done (0)."""
+    return replace(question, layout=replace(question.layout, reshard=bool(value)))
+
+
+def recompute(question: ClusterStep, value: float) -> ClusterStep:
+    """Keep the inputs of blocks alone, and run each block again in the backward pass (1)."""
+    return replace(question, layout=replace(question.layout, recompute=bool(value)))
+
+
+def prefetch(question: ClusterStep, value: float) -> ClusterStep:
+    """Let FSDP gather the weights of so many blocks ahead; 0: as it does by itself."""
+    count = 0 if value == 0 else _whole("prefetch", value)
+    return replace(question, layout=replace(question.layout, prefetch=count))
+
+
+def _whole(name: str, value: float) -> int:
+    if value < 1 or value != int(value):
+        raise InputError(f"+{name}={value:g}: expected a whole number from 1 on; correct it")
+    return int(value)
+
+
+WHATIFS: dict[str, Callable[[ClusterStep, float], ClusterStep]] = {
+    each.__name__: each
+    for each in (
+        link_speed, network_speed, dp, bucket, microbatches, schedule, fsdp, reshard, prefetch,
+        recompute,
+    )
+}  # fmt: skip
+"""What-ifs by name, each with a number."""
+
+
+def changed(question: ClusterStep, text: str) -> ClusterStep:
+    """The step under a what-if such as "link_speed=2". Raises InputError for an unknown one."""
+    name, _, value = text.partition("=")
+    try:
+        change, number = WHATIFS[name], float(value)
+    except (KeyError, ValueError):
+        raise InputError(
+            f"+{text}: expected one of {', '.join(f'{each}=N' for each in WHATIFS)} with --cluster"
+        ) from None
+    return change(question, number)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A what-if and what it changes; `refusal` says why it does not apply."""
+
+    text: str
+    prediction: ParallelPrediction | None
+    refusal: str = ""
+
+
+def effects(question: ClusterStep, tell: Callable[[str], None] = lambda text: None) -> list[Effect]:
+    """The what-ifs that suit a step, those that save most first."""
+    spread = question.layout
+    texts = ["link_speed=2"]
+    if question.cluster.nodes > 1:
+        texts.append("network_speed=2")
+    if question.step.training:
+        texts.append("recompute=1")
+        if spread.pp > 1:
+            texts += [f"microbatches={2 * max(1, spread.microbatches)}", "schedule=2"]
+        elif spread.dp > 1:
+            texts += ["fsdp=0", "reshard=0", "prefetch=2"] if spread.fsdp else ["fsdp=1"]
+        if spread.dp > 1 and not spread.fsdp:
+            texts.append("bucket=100")
+    listed: list[Effect] = []
+    for text in texts:
+        tell(f"predicting +{text}")
+        try:
+            listed.append(Effect(text, changed(question, text).predict()))
+        except InputError as error:
+            listed.append(Effect(text, None, str(error)))
+    return sorted(listed, key=lambda e: e.prediction.period_s if e.prediction else float("inf"))
+
+
+@dataclass(frozen=True)
+class ScalingPoint:
+    """A number of GPUs: `efficiency` is the speed of one GPU's share over the smallest count's."""
+
+    gpus: int
+    prediction: ParallelPrediction
+    efficiency: float
+
+
+def scaling(
+    question: ClusterStep,
+    strong: bool = False,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[ScalingPoint]:
+    """The step on 1, 2, 4 … GPUs, up to the cluster's, by more replicas.
+
+    Weak: each replica keeps its batch. Strong: all replicas together keep the batch of the whole
+    cluster. Counts that do not divide are left out.
+    """
+    group = question.layout.tp * question.layout.pp
+    batch = question.step.batch or 1
+    total = batch * question.layout.dp
+    points: list[tuple[int, ParallelPrediction]] = []
+    count = 1
+    while count * group <= question.cluster.gpus:
+        tell(f"predicting {count * group} GPUs")
+        each = total // count if strong else batch
+        if not strong or total % count == 0:
+            try:
+                asked = dp(replace(question, step=replace(question.step, batch=each)), count)
+                points.append((count * group, asked.predict()))
+            except InputError:
+                if count * group == question.cluster.gpus:
+                    raise
+        count *= 2
+    if not points:
+        return []
+    first, base = points[0]
+    return [
+        ScalingPoint(n, p, base.period_s / p.period_s * (first / n if strong else 1.0))
+        for n, p in points
+    ]
+
+
+def takeover(points: list[ScalingPoint]) -> int | None:
+    """The number of GPUs from which on communication is the step's largest share; None: nowhere."""
+    return next((p.gpus for p in points if p.prediction.regime == "communication"), None)

@@ -1,0 +1,148 @@
+"""A network of a few traced blocks, made longer, equals the network traced whole."""
+
+import pytest
+
+from simulator.cluster import cluster
+from simulator.cluster.layout import layout
+from simulator.errors import InputError
+from simulator.parallel.blocks import UnequalBlocksError, block_of, repeated, runs
+from simulator.parallel.buckets import bucketed
+from simulator.parallel.network_step import network_roles
+from simulator.parallel.predict_step import predict_network
+from simulator.parallel.schedules import Action, actions, bubble
+from simulator.schedule.memory import memory
+from simulator.tracing.parallel.networks import NetworkStep, program
+from simulator.tracing.parallel.program import trace_rank
+
+TWO = cluster("2xh200")
+
+
+def step(layers, network="gpt2", **fields):
+    sizes = {"width": 256, "heads": 4, "vocab": 1000, "layers": layers}
+    return NetworkStep(network, 4, 64, "bf16", True, "adamw", sizes, **fields)
+
+
+def traced(layers, text, ranks=2, passes=1):
+    asked = layout(text, cluster(f"{ranks}xh200"))
+    return trace_rank(program(step(layers), asked, passes), 0, ranks, TWO.gpu, ranks)
+
+
+@pytest.mark.parametrize(("text", "ranks", "passes"), [("fsdp", 2, 1), ("tp=2", 2, 2)])
+def test_blocks_are_repeated_as_torch_runs_them(text, ranks, passes):
+    few, whole = traced(4, text, ranks, passes), traced(6, text, ranks, passes)
+    longer = repeated(few, "blocks", 6)
+    assert [op.signature for op in longer.ops] == [op.signature for op in whole.ops]
+    assert [(op.stream, op.after, op.wrapped) for op in longer.ops] == [
+        (op.stream, op.after, op.wrapped) for op in whole.ops
+    ]
+    numbers = {}  # storages correspond one to one
+    for mine, theirs in zip(longer.ops, whole.ops, strict=True):
+        for a, b in zip(mine.storages, theirs.storages, strict=True):
+            assert numbers.setdefault(a, b) == b
+    assert memory(longer).peak_bytes == pytest.approx(memory(whole).peak_bytes, rel=1e-4)
+
+
+def test_too_few_blocks_and_unequal_blocks_are_refused():
+    with pytest.raises(UnequalBlocksError, match="3 blocks"):
+        repeated(traced(3, "dp=1", 1), "blocks", 6)
+    with pytest.raises(UnequalBlocksError):  # a bucket ends in another place of each block
+        repeated(traced(4, "ddp"), "blocks", 6)
+
+
+def test_runs_begin_where_another_block_does():
+    found = runs(traced(2, "dp=1", 1), "blocks")
+    assert [(run.block, run.phase) for run in found] == [
+        (0, "forward"), (1, "forward"), (1, "backward"), (0, "backward"), (None, "optimizer"),
+    ]  # fmt: skip
+    assert block_of("module.blocks.11.up", "blocks") == 11
+    assert block_of("myblocks.1.up", "blocks") is None
+
+
+def test_buckets_are_those_of_ddp():
+    alone, ddp = traced(4, "dp=1", 1), traced(4, "ddp")
+    made = bucketed(alone, (0, 1))
+    assert [op.name for op in made.ops] == [op.name for op in ddp.ops]
+    bytes_of = [[op.collective.message_bytes for op in t.ops if op.collective] for t in (made, ddp)]
+    assert bytes_of[0] == bytes_of[1]
+    assert memory(made).peak_bytes == memory(ddp).peak_bytes
+
+
+def test_schedules():
+    assert [(a.kind[0], a.microbatch) for a in actions("1f1b", 0, 2, 3, 1)] == [
+        ("f", 0), ("f", 1), ("b", 0), ("f", 2), ("b", 1), ("b", 2),
+    ]  # fmt: skip
+    assert actions("gpipe", 1, 2, 2, 1)[:3] == [
+        Action("forward", 0, 0), Action("forward", 0, 1), Action("backward", 0, 0),
+    ]  # fmt: skip
+    for stage in range(4):
+        order = actions("interleaved", stage, 4, 8, 2)
+        assert len(set(order)) == len(order) == 32  # 2 passes · 2 chunks · 8 micro-batches
+    assert bubble(4, 8) == pytest.approx(3 / 11)
+    with pytest.raises(InputError, match="6 micro-batches and pp = 4: expected a multiple of pp"):
+        actions("interleaved", 0, 4, 6, 2)
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
+def test_stages_send_what_the_next_one_receives(schedule):
+    spread = layout(f"pp=2 microbatches=4 schedule={schedule}", TWO)
+    found = network_roles(step(4), spread, TWO)
+    messages = {
+        rank: [op.collective for op in trace.ops if op.collective]
+        for rank, trace in found.traces.items()
+    }
+    for tag in (0, 1):
+        sent = [c.message_bytes for c in messages[0] if c.kind == "send" and c.tag == tag]
+        received = [c.message_bytes for c in messages[1] if c.kind == "recv" and c.tag == tag]
+        assert sent == received
+    # 1 sample · 64 tokens · 256 wide · 2 bytes
+    assert {c.message_bytes for c in messages[0]} == {1 * 64 * 256 * 2}
+    names = [[op.name for op in trace.ops] for trace in found.traces.values()]
+    assert "aten.embedding.default" in names[0] and "aten.embedding.default" not in names[1]
+    assert "aten._log_softmax.default" in names[1] and "aten._log_softmax.default" not in names[0]
+    weights = [
+        sum(s.nbytes for s in t.storages if s.role == "weight") for t in found.traces.values()
+    ]
+    whole = traced(4, "dp=1", 1)
+    # the head is tied to the embedding: each end holds it
+    shared = 1000 * 256 * 2
+    assert sum(weights) == sum(s.nbytes for s in whole.storages if s.role == "weight") + shared
+
+
+def test_gpipe_keeps_more_activations_than_1f1b():
+    peaks = [
+        predict_network(step(4), f"pp=2 microbatches=4 schedule={name}", TWO).peak_memory_bytes
+        for name in ("1f1b", "gpipe")
+    ]
+    assert peaks[0] < peaks[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "network", "message"),
+    [
+        ("pp=2", "resnet50", "pp = 2 does not divide resnet50, which has no list of equal blocks"),
+        ("tp=2 microbatches=3", "gpt2", "microbatches=3 does not divide the batch 4 of a replica"),
+    ],
+)
+def test_refusals(text, network, message):
+    asked = NetworkStep(network, 4, 64, "bf16", True, "sgd", {})
+    with pytest.raises(InputError, match=message):
+        predict_network(asked, text, TWO)
+
+
+def test_heads_that_do_not_divide_are_refused():
+    asked = NetworkStep("gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4})
+    with pytest.raises(
+        InputError, match=r"tp = 2 does not divide heads = 3 of blocks\.0\.attention"
+    ):
+        predict_network(asked, "tp=2", TWO)
+
+
+@pytest.mark.parametrize("network", ["bert-base", "vit-b16", "llama3-1b"])
+def test_tensor_parallel_families_share_their_products(network):
+    sizes = {"layers": 2}
+    asked = NetworkStep(network, 1, 64, "bf16", False, None, sizes)
+    (half,) = predict_network(asked, "tp=2", TWO).ranks
+    (whole,) = predict_network(asked, "dp=1", "1xh200").ranks
+    reduced = [op for op in half.trace.ops if op.collective is not None]
+    assert [op.collective.kind for op in reduced] == ["all_reduce"] * 4  # 2 layers · 2
+    assert half.peak_memory_bytes < whole.peak_memory_bytes
