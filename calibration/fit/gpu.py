@@ -54,6 +54,8 @@ _COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
 _FIRST_SHAPES = ((128, 64), (256, 64))  # of few channels in: their patches are gathered
+_COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
+_LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
@@ -150,6 +152,8 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     )
     conv = Tiles(tuple(_TENSOR_SHAPES), 0.75, 30.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
     first = msgspec.structs.replace(conv, shapes=_FIRST_SHAPES)
+    covering = msgspec.structs.replace(conv, shapes=_COVERING_SHAPES)
+    long = msgspec.structs.replace(conv, shapes=_LONG_SHAPES, utilisation=0.25, feed=100.0)
     return Profile(
         version=VERSION,
         id="h200",
@@ -166,6 +170,8 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
             "conv_fwd": conv,
             "conv_fwd_first": first,
             "conv_fwd_image": first,
+            "conv_fwd_covering": covering,
+            "conv_fwd_direct_long": long,
             "conv_dgrad": conv,
             "conv_wgrad": conv,
         },
