@@ -54,6 +54,9 @@ _COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
 _FIRST_SHAPES = ((128, 64), (256, 64))  # of few channels in: their patches are gathered
+_THIN_SHAPES = ((32, 32),)  # of `cutlass_80_wmma_tensorop_…_32x32_…`
+_COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
+_LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
@@ -132,6 +135,9 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     tensor = Tiles(tuple(_TENSOR_SHAPES), 0.75, 56.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0, 5e-7)
     copying = msgspec.structs.replace(tensor, shapes=tuple(_COPY_SHAPES), utilisation=0.75)
     vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 56.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6, 1.1, 5e-7)
+    thin = msgspec.structs.replace(
+        copying, shapes=_THIN_SHAPES, wave_s=3.5e-7, fixed_s=2.1e-6, unaligned=1.5, dram=0.3
+    )
     heads = Tiles(
         (),
         0.6,
@@ -150,6 +156,8 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     )
     conv = Tiles(tuple(_TENSOR_SHAPES), 0.75, 30.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
     first = msgspec.structs.replace(conv, shapes=_FIRST_SHAPES)
+    covering = msgspec.structs.replace(conv, shapes=_COVERING_SHAPES)
+    long = msgspec.structs.replace(conv, shapes=_LONG_SHAPES, utilisation=0.25, feed=100.0)
     return Profile(
         version=VERSION,
         id="h200",
@@ -161,11 +169,14 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
         tiles={
             "gemm_tensor": tensor,
             **{f"gemm_tensor_{n}": copying for n in ("half_2", "half_4", "int8", "tf32")},
+            "gemm_tensor_half_thin": thin,
             "gemm_vector": vector,
             "attention": heads,
             "conv_fwd": conv,
             "conv_fwd_first": first,
             "conv_fwd_image": first,
+            "conv_fwd_covering": covering,
+            "conv_fwd_direct_long": long,
             "conv_dgrad": conv,
             "conv_wgrad": conv,
         },

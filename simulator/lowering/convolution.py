@@ -8,7 +8,7 @@ choice changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil, prod
 
 from msgspec.structs import replace
@@ -28,26 +28,40 @@ from simulator.lowering.layouts import (
     sum_parts,
 )
 from simulator.lowering.registry import lowering
+from simulator.lowering.single_pixel import has_one_pixel, is_linear_layer, linear_layer
 from simulator.lowering.winograd import winograd
 from simulator.records import Signature
 
 _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
+_LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
+_DEEP = 64  # elements of a patch
 
 
 @lowering("conv")
 def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The kernels of one direction, in launch order."""
-    short = _SHORT.get(work.dtype)
+    kernels: Iterable[Work]
     if work.dims["depthwise"]:
         kernels = depthwise(op, work, gpu)
-    elif work.engine != "tensor" or short is None or not gpu.peak("tensor", short):
-        vector = replace(work, engine="vector", instructions=work.flops // 2)
-        double = work.dtype == "float64"
-        kernels = iter((vector,)) if double else _on_lanes(product(op, vector, gpu), gpu)
     else:
-        kernels = _on_tensor_cores(product(op, work, gpu))
+        on_tensor = _has_tensor_cores(work, gpu)
+        if not on_tensor:
+            dtype = "float64" if work.dtype == "float64" else "float32"
+            work = replace(work, engine="vector", dtype=dtype, instructions=work.flops // 2)
+        if is_linear_layer(work):
+            kernels = linear_layer(op, work, gpu)
+        elif on_tensor:
+            kernels = _on_tensor_cores(product(op, work, gpu))
+        else:
+            kernels = (work,) if work.dtype == "float64" else _on_lanes(product(op, work, gpu), gpu)
     return (*dense_copies(op, work.dims), *kernels)
+
+
+def _has_tensor_cores(work: Work, gpu: GPU) -> bool:
+    """Whether the GPU has tensor cores for a convolution's dtype."""
+    short = _SHORT.get(work.dtype)
+    return work.engine == "tensor" and short is not None and bool(gpu.peak("tensor", short))
 
 
 def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
@@ -64,6 +78,8 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from _nhwc(c)
     elif c.unit and not c.strided and groups == 1:
         yield from _pointwise_convolution(c)
+    elif c.long:
+        yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
         yield from [_group_share(c.direct(), groups)] * groups  # too thin: group by group
     elif c.unit and tf32 and groups > 1:
@@ -116,12 +132,23 @@ def _pointwise_convolution(c: Product) -> Iterator[Work]:
     if odd and large and aligned:
         yield from (nhwc_conversion(c.sources[0]), c.kernel(), nhwc_conversion(c.target, back=True))
         return
+    if c.half and c.direction == "fwd" and _small_images(c):
+        yield c.direct()
+        return
     deep = not c.half and c.direction == "fwd" and c.depth >= max(256, c.columns)
     if deep and c.counted:
         yield memset(4)
     yield c.plain()
     if deep and d["n"] == 1 and c.depth >= 1024 and ceil(c.rows / 64) * ceil(c.columns / 64) <= 32:
         yield sum_parts(c.target, 2)  # batches of products are not split along their depth
+
+
+def _small_images(c: Product) -> bool:
+    """Whether cuDNN's heuristics take a kernel for vector lanes: for 16 to 32 small images of fewer
+    than 128 channels, unless a power of two of channels results."""
+    batch, outputs = c.work.dims["n"], c.columns
+    small = c.pixels <= 18**2 and 8 <= c.depth < 128
+    return small and 16 <= batch <= 32 and outputs & (outputs - 1) != 0
 
 
 def _converts_weights(c: Product, weights: int, activations: int) -> bool:
@@ -187,7 +214,8 @@ def _implicit(c: Product) -> Iterator[Work]:
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         pads = needs_padding(tensor, is_weight, groups)
-        if is_weight and c.unit and groups == 1 and not pads:
+        same = has_one_pixel(tensor) and (groups == 1 or not is_weight)
+        if same and not pads:
             continue
         if pads:
             yield padded_zeros(tensor)
@@ -200,7 +228,7 @@ def _implicit(c: Product) -> Iterator[Work]:
     yield from _main_kernel(c)
     if c.direction == "wgrad" and groups > 1 and needs_padding(c.target, True, groups):
         yield padding_copy(c.target, generic=True)
-    elif not (c.unit and c.direction == "wgrad") or needs_padding(c.target, True, groups):
+    elif not has_one_pixel(c.target) or needs_padding(c.target, True, groups):
         yield nhwc_conversion(c.target, back=True)
 
 
@@ -257,12 +285,20 @@ def _split(c: Product) -> bool:
 
 
 def _worth_padding(c: Product) -> bool:
-    """Whether few channels are padded: in large first layers, and wide ones without overlap."""
+    """Whether few channels are padded for tensor cores: in large first layers, in TF32 with a large
+    weight, in half precision with deep patches and, if those do not overlap, many outputs. float16
+    has a kernel for few outputs that needs no padding."""
     d = c.work.dims
+    patches = d["stride"] == d["kernel"]
     if d["cin"] < 3:
         return False
-    wide_patches = c.half and d["stride"] == d["kernel"] and d["cout"] >= 1024
-    return c.adds >= _LARGE or wide_patches
+    if not c.half:
+        large = c.adds >= (_LARGE_PATCHES if patches else _LARGE_TF32)
+        return large and c.columns >= 64 and c.columns * c.depth >= 3000
+    if patches:
+        return c.columns >= 512 and c.depth >= _DEEP
+    wide = c.columns >= 64 or c.work.dtype == "bfloat16"
+    return wide and c.depth >= _DEEP and c.adds >= _LARGE
 
 
 def _group_share(work: Work, parts: int) -> Work:

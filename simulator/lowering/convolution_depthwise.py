@@ -20,6 +20,7 @@ from simulator.timing.rates import units_of
 
 _WARP = 32
 _WARPS = 8  # per block of ATen's weight gradient, at most
+_TILE = 8  # pixels of a row in `conv2d_c1_k1_nchw_shmem_tiling`, at stride 2
 _MANY_IMAGES = 8  # from which cuDNN's forward has a half-precision kernel
 
 
@@ -81,7 +82,8 @@ def _grouped(work: Work, single: bool) -> bool:
     if d["dims"] == 1 or d["cin"] != d["cout"]:
         return False
     if not d["channels_last"]:
-        return strides == {2}
+        tiled = d["direction"] == "fwd" and d["n"] > 1 and d["spatial_out"][-1] >= _TILE
+        return strides == {2} and not tiled
     if d["direction"] == "dgrad":
         return not _regular(sides, strides)
     if not _regular(sides, strides) or (sides == {1} and strides != {1}):

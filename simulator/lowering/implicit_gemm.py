@@ -18,7 +18,7 @@ _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
 """Taps of a kernel that one mask word of Hopper's bulk loads covers; above, older kernels run the
-forward and the gradient of the weight."""
+forward and the gradient of the weight. Those have a word for each side of the kernel."""
 _AMPERE = (8, 0)
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 
@@ -66,6 +66,19 @@ class Product:
         return self.hopper and half and few and is_first_layer and self.direction == "fwd"
 
     @property
+    def covering(self) -> bool:
+        """Whether each TF32 image becomes one pixel: a few tiles sum over the whole depth, which
+        older kernels do not split (`cutlass_tensorop_s1688fprop_optimized_tf32_128x128_16x4`)."""
+        one = prod(self.work.dims["spatial_out"]) == 1
+        return one and self.direction == "fwd" and not self.half
+
+    @property
+    def long(self) -> bool:
+        """Whether no tensor-core kernel has a mask bit for each tap along a side of the forward
+        (CUTLASS, `conv2d_fprop_activation_tile_access_iterator_optimized.h`, `can_implement`)."""
+        return self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
+
+    @property
     def pixels(self) -> int:
         """Pixels of the larger image."""
         return prod(self.work.dims["spatial_in"])
@@ -74,7 +87,8 @@ class Product:
         """The main kernel: an implicit product of NHWC tensors; few channels are padded to the
         width of one load."""
         d = self.work.dims
-        columns, depth, taps = self.columns, self.depth, prod(d["kernel"])
+        columns, depth = self.columns, self.depth
+        many_taps = prod(d["kernel"]) > _TAPS and self.direction != "dgrad"
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
         if self.few and "variant" not in extra_dims:
@@ -86,7 +100,9 @@ class Product:
                 else (columns // d["cin"] * wide, depth)
             )
             extra_dims["variant"] = f"{self.direction}_{'image' if self.image else 'first'}"
-        elif taps > _TAPS and self.direction != "dgrad" and "variant" not in extra_dims:
+        elif many_taps and self.covering and "variant" not in extra_dims:
+            extra_dims |= {"variant": f"{self.direction}_covering", "unsplit": True}
+        elif many_taps and "variant" not in extra_dims:
             extra_dims["variant"] = f"{self.direction}_wide"
         size = {
             "positions": self.rows,
@@ -115,8 +131,10 @@ class Product:
         return self.kernel(**sizes)
 
     def direct(self) -> Work:
-        """The NCHW kernel that multiplies on vector lanes."""
-        kernel = self.kernel(variant=f"{self.direction}_direct", item_bytes=self.target.itemsize)
+        """The NCHW kernel that multiplies on vector lanes; the forward's is not split."""
+        name = f"{self.direction}_direct{'_long' if self.long else ''}"
+        sizes: dict[str, Any] = {"variant": name, "item_bytes": self.target.itemsize}
+        kernel = self.kernel(**sizes, unsplit=True) if self.long else self.kernel(**sizes)
         return msgspec.structs.replace(
             kernel, engine="vector", dtype="float32", instructions=self.adds
         )

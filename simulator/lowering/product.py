@@ -28,6 +28,7 @@ _FEED = 48.0
 _WAVES_BY_COUNTER = 2
 _SMALLEST = 1.8e6  # multiplications
 _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
+_THIN, _MANY_TILES = 32, 4096
 
 
 class _Splitting(NamedTuple):
@@ -55,6 +56,8 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     units = gpu.units or UNITS_SEEN
     if _has_few_rows(work):
         return (replace(work, dims=d | {"variant": "few"}),)
+    if _has_small_tiles(work):
+        return (replace(work, dims=d | {"variant": "tensor_half_thin"}),)
     if _splits(work, units):
         partial_bytes = 2 * 4 * d["b"] * d["m"] * d["n"]  # two single-precision partial sums
         out_bytes = work.write_bytes
@@ -85,6 +88,17 @@ def _has_few_rows(work: Work) -> bool:
     if work.dtype != "float32" or not layer or not 2 <= d["m"] <= _FEW_ROWS:
         return False
     return bool(d.get("epilogue")) or d["n"] >= _MANY_OUTPUTS or d["k"] <= _SHALLOW
+
+
+def _has_small_tiles(work: Work) -> bool:
+    """Whether a thin 16-bit product of very many short lines that bulk loads cannot fetch is cut
+    into tiles of 32 × 32 (`cutlass_80_wmma_tensorop_…_32x32_…_align2`), each of which takes about
+    as long as any other."""
+    d = work.dims
+    if work.dtype not in ("float16", "bfloat16") or d["b"] > 1 or _uses_bulk_loads(work):
+        return False
+    thin = min(d["m"], d["n"]) <= _THIN and d["k"] <= 2 * _THIN
+    return thin and d["m"] * d["n"] >= _MANY_TILES * _THIN * min(d["m"], d["n"])
 
 
 def _uses_bulk_loads(work: Work) -> bool:

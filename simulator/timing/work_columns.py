@@ -128,7 +128,8 @@ def _whole(
     works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
 ) -> NDArray[np.bool_]:
     """Has each result of a product one part? In a batch, and where cuDNN convolves on vector lanes,
-    but for the gradients of weights; and a bias is added once, but by kernels of bulk loads."""
+    but for the gradients of weights, or by a kernel that does not split; and a bias is added once,
+    but by kernels of bulk loads."""
     products = [w.family == "gemm" for w in works]
     batched = column([_batch(w) for w in works]) > 1
     convolved = column([w.family == "conv" and _once_summed(w.dims) for w in works])
@@ -140,7 +141,7 @@ def _whole(
 
 
 def _once_summed(d: dict[str, Any]) -> bool:
-    return d.get("variant") == "vector" and d["direction"] != "wgrad"
+    return bool(d.get("unsplit")) or (d.get("variant") == "vector" and d["direction"] != "wgrad")
 
 
 def _batch(work: Work) -> int:

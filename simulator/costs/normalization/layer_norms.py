@@ -191,7 +191,7 @@ def _weight_gradient(
 def weight_norm(op: Signature) -> tuple[Work, ...]:
     """g·v / |v| of each slice: square and sum, then scale (ATen/native/cuda/WeightNorm.cu)."""
     v = op["v"]
-    dims = {"rows": op["g"].numel, "cols": v.numel // max(op["g"].numel, 1), "inner": 1}
+    dims = _weight_norm_dims(op, v, op["g"].numel)
     return (launch(op, (3, 4), v.numel, op.read_bytes, op.write_bytes, dims),)
 
 
@@ -199,6 +199,18 @@ def weight_norm(op: Signature) -> tuple[Work, ...]:
 def weight_norm_backward(op: Signature) -> tuple[Work, ...]:
     """The sum of the gradient times v, then the gradients of v and g."""
     v = op["saved_v"]
-    rows = op["saved_g"].numel
-    dims = {"rows": rows, "cols": v.numel // max(rows, 1), "inner": 1}
+    dims = _weight_norm_dims(op, v, op["saved_g"].numel)
     return (launch(op, (6, 8), v.numel, op.read_bytes, op.write_bytes, dims),)
+
+
+def _weight_norm_dims(op: Signature, v: Tensor, norms: int) -> dict[str, Any]:
+    """A block for each norm; along the last dimension a block for 16 of them, whose 64 threads per
+    norm pass twice over its elements, as a batch norm in channels last does (WeightNorm.cu,
+    `weight_norm_fwd_last_dim_kernel`, `TILE_W`, `TILE_H`)."""
+    cols = v.numel // max(norms, 1)
+    if op.arg("dim", 0) % len(v.shape) == 0:
+        return {"rows": norms, "cols": cols, "inner": 1}
+    steps = 2 * -(-cols // 64)
+    blocks = -(-norms // 16)
+    dims = {"outputs": norms, "cols": cols, "steps": steps, "blocks": blocks, "threads": 16 * 64}
+    return {"variant": "apply_last", **dims}

@@ -278,3 +278,16 @@ def test_group_norm_backward_is_five_launches() -> None:
     )
     assert len(found) == 5
     assert found[-1].write_bytes == 32
+
+
+def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:
+    v, g = ((768, 48, 128), "float16"), ((1, 1, 128), "float16")
+    (work,) = launched(
+        sig("aten._weight_norm_interface.default", [v, g], args={"dim": 2}, v=v, g=g)
+    )
+    # 128 norms, 16 a block; 768·48 = 36,864 elements of each by 64 threads, twice
+    assert (work.dims["blocks"], work.dims["steps"]) == (8, 1152)
+    (whole,) = launched(
+        sig("aten._weight_norm_interface.default", [v, g], args={"dim": 0}, v=v, g=g)
+    )
+    assert "steps" not in whole.dims

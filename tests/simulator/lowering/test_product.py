@@ -10,7 +10,7 @@ from simulator.lowering.product import product
 from tests.simulator.costs.conftest import sig
 
 
-def families(
+def lowered(
     m: int,
     n: int,
     k: int,
@@ -19,7 +19,7 @@ def families(
     align_bytes: int = 16,
     bias: bool = False,
     card: str = "h200",
-) -> list[str]:
+) -> tuple[Work, ...]:
     size = 4 if dtype in ("float32", "tf32") else 1 if dtype in ("int8", "float8_e4m3fn") else 2
     work = Work(
         "gemm",
@@ -40,7 +40,11 @@ def families(
         },
     )
     op = sig("aten.mm.default")
-    return [w.family for w in product(op, work, gpu(card))]
+    return product(op, work, gpu(card))
+
+
+def families(*sizes: int, **arguments: int) -> list[str]:
+    return [w.family for w in lowered(*sizes, **arguments)]  # pyright: ignore[reportArgumentType]
 
 
 SPLIT, COUNTED, PLAIN = ["gemm", "reduction"], ["fill", "gemm"], ["gemm"]
@@ -73,8 +77,16 @@ BY_DEPTH = ["fill", "pointwise", "gemm", "pointwise"]
     ],
 )
 def test_kernels(arguments: dict[str, int], kernels: list[str]) -> None:
-    assert families(**arguments) == kernels  # pyright: ignore[reportArgumentType]
+    assert families(**arguments) == kernels
 
 
 def test_only_hopper_has_counters() -> None:
-    assert families(4096, 4096, 4096, card="a100_sxm_80") == PLAIN
+    (only,) = lowered(4096, 4096, 4096, card="a100_sxm_80")
+    assert only.family == "gemm"
+
+
+def test_very_long_thin_products_have_tiles_of_32() -> None:
+    (thin,) = lowered(2_458_624, 4, 4, align_bytes=8)
+    assert thin.dims["variant"] == "tensor_half_thin"
+    for other in (lowered(2_458_624, 8, 8), lowered(100_000, 4, 4, align_bytes=8)):
+        assert "variant" not in other[-1].dims
