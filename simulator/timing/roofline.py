@@ -20,6 +20,7 @@ from simulator.timing.kernel_models import (
     roofline_terms,
     smooth,
 )
+from simulator.timing.offset_access import least_s
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
@@ -174,8 +175,8 @@ def roofs_of(
             "tensor": stacked([work.engine == "tensor" for work in works], many),
             "chip_j": np.nan if known is None else chip_j(works, many, terms.compute_s, gpu, known),
         }
-        residual = profile.residuals.get(name)
-        if residual and alike:
+        residual = profile.residuals.get(name) if alike else None
+        if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
             some = None if warm is None else warm[row]
             logs = _residual_logs(of, name, terms, gpu, profile, residual, some)
             values["cold_log"], values["hot_log"] = logs
@@ -195,7 +196,7 @@ def _residual_logs(
     terms: RooflineTerms,
     gpu: GPU,
     profile: Profile,
-    residual: Residual,
+    residual: Residual | None,
     warm: NDArray[np.bool_] | None,
 ) -> tuple[Floats, Floats]:
     """`cold_log` and `hot_log`. No residual makes a kernel faster than its engine's peak, or slower
@@ -207,7 +208,9 @@ def _residual_logs(
         from_l2 *= overlap_slowdown(terms.compute_s, terms.hot_s)
     from_dram, from_l2 = from_dram + terms.fixed_s + terms.latency_s, from_l2 + terms.fixed_s
     units = gpu.units or profile.units
-    cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
+    cold_log = hot_log = np.zeros(len(of.bytes))
+    if residual:
+        cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
     floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
     least = np.maximum(floor, of.bytes / gpu.bandwidth_bytes_per_s)
     with np.errstate(divide="ignore"):
@@ -219,7 +222,9 @@ def _residual_logs(
 
 def _floor_s(work: Work, gpu: GPU) -> Any:
     """FLOPs at the data sheet's peak, of the pairs that a causal attention computes; a
-    convolution's may be fewer (Winograd, FFT)."""
-    if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
+    convolution's may be fewer (Winograd, FFT). Of vector work, its offsets."""
+    if work.engine == "vector":
+        return least_s(work, gpu)
+    if work.family == "conv" or not anywhere(work.flops):
         return 0.0
     return work.computed_flops / roof_flops_per_s(gpu, work)

@@ -61,7 +61,9 @@ class Group:
     attention's, None where the curve is not an attention's. `rows` is what units share out.
     `programs` are those of a kernel by hand, 0 elsewhere, each over `trips` parts of a row one
     after another. `again` are bytes that come from L2 once more, over `bytes`. A work at `counts`
-    points takes as many rows; None: each takes one."""
+    points takes as many rows; None: each takes one. Of kernels that give every operand as many
+    blocks as the largest one, `widest_blocks` are those that the largest needs, `others` the
+    operands beside it and `other_blocks` what these need."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -75,6 +77,9 @@ class Group:
     trips: Floats
     runs: Floats
     steps: Floats
+    widest_blocks: Floats
+    others: Floats
+    other_blocks: Floats
     product: Product
     whole: NDArray[np.bool_]
     align_bytes: Floats
@@ -116,6 +121,9 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         trips=column([d.get("trips", 1) for d in dims]),
         runs=column([d.get("runs", 0) for d in dims]),
         steps=column([d.get("steps", 0) for d in dims]),
+        widest_blocks=column([d.get("widest_blocks", 0) for d in dims]),
+        others=column([d.get("others", 0) for d in dims]),
+        other_blocks=column([d.get("other_blocks", 0) for d in dims]),
         product=columns(tiled),
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,

@@ -61,7 +61,7 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
     slots = converting_slots(len(operands)) if widens else 0
     if not contiguous:
         iteration = walk(operands)
-        dims |= {"axes": len(iteration.axes), "runs": iteration.runs}
+        dims |= {"axes": len(iteration.axes), **iteration.touched}
         slots = max(slots, offset_slots(len(iteration.axes), len(operands)))
     slots += instructions + len(operands)
     dims["steps"] = slots * (

@@ -15,6 +15,7 @@ from simulator.records import Tensor
 
 THREADS = 128
 """Threads per block (ATen/native/cuda/thread_constants.h)."""
+_WARP = 32
 SECTOR, LINE = 32, 128
 """Bytes of the smallest transfer between L2 and a streaming multiprocessor, and of one L1 line."""
 
@@ -60,10 +61,20 @@ class Walk:
           each other in all operands are merged
     runs  32-byte sectors that all blocks touch, summed over the operands; four in one line count
           as 1¾, since a line is looked up once
+    warp_sectors  32-byte sectors that all warps touch, each for itself
+    block_lines   128-byte lines that one block touches
     """
 
     axes: tuple[tuple[int, tuple[int, ...]], ...]
     runs: int
+    warp_sectors: int
+    block_lines: int
+
+    @property
+    def touched(self) -> dict[str, int]:
+        """The counts as coordinates of a work."""
+        counts = ("runs", "warp_sectors", "block_lines")
+        return {name: getattr(self, name) for name in counts}
 
 
 def walk(operands: Sequence[Tensor]) -> Walk:
@@ -73,21 +84,28 @@ def walk(operands: Sequence[Tensor]) -> Walk:
     The axes are ordered by the strides of the result. L1 holds all that one block touches.
     """
     operands_on_gpu = [t for t in operands if t.device != "cpu"]
-    axes = _joined_axes(operands_on_gpu)
-    tile = THREADS * unrolled_elements(operands_on_gpu[-1])
-    reach, left = list[float](), float(tile)
-    for size, _ in axes:
-        reach.append(min(size, left))
-        left = max(1.0, left / size)
-    blocks = operands_on_gpu[-1].numel / prod(reach)
-    touched = 0.0
+    axes, out = _joined_axes(operands_on_gpu), operands_on_gpu[-1]
+    reach, warp = (_reach(axes, count) for count in (THREADS * unrolled_elements(out), _WARP))
+    blocks, warps = out.numel / prod(reach), out.numel / prod(warp)
+    touched = warp_sectors = block_lines = 0.0
     for place, tensor in enumerate(operands_on_gpu):
         steps = [steps[place] for _, steps in axes]
         sectors, lines = (
             _touched_words(tensor.itemsize, steps, reach, unit) for unit in (SECTOR, LINE)
         )
         touched += blocks * (sectors + 3 * lines) / 4
-    return Walk(axes, max(1, round(touched)))
+        warp_sectors += warps * _touched_words(tensor.itemsize, steps, warp, SECTOR)
+        block_lines += lines
+    return Walk(axes, *(max(1, round(n)) for n in (touched, warp_sectors, block_lines)))
+
+
+def _reach(axes: Sequence[tuple[int, tuple[int, ...]]], count: int) -> list[float]:
+    """How far so many neighbouring elements reach along each axis."""
+    reach, left = list[float](), float(count)
+    for size, _ in axes:
+        reach.append(min(size, left))
+        left = max(1.0, left / size)
+    return reach
 
 
 def _joined_axes(operands: Sequence[Tensor]) -> tuple[tuple[int, tuple[int, ...]], ...]:

@@ -100,7 +100,7 @@ def strided_copy(x: Tensor, out: Tensor, write_bytes: int) -> Work:
         "elements": out.numel,
         "transposed": fastest_dim(x) != fastest_dim(out),
         "axes": len(walked.axes),
-        "runs": walked.runs,
+        **walked.touched,
         "widens": turns,
     }
     if walked.axes:

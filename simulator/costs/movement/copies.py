@@ -1,4 +1,4 @@
-"""Ops that copy elements: copies, rearrangements and concatenation.
+"""Ops that copy elements: copies and rearrangements.
 
 A copy within the GPU is a memcpy if both sides are dense in the same order and of one dtype, a
 "pointwise" cast if only the dtype differs, and otherwise a "copy" whose dims say whether the
@@ -9,11 +9,8 @@ GPU only.
 
 from __future__ import annotations
 
-from math import gcd, prod
-
 from msgspec.structs import replace
 
-from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.elementwise import read_of
 from simulator.costs.kernels.iterator import aligned, converting_slots, lane_dtype
 from simulator.costs.kernels.launches import from_host, memcpy, strided_copy, to_host
@@ -150,67 +147,3 @@ def triangle(op: Signature) -> tuple[Work, ...]:
 def roll(op: Signature) -> tuple[Work, ...]:
     """One kernel per rolled dimension (ATen/native/TensorTransformations.cpp)."""
     return permuted_copy(op, op.read_bytes, "roll") * max(1, len(op.arg("dims") or [0]))
-
-
-_BATCH = 128
-"""Tensors per concatenating launch (ATen/native/cuda/Shape.cu); half as many if not contiguous."""
-
-
-@cost(
-    "aten.cat.default",
-    "aten.stack.default",
-    "aten._chunk_cat.default",
-    "aten._stack.default",
-    "aten.cat.out",
-    "aten.stack.out",
-)
-def cat(op: Signature) -> tuple[Work, ...]:
-    """One launch per 128 tensors; one copy per tensor for more than 4 dimensions or mixed
-    dtypes."""
-    parts = [t for t in op.tensors("tensors") if t.numel]
-    batched = (
-        len(parts) > 1
-        and (len(op.out.shape) <= 4 or "stack" in op.name)  # a stack joins its parts' dimensions
-        and len({t.dtype for t in (*parts, op.out)}) == 1
-    )
-    step = (_BATCH if all(t.contiguous for t in parts) else _BATCH // 2) if batched else 1
-    groups = [parts[i : i + step] for i in range(0, len(parts), step)]
-    written = [sum(t.numel for t in group) for group in groups]
-    read_bytes = read_of(op, "tensors")  # the same tensor twice is read once
-    single_launch = len(groups) == 1
-    return tuple(
-        Work(
-            "concat",
-            read_bytes=read_bytes if single_launch else sum(t.nbytes for t in group),
-            write_bytes=count * op.out.itemsize,
-            dtype=lane_dtype(op.outputs),
-            instructions=4 * count,
-            dims={
-                "elements": count,
-                "vectorized": _vectorized(op, group),
-                "contiguous": all(t.contiguous for t in group),
-                "parts": len(group),
-                "run_bytes": sum(_runs(op, group)) // len(group),
-                "align_bytes": gcd(16, *_runs(op, group)),
-            },
-        )
-        for group, count in zip(groups, written, strict=True)
-    )
-
-
-def _runs(op: Signature, parts: list[Tensor]) -> list[int]:
-    """Contiguous bytes of each part in the result; for a stack possibly the whole part."""
-    dim = op.arg("dim", 0)
-    return [prod(t.shape[dim % max(len(t.shape), 1) :]) * t.itemsize for t in parts]
-
-
-def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
-    """Whether the run of each part in the output is a whole number of 16-byte words
-    (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
-    return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in _runs(op, parts))
-
-
-@curve_rule("concat")
-def concat_curve(work: Work) -> str:
-    """The vectorized kernel has its own curve."""
-    return "concat_vectorized" if work.dims["vectorized"] else "concat"

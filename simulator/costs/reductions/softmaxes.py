@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.elementwise import Steps, elementwise
 from simulator.costs.kernels.iterator import lane_dtype
+from simulator.costs.movement.copies import move
 from simulator.costs.reductions.dimensions import loads, reduced_dims, shape_of
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature, Tensor
+from simulator.records import Signature, Tensor, row_major
 
 _THREADS = 1024
 _SHARED_BYTES = 48 * 1024
@@ -119,12 +120,19 @@ def _forward_slots(padded: int, cols: int, log: bool) -> int:
 def softmax_like(
     op: Signature, per_element: Steps, per_row: Steps, backward: bool = False
 ) -> tuple[Work, ...]:
-    """One softmax kernel over dimension `dim` of the first input."""
+    """One softmax kernel over dimension `dim` of the first input, after a copy of each input that
+    is not contiguous."""
+    if not op.inputs[0].numel:
+        return ()
+    packed = [replace(t, stride=row_major(t.shape)) for t in op.inputs]
+    pairs = [(t, p) for t, p in zip(op.inputs, packed, strict=True) if not t.contiguous]
+    if pairs:
+        copies = tuple(work for t, p in pairs for work in move(t, p))
+        inner = replace(op, inputs=tuple(packed))
+        return *copies, *softmax_like(inner, per_element, per_row, backward)
     source = op.inputs[0]
     dims = shape_of(source, reduced_dims(op, source))
     elements = source.numel
-    if not elements:
-        return ()
     rows, cols = dims["rows"], dims["cols"]
     across = dims["inner"] > 1
     kernel_dims = _across_dims(dims) if across else _along_dims(op, cols, rows, backward)
@@ -189,9 +197,9 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     """Softmax whose rows of -inf become 0 (`_safe_softmax` of ATen/native/transformers/
     attention.cpp): softmax, isneginf, all, a scalar, where."""
     source, out = op["self"], op.out
-    (main,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
-    if main is None:
+    if not source.numel:
         return ()
+    (*copies, main) = softmax_like(op, (5, 22), (0, 0))
     rows = out.numel // main.dims["cols"]
     mask = Tensor(source.shape, "bool", source.stride)
     scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
@@ -203,7 +211,7 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     choose = replace(
         op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
     )
-    return (main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
+    return (*copies, main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
 
 
 @curve_rule("softmax")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.costs.kernels.launches import fill_like
+from simulator.costs.movement.copies import move
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
 from simulator.records import Signature, Tensor
@@ -40,21 +41,33 @@ _UPSAMPLES = (
 
 
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
-def upsample(op: Signature) -> Work:
-    """Each output is a weighted sum of its neighbours: one multiply-add each."""
+def upsample(op: Signature) -> tuple[Work, ...]:
+    """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
+    size copies (UpSampleBilinear2d.cu, `upsample_bilinear2d_out_cuda_template`)."""
     x, out = op["self"], op.out
+    if _is_copy(op, x, out):
+        return move(x, out)
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
     steps = _serial_planes(op, x)
-    return window(
-        "resample",
-        op,
-        out.numel,
-        arithmetic,
-        covered_bytes(x, out, taps),
-        out.nbytes,
-        variant="serial" if steps else "gather",
-        steps=steps,
+    return (
+        window(
+            "resample",
+            op,
+            out.numel,
+            arithmetic,
+            covered_bytes(x, out, taps),
+            out.nbytes,
+            variant="serial" if steps else "gather",
+            steps=steps,
+        ),
+    )
+
+
+def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
+    """Whether a bilinear interpolation keeps the size. Others compute all the same."""
+    return (
+        "upsample_bilinear2d" in op.name and "_aa" not in op.name and (source.shape == target.shape)
     )
 
 
@@ -71,8 +84,11 @@ def _serial_planes(op: Signature, x: Tensor) -> int:
 @cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
 def upsample_backward(op: Signature) -> tuple[Work, ...]:
     """Nearest gathers, image after image unless channels are innermost. The others add to zeros
-    with atomics (UpSampleBilinear2d.cu); bilinear and trilinear have one thread per output."""
+    with atomics (UpSampleBilinear2d.cu); bilinear and trilinear have one thread per output, and
+    bilinear to the same size copies."""
     grad, out = op["grad_output"], op.out
+    if _is_copy(op, grad, out):
+        return move(grad, out)
     if "nearest" in op.name:
         taps = max(1, grad.numel // max(out.numel, 1))
         steps = 0 if channels_last(grad) else grad.shape[0]

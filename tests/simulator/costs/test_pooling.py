@@ -169,3 +169,15 @@ def test_sixteen_channels_that_lie_innermost_are_interpolated_at_once(
     big = ((2, channels, 8, 8), F32)
     (work,) = run("upsample_bilinear2d", big, {"output_size": [8, 8]}, self=small)
     assert work.dims["variant"] == variant
+
+
+@pytest.mark.parametrize("name", ["upsample_bilinear2d", "upsample_bilinear2d_backward"])
+def test_bilinear_to_the_same_size_copies(name: str) -> None:
+    first = "grad_output" if "backward" in name else "self"
+    (work,) = run(name, BIG, {"output_size": [8, 8]}, **{first: BIG})
+    assert work.family == "memcpy"
+
+
+def test_other_interpolations_compute_the_same_size() -> None:
+    (work,) = run("upsample_bicubic2d", BIG, {"output_size": [8, 8]}, self=BIG)
+    assert work.family == "resample"

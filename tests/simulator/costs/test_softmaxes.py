@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs.reductions.softmaxes import with_zero_exponentials
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
 CUBE = ((2, 4, 6), "float32")
@@ -115,3 +116,11 @@ def test_across_a_thread_goes_down_each_column_three_times() -> None:
     (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
     # 33·16 = 528 threads fit in 1,024: 16 to a column, each with 20 of its elements
     assert (work.dims["blocks"], work.dims["steps"]) == (12, 3 * 20)
+
+
+def test_rows_with_gaps_are_packed_first() -> None:
+    turned = Tensor((2, 4, 6), "float32", (24, 1, 4))
+    copy, work = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=turned))
+    # then the rows lie along memory: a warp's kernel
+    assert (copy.family, copy.dims["transposed"]) == ("copy", True)
+    assert (work.dims["variant"], work.dims["rows"]) == ("warp_forward", 8)

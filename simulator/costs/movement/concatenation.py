@@ -1,0 +1,153 @@
+"""Concatenation: one kernel for many tensors, or a copy for each.
+
+The rules are those of ATen/native/cuda/Shape.cu (`cat_out_cuda`, `parallel_cat`) and of the shape
+check before it (ATen/native/TensorShape.cpp, `cat`).
+"""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+from msgspec.structs import replace
+
+from simulator.costs.curves import curve_rule
+from simulator.costs.kernels.elementwise import read_of
+from simulator.costs.kernels.iterator import lane_dtype
+from simulator.costs.movement.copies import move
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+_BATCH = 128
+"""Tensors per launch; half as many if not contiguous."""
+_BATCHED_DIMS = 4
+_BLOCK_BYTES = 128 * 16
+"""What one block of `CatArrayBatchedCopy_vectorized` copies at a time: 16 bytes a thread."""
+_FRAME, _DIVISION = 17, 18
+"""Instructions of an element without its divisions, and of one division by a number that is no
+constant. Four-dimensional pictures take 71 slots an element on an H200."""
+
+
+@cost(
+    "aten.cat.default",
+    "aten.stack.default",
+    "aten._chunk_cat.default",
+    "aten._stack.default",
+    "aten.cat.out",
+    "aten.stack.out",
+)
+def cat(op: Signature) -> tuple[Work, ...]:
+    """One launch per 128 tensors that are contiguous in one memory format, or per 64 if not.
+
+    An empty tensor of one dimension, as a cache begins with, counts among the tensors, and as not
+    contiguous. One copy per tensor for a single tensor, more than 4 dimensions, mixed dtypes, or
+    pictures with channels last that have gaps.
+    """
+    given = op.tensors("tensors")
+    parts = [t for t in given if t.numel]
+    last = bool(given) and all(_is_channels_last(t) for t in given)
+    dense = all(t.dense if last else t.contiguous for t in parts)
+    contiguous = dense and not any(t.numel == 0 and len(t.shape) == 1 for t in given)
+    batched = (
+        len(given) > 1
+        and all(len(t.shape) + _is_new_last(op, t) <= _BATCHED_DIMS for t in parts)
+        and len({t.dtype for t in (*parts, op.out)}) == 1
+        and (contiguous or not last)
+    )
+    if not batched:
+        return tuple(work for t in parts for work in move(t, _place(op, t)))
+    step = _BATCH if contiguous else _BATCH // 2
+    groups = [parts[i : i + step] for i in range(0, len(parts), step)]
+    whole = read_of(op, "tensors") if len(groups) == 1 else None  # the same tensor twice: once
+    return tuple(_batch(op, group, contiguous, last, whole) for group in groups)
+
+
+def _batch(
+    op: Signature, parts: list[Tensor], contiguous: bool, last: bool, read_bytes: int | None
+) -> Work:
+    """One launch. Each tensor has as many blocks as the largest one needs, so that those of smaller
+    tensors are idle; the vectorized kernel takes whole words of 16 bytes in row-major tensors."""
+    elements, runs = sum(t.numel for t in parts), _runs(op, parts, last)
+    splits = max(len(t.shape) + _is_new_last(op, t) for t in parts) - 1  # an index by division
+    vectorized = contiguous and not last and all(run % 16 == 0 for run in runs)
+    blocks = [-(-t.nbytes // _BLOCK_BYTES) for t in parts] if vectorized else [0]
+    return Work(
+        "concat",
+        read_bytes=sum(t.nbytes for t in parts) if read_bytes is None else read_bytes,
+        write_bytes=elements * op.out.itemsize,
+        dtype=lane_dtype(op.outputs),
+        instructions=4 * elements,
+        dims={
+            "elements": elements,
+            "vectorized": vectorized,
+            "contiguous": contiguous,
+            "parts": len(parts),
+            "run_bytes": sum(runs) // len(parts),
+            "align_bytes": gcd(16, *runs),
+            "widest_blocks": max(blocks),
+            "others": len(blocks) - 1,
+            "other_blocks": sum(blocks) - max(blocks),
+            **({} if vectorized else {"offset_slots": elements * _slots(splits, contiguous)}),
+        },
+    )
+
+
+def _slots(splits: int, contiguous: bool) -> int:
+    """Instructions of one element whose place is found by so many divisions of its index, where
+    tensors have gaps for both places."""
+    return _FRAME + _DIVISION * splits * (1 if contiguous else 2)
+
+
+def _is_new_last(op: Signature, part: Tensor) -> bool:
+    """Whether a stack adds its dimension behind all others, and so to its parts. Elsewhere it
+    joins the parts' own dimensions (ATen/native/TensorShape.cpp, `stack`)."""
+    rank = len(part.shape)
+    return "stack" in op.name and op.arg("dim", 0) % (rank + 1) == rank
+
+
+def _dim(op: Signature, part: Tensor) -> int:
+    rank = len(part.shape) + ("stack" in op.name)
+    return op.arg("dim", 0) % max(rank, 1)
+
+
+def _place(op: Signature, part: Tensor) -> Tensor:
+    """Where a part lies in the result."""
+    strides = list(op.out.stride)
+    if "stack" in op.name:
+        del strides[_dim(op, part)]
+    return replace(op.out, shape=part.shape, stride=tuple(strides))
+
+
+def _runs(op: Signature, parts: list[Tensor], last: bool) -> list[int]:
+    """Contiguous bytes of each part in the result; for a stack possibly the whole part."""
+    runs: list[int] = []
+    for part in parts:
+        inside = range(_dim(op, part), len(part.shape))
+        if last:
+            order = _channels_inside(part)
+            inside = order[: order.index(_dim(op, part)) + 1]
+        runs.append(prod(part.shape[d] for d in inside) * part.itemsize)
+    return runs
+
+
+def _channels_inside(picture: Tensor) -> tuple[int, ...]:
+    """The dimensions of a picture with channels last, innermost first."""
+    return (1, *range(len(picture.shape) - 1, 1, -1), 0)
+
+
+def _is_channels_last(t: Tensor) -> bool:
+    """Whether the strides suggest channels last (c10/core/MemoryFormat.h,
+    `is_channels_last_strides_2d`), with gaps or without."""
+    if len(t.shape) not in (4, 5) or t.stride[1] == 0 or t.contiguous:
+        return False
+    least = 0
+    for d in _channels_inside(t):
+        if not t.shape[d] or t.stride[d] < least or (d == 0 and least == t.stride[1]):
+            return False
+        least = t.stride[d] * max(t.shape[d], 1)
+    return True
+
+
+@curve_rule("concat")
+def concat_curve(work: Work) -> str:
+    """The vectorized kernel has its own curve."""
+    return "concat_vectorized" if work.dims["vectorized"] else "concat"

@@ -1,0 +1,66 @@
+"""Concatenations as recordings on an H200 ran them: which kernel, and what its blocks do."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import launched, sig
+
+EMPTY = Tensor((0,), "float16", (1,))
+HEADS = Tensor((2, 12, 64, 64), "float16", (49152, 4096, 64, 1))
+PICTURE = Tensor((2, 16, 8, 8), "float16", (1024, 1, 128, 16))
+GAPS = Tensor((2, 16, 8, 8), "float16", (2048, 1, 256, 32))
+
+
+def test_an_empty_cache_counts_as_a_tensor_that_is_not_contiguous() -> None:
+    (work,) = launched(sig("aten.cat.default", HEADS, args={"dim": -2}, tensors=[EMPTY, HEADS]))
+    # CatArrayBatchedCopy: 2 · 3 divisions of 18 slots and 17 more for each of 98,304 elements
+    assert (work.family, work.dims["contiguous"], work.dims["vectorized"]) == (
+        "concat",
+        False,
+        False,
+    )
+    assert work.dims["offset_slots"] == 98_304 * (17 + 6 * 18)
+
+
+def test_an_empty_slice_of_a_tensor_is_contiguous() -> None:
+    nothing = Tensor((2, 12, 64, 0), "float16", (49152, 64, 768, 1))
+    (work,) = launched(sig("aten.cat.default", HEADS, args={"dim": -1}, tensors=[HEADS, nothing]))
+    assert work.dims["contiguous"]
+
+
+def test_a_single_tensor_is_copied() -> None:
+    (work,) = launched(sig("aten.cat.default", HEADS, args={"dim": 0}, tensors=[HEADS]))
+    assert work.family == "memcpy"
+
+
+def test_pictures_with_channels_last_are_contiguous_but_never_vectorized() -> None:
+    out = Tensor((2, 32, 8, 8), "float16", (2048, 1, 256, 32))
+    (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=[PICTURE, PICTURE]))
+    # CatArrayBatchedCopy_alignedK_contig; 16 channels of 2 bytes lie side by side
+    assert (work.dims["contiguous"], work.dims["vectorized"]) == (True, False)
+    assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (32, 4096 * (17 + 3 * 18))
+
+
+def test_pictures_with_gaps_are_copied_one_by_one() -> None:
+    out = Tensor((2, 32, 8, 8), "float16", (2048, 1, 256, 32))
+    found = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=[PICTURE, GAPS]))
+    assert [work.family for work in found] == ["copy", "copy"]
+
+
+@pytest.mark.parametrize(("dim", "families"), [(0, ["concat"]), (-1, ["copy", "copy"])])
+def test_a_stack_behind_four_dimensions_is_copied(dim: int, families: list[str]) -> None:
+    shape = (2, 2, 12, 64, 64) if dim == 0 else (2, 12, 64, 64, 2)
+    out = (shape, "float16")
+    found = launched(sig("aten.stack.default", out, args={"dim": dim}, tensors=[HEADS, HEADS]))
+    assert [work.family for work in found] == families
+
+
+def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
+    parts = [Tensor((1, n, 8, 8), "float32", (64 * n, 64, 8, 1)) for n in (256, 32, 32)]
+    out = ((1, 320, 8, 8), "float32")
+    (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=parts))
+    # 256·64·4 bytes are 32 blocks of 2 KiB, 32·64·4 are 4
+    names = ("widest_blocks", "others", "other_blocks")
+    assert [work.dims[name] for name in names] == [32, 2, 8]
