@@ -52,9 +52,9 @@ def runs(trace: Trace, blocks: str) -> list[Run]:
     now: tuple[int | None, str] = (0, "forward")
     for place, op in enumerate(trace.ops):
         block = block_of(op.module, blocks)
-        here = (None, op.phase) if op.phase == "optimizer" else (block, op.phase)
+        here: tuple[int | None, str] = (None if op.phase == "optimizer" else block, op.phase)
         if (block is not None or op.phase == "optimizer") and (here != now or not starts):
-            starts.append((place if starts else 0, *here))
+            starts.append((place if starts else 0, here[0], here[1]))
             now = here
     ends = [start for start, _, _ in starts[1:]] + [len(trace.ops)]
     return [
