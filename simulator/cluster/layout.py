@@ -12,6 +12,8 @@ _DEGREES = ("dp", "tp", "pp")
 _COUNTS = ("microbatches", "chunks", "bucket")
 _SHARDINGS = ("ddp", "fsdp")
 SCHEDULES = ("1f1b", "gpipe", "interleaved")
+BUCKET_BYTES = 25 * 2**20
+"""What DDP takes by itself; only then is its first bucket reduced from 1 MiB on."""
 _EXPECTED = (
     'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
     "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, recompute, such as "
@@ -40,7 +42,7 @@ class Layout:
     microbatches: int = 0
     schedule: str = "1f1b"
     chunks: int = 1
-    bucket_bytes: int = 25 * 2**20
+    bucket_bytes: int = BUCKET_BYTES
     reshard: bool = True
     prefetch: int = 0
     recompute: bool = False
@@ -55,7 +57,7 @@ class Layout:
             words.append(f"schedule={self.schedule}")
         if self.chunks > 1:
             words.append(f"chunks={self.chunks}")
-        if self.bucket_bytes != 25 * 2**20:
+        if self.bucket_bytes != BUCKET_BYTES:
             words.append(f"bucket={self.bucket_bytes / 2**20:g}")
         if self.recompute:
             words.append("recompute")

@@ -1,9 +1,9 @@
 """DistributedDataParallel's buckets, put into the trace of a step on one rank.
 
 DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has made it, and
-reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on (torch's
-reducer, after it has put the buckets into the order in which gradients arrive). The buckets outlive
-the step; afterwards each gradient is a view of its bucket.
+reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on, or all from a
+size that the program gives (torch's reducer, after it has put the buckets into the order in which
+gradients arrive). The buckets outlive the step; afterwards each gradient is a view of its bucket.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from simulator.cluster.layout import BUCKET_BYTES
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace
 
-MIB = 2**20
-FIRST_BYTES = MIB
+FIRST_BYTES = 2**20
 _STREAM = 4
 _VIEW_WORK = 91  # instructions before the first view that DDP returns to autograd
 
@@ -29,7 +29,7 @@ class _Gradient:
     tensor: Tensor
 
 
-def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = 25 * MIB) -> Trace:
+def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_BYTES) -> Trace:
     """The step with the all-reduces of DDP over these ranks."""
     gradients = _gradients(trace)
     if not gradients or len(ranks) < 2:
@@ -96,7 +96,7 @@ def _gradients(trace: Trace) -> list[_Gradient]:
 
 def _buckets(gradients: list[_Gradient], most: float) -> list[list[_Gradient]]:
     buckets: list[list[_Gradient]] = [[]]
-    limit = min(FIRST_BYTES, most)
+    limit = FIRST_BYTES if most == BUCKET_BYTES else most
     size = 0
     for number, g in enumerate(gradients):
         buckets[-1].append(g)

@@ -13,7 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
-from simulator.cluster.layout import Layout
+from simulator.cluster.layout import BUCKET_BYTES, Layout
 from simulator.networks.loading import load
 from simulator.tracing.parallel.tensor_split import tensor_split
 from simulator.tracing.step import OPTIMIZERS
@@ -72,7 +72,9 @@ def program(
                 device_ids=[torch.cuda.current_device()],
                 process_group=mesh["dp"].get_group(),
                 gradient_as_bucket_view=True,
-                bucket_cap_mb=layout.bucket_bytes / 2**20,
+                bucket_cap_mb=None
+                if layout.bucket_bytes == BUCKET_BYTES
+                else layout.bucket_bytes / 2**20,
             )
         return _training_or_inference(step, run, args, loaded.kwargs, passes)
 
