@@ -135,7 +135,9 @@ def test_heads_that_do_not_divide_are_refused():
         predict_network(asked, "tp=2", TWO)
 
 
-@pytest.mark.parametrize(("network", "seq"), [("bert-base", 64), ("vit-b16", None), ("llama3-1b", 64)])
+@pytest.mark.parametrize(
+    ("network", "seq"), [("bert-base", 64), ("vit-b16", None), ("llama3-1b", 64)]
+)
 def test_tensor_parallel_families_share_their_products(network, seq):
     sizes = {"layers": 2}
     asked = NetworkStep(network, 1, seq, "bf16", False, None, sizes)
