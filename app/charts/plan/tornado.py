@@ -81,6 +81,10 @@ def _bar(
     now = across.at(scene.now_s / unit)
     limit = scene.limit_s
     ends = ((bar.low_s, bar.low_value, 0.45), (bar.high_s, bar.high_value, 0.85))
+    places = [across.at(end_s / unit) for end_s, _, _ in ends if end_s is not None]
+    # Of two ends on one side the farther one is named.
+    sides = [x for x in places if x < now], [x for x in places if x > now]
+    farthest = {max(side, key=lambda x: abs(x - now)) for side in sides if side}
     for end_s, value, strength in ends:
         if end_s is None:
             continue
@@ -99,7 +103,7 @@ def _bar(
             start = max(left, across.at(limit / unit))
             box = Box.between(start, y - _HIGH / 2, right, y + _HIGH / 2)
             items.append(Rectangle(box, "danger_ground", "danger", 1.4, 1.5))
-        if abs(x - now) > 1.5:
+        if abs(x - now) > 1.5 and x in farthest:
             outward = "start" if x > now else "end"
             gap = 5 if x > now else -5
             colour = "danger" if late else "ink3"

@@ -146,6 +146,14 @@ def test_the_tornado_crosses_the_limit():
     assert tornado_scene(read(SERVE), plan_of(RESTS[4:])) is None
 
 
+def test_of_two_ends_on_one_side_the_farther_one_is_named():
+    budget = Assumption("token budget", "512", "your spec", "256", "1024", 0.034, 0.040)
+    scene = tornado_scene(read(SERVE), plan_of((budget,)))
+    assert scene is not None
+    said = words(tornado_drawing(scene, 480, tornado_height(scene), TABULATED))
+    assert "1024" in said and "256" not in said
+
+
 def detail() -> QueueDetail:
     gaps = np.repeat([0.010, 0.040, 0.060], [97, 2, 1])
     return QueueDetail(
