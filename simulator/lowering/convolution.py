@@ -286,7 +286,7 @@ def _split(c: Product) -> bool:
 
 def _worth_padding(c: Product) -> bool:
     """Whether few channels are padded for tensor cores: in large first layers, in TF32 with a large
-    weight, in half precision with deep patches and, if those do not overlap, many outputs. float16
+    weight, in half precision with deep patches or, if those do not overlap, many outputs. float16
     has a kernel for few outputs that needs no padding."""
     d = c.work.dims
     patches = d["stride"] == d["kernel"]
@@ -296,7 +296,7 @@ def _worth_padding(c: Product) -> bool:
         large = c.adds >= (_LARGE_PATCHES if patches else _LARGE_TF32)
         return large and c.columns >= 64 and c.columns * c.depth >= 3000
     if patches:
-        return c.columns >= 512 and c.depth >= _DEEP
+        return c.columns >= 512
     wide = c.columns >= 64 or c.work.dtype == "bfloat16"
     return wide and c.depth >= _DEEP and c.adds >= _LARGE
 

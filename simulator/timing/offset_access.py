@@ -34,7 +34,8 @@ def least_s(work: Work, gpu: GPU) -> Any:
     if "warp_sectors" in dims and gpu.boost_hz:
         running = np.multiply(dims["block_lines"], 1.0 * _BLOCKS * _LINE_BYTES)
         filled = running / _L1_BYTES
-        lost = np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)
+        lost = (filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT)
+        lost = np.minimum(np.maximum(lost, 0.0), 1.0)
         return dims["warp_sectors"] * lost * _LOOKUP_CLOCKS / loading_clocks_per_s(gpu)
     if "offset_slots" in dims:
         return dims["offset_slots"] / (peak_flops_per_s(gpu, "vector", "float32") / 2)

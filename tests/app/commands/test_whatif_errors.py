@@ -30,7 +30,8 @@ from tests.app.conftest import Run
         (["compare", "mlp-tiny", "--with", "cuda_graph"],
          "--with 'cuda_graph': 'cuda_graph' has no +: expected what-ifs, such as \"+cuda_graph\""),
         (["compare", "mlp-tiny", "nope.toml"],
-         "cannot read the scenario nope.toml: No such file or directory"),
+         "cannot read the scenario nope.toml: No such file or directory: expected a readable file; "
+         "check the path"),
         (["sweep", "mlp-tiny", "--over", "batch=0"], "axis 'batch=0': 0: expected 1 to "
          "2.14748e+09; choose a value in this range"),
         (["map", "mlp-tiny", "--x", "batch", "--y", "batch=1"],

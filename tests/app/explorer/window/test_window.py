@@ -38,7 +38,9 @@ def test_what_is_shown_is_what_the_simulator_says(window: Window):
     assert shown.prediction.shares == predict(FIRST).shares
     said = window.verdict.accessibleDescription()
     assert "bert-base, batch 64 × 128, bf16" in said and "80%" in said
-    empty = {view.title for view in in_front(window) if len(view.rows()) < 2}
+    # A plan is made in a lane of its own, and has tests of its own.
+    views = [view for view in in_front(window) if view.workspace != "Plan"]
+    empty = {view.title for view in views if len(view.rows()) < 2}
     assert empty <= {"Measured", "From A to B"}  # nothing is measured, nothing to compare with
 
 
