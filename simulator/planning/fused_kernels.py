@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.lru import LRUCache
 from simulator.networks.catalogue import constructor_sizes, network
 from simulator.scenario.predict import predict
 from simulator.scenario.scenario import Scenario
@@ -20,6 +21,7 @@ from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
 
+_SAVED: LRUCache[list[float]] = LRUCache(512)
 _CACHED = 256  # tokens of the decodes, whose attention is not fused
 _POINTS = ((True, 1), (True, 256), (False, 2048))  # decode or prefill, and tokens
 
@@ -27,16 +29,22 @@ _POINTS = ((True, 1), (True, 256), (False, 2048))  # decode or prefill, and toke
 def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
     """Seconds saved in iterations of these many tokens, by captured scenarios of a network's
     prefill and decode. At least 0; linear between the points and beyond them."""
+    at = _SAVED.get((prefill.key, decode.key), lambda: _at_points(prefill, decode))
+    known = [count for _, count in _POINTS]
+    slope = (at[-1] - at[-2]) / (known[-1] - known[-2])
+    beyond = np.maximum(tokens - known[-1], 0.0) * slope
+    return np.maximum(np.interp(tokens, known, at) + beyond, 0.0)
+
+
+def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
+    """Seconds saved at each of `_POINTS`."""
     at: list[float] = []
     for decodes, count in _POINTS:
         scenario = decode if decodes else prefill
         batch, seq = (count, _CACHED) if decodes else (1, count)
         one, two = (_saved(replace(scenario, batch=batch, seq=seq), n) for n in (1, 2))
         at.append(one + (_layers(scenario.network) - 1) * (two - one))
-    known = [count for _, count in _POINTS]
-    slope = (at[-1] - at[-2]) / (known[-1] - known[-2])
-    beyond = np.maximum(tokens - known[-1], 0.0) * slope
-    return np.maximum(np.interp(tokens, known, at) + beyond, 0.0)
+    return at
 
 
 def _saved(scenario: Scenario, layers: int) -> float:
