@@ -19,6 +19,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.explorer.background.garbage import Collector
 from app.explorer.background.tracing import Tracing, key_of
 from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
@@ -70,6 +71,7 @@ class Worker(QObject):
         self._refused: dict[Any, str] = {}
         self._returned.connect(self._on_returned)
         sys.setswitchinterval(_TURN_S)
+        self._collector = Collector(self)
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
@@ -116,6 +118,8 @@ class Worker(QObject):
         self.cancel_all()
         self.tracing.close()
         ended = [lane.close() for lane in self._lanes]
+        if all(ended):
+            self._collector.close()
         if self._folder is not None:
             self._folder.cleanup()
         return all(ended)
