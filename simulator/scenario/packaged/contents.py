@@ -22,6 +22,14 @@ _INFERENCE = ("bf16", "fp16", "fp32", "autocast")
 _TRAINING = ("bf16", "fp32", "autocast")
 _SERVED = ("llama3-8b", "llama3-8b-decode")
 """Networks that plans serve on cards of every class, in bf16, or in fp16 where it has none."""
+_SERVED_BY_FIRST = ("llama3-1b", "llama3-1b-decode", "llama3-70b", "llama3-70b-decode")
+"""Networks that plans serve most often on cards of the first class."""
+_LAYERS = tuple(
+    {"sizes": tuple(sizes)}
+    for layers in (1, 2)
+    for sizes in ([("layers", layers)], [("layers", layers), ("merged", True)])
+)
+"""Sizes with which plans find what an engine's fused kernels save in a layer."""
 _PLAN_DTYPES = {"v100_sxm2_32": "fp16", "mi300x": "bf16"}
 
 _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
@@ -53,6 +61,12 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
     for network in _SERVED:
         for card in _OTHERS:
             yield request_of(network, _PLAN_DTYPES[card], False), card
+        for card in CARDS:
+            for sizes in _LAYERS:
+                yield request_of(network, _PLAN_DTYPES.get(card, "bf16"), False, **sizes), card
+    for network in _SERVED_BY_FIRST:
+        for sizes in _LAYERS:
+            yield request_of(network, "bf16", False, **sizes), _FIRST
 
 
 def omission(name: str) -> str | None:
@@ -77,7 +91,7 @@ def name_of(request: TraceRequest) -> str | None:
         sizes=request.sizes,
         sdpa=request.sdpa,
     )
-    if request != plain or not all(type(value) is int for _, value in request.sizes):
+    if request != plain or not all(isinstance(value, int) for _, value in request.sizes):
         return None
     own = [*(f"{name}={value}" for name, value in request.sizes), request.sdpa or ""]
     phase = "training" if request.training else "inference"

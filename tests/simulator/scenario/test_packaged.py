@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as with_fields
 
+from app.answers.plan_draft import first
 from app.lessons import packaged as lessons
 from simulator.analysis.sweep import axis
 from simulator.errors import UntracedError
 from simulator.hardware.gpu import gpu, gpus
+from simulator.planning import plan
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_source
 from simulator.scenario.gpu_class import seen
@@ -217,3 +219,11 @@ def test_a_command_on_a_packaged_network_does_not_import_torch(command: str):
         [sys.executable, "-c", code], capture_output=True, env=environment, timeout=300
     )
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_the_explorers_first_plan_is_packaged(card: str):
+    trace_source.trace_elsewhere()
+    quick = first().put([card], "candidates", "gpus").put(50, "simulation", "requests")
+    rows = plan(quick.spec).rows
+    assert {row.engine for row in rows} == {"vllm", "eager"}

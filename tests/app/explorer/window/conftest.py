@@ -1,7 +1,10 @@
 """A window that the tests of a module share."""
 
+from typing import Any
+
 import pytest
 
+from app.answers.plan_draft import of_table
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
@@ -10,6 +13,15 @@ from app.widgets.drawing import application
 from simulator.scenario import trace_source
 from tests.app.explorer.waiting import wait
 
+SMALL_PLAN: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
+    "load": {"rate": "5/s"},
+    "limits": {"per_token": "50 ms"},
+    "candidates": {"gpus": ["h200", "l40s"], "counts": [1], "engines": ["vllm"]},
+    "simulation": {"requests": 200},
+}
+INITIAL = State((NamedScenario("Today", FIRST),), plan=of_table(SMALL_PLAN).text)
+
 
 @pytest.fixture(scope="module")
 def _shared_window(tmp_path_factory: pytest.TempPathFactory):
@@ -17,7 +29,7 @@ def _shared_window(tmp_path_factory: pytest.TempPathFactory):
     patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
     patch.setenv("RIDGEPOINT_STATE", str(tmp_path_factory.mktemp("state")))
     running = application()
-    shared = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
+    shared = Window(Session(INITIAL), Worker())
     shared.resize(1280, 800)
     shared.show()
     shared.beside[1].hide()  # a hidden inspector searches for no advice
@@ -36,5 +48,5 @@ def window(_shared_window: Window):
     """A window on `FIRST`, reset after each test."""
     window = _shared_window
     yield window
-    window.session.reset(State((NamedScenario("Today", FIRST),)))
+    window.session.reset(INITIAL)
     wait(window.worker)

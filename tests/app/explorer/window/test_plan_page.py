@@ -20,14 +20,7 @@ from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
 from tests.app.explorer.waiting import wait
-
-SMALL: dict[str, Any] = {
-    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
-    "load": {"rate": "5/s"},
-    "limits": {"per_token": "50 ms"},
-    "candidates": {"gpus": ["h200", "l40s"], "counts": [1], "engines": ["vllm"]},
-    "simulation": {"requests": 200},
-}
+from tests.app.explorer.window.conftest import SMALL_PLAN
 
 
 def settled(planning: Planning) -> None:
@@ -43,7 +36,7 @@ def settled(planning: Planning) -> None:
 @pytest.fixture
 def planned(window: Window):
     """The window with a small plan that is finished."""
-    window.session.set_plan(of_table(SMALL).text, "small plan")
+    window.session.set_plan(of_table(SMALL_PLAN).text, "small plan")
     window.session.show("Plan")
     QCoreApplication.processEvents()
     settled(window.plan_page.planning)
@@ -259,18 +252,18 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     data.setText("x")
     planned.opening.open([path])
     assert planned.session.state.workspace == "Plan"
-    assert planned.plan_page.text == of_table(SMALL).text
+    assert planned.plan_page.text == of_table(SMALL_PLAN).text
     (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
     planned.opening.open([tmp_path / "wrong.toml"])
     assert planned.banner.label.text() == ("workload.network is missing: expected it; add a line")
-    assert planned.plan_page.text == of_table(SMALL).text
+    assert planned.plan_page.text == of_table(SMALL_PLAN).text
 
 
 def test_a_session_holds_its_plan(planned: Window, tmp_path: Path):
     path = tmp_path / "one.ridge"
     session_file.save(path, planned.session.state)
     state, _ = session_file.load(path)
-    assert state.plan == of_table(SMALL).text
+    assert state.plan == of_table(SMALL_PLAN).text
     path.write_text(path.read_text("utf-8").replace("50 ms", "50 parsecs"), "utf-8")
     with pytest.raises(session_file.InputError, match="unknown unit 'parsecs'"):
         session_file.load(path)
