@@ -17,73 +17,10 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass, field
 
 from simulator.errors import InputError
 from simulator.parallel.plan import RankPlan
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Properties that all ranks share: seconds, and multiprocessors of a GPU."""
-
-    latency_s: float
-    gap_s: float
-    sync_s: float
-    depth: int
-    units: int
-    beside: float
-
-
-@dataclass
-class RankTimes:
-    """Times of one rank in the last step: each kernel's issue, start and end, the start of a
-    collective's transfers (`moved_s`), and the end of each step (`done_s`)."""
-
-    issue_s: list[float]
-    start_s: list[float]
-    end_s: list[float]
-    moved_s: list[float]
-    done_s: list[float] = field(default_factory=list[float])
-
-
-class _Rank:
-    """The state of one rank."""
-
-    def __init__(self, plan: RankPlan, machine: Machine, steps: int) -> None:
-        self.plan = plan
-        self.count = len(plan.stream)
-        self.total = self.count * steps
-        self.queues: dict[int, deque[int]] = {}
-        self.running: dict[int, int] = {}  # stream -> kernel
-        self.free_s: dict[int, float] = {}
-        self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
-        self.rate = 1.0
-        self.at = 0.0
-        self.version = 0
-        self.issued = 0
-        self.tail_at = 0  # the kernel before which the last step's tail was done
-        self.planned: dict[int, float] = {}  # stream -> when it is looked at again
-        self.host_s = 0.0
-        self.host_waits: int | None = None  # the kernel whose end or start the host waits for
-        self.issue = [0.0] * self.total
-        self.start = [-1.0] * self.total
-        self.end = [-1.0] * self.total
-        self.moved = [-1.0] * self.total
-        self.parts_left: dict[int, int] = {}
-        self.held = 0
-        self.absent = 0  # transfers that wait for another rank
-        self.pending: list[float] = []  # times of the rank's events to come
-        self.watched = _watched(plan)
-
-
-def _watched(plan: RankPlan) -> list[bool]:
-    """Kernels whose end another stream or the host waits for."""
-    watched = list(plan.sync_after)
-    for after in plan.after:
-        for k in after:
-            watched[k if k >= 0 else -1 - k] = True
-    return watched
+from simulator.parallel.rank_state import Machine, RankState, RankTimes
 
 
 def run(plans: list[RankPlan], machine: Machine, steps: int) -> list[RankTimes]:
@@ -95,7 +32,7 @@ class _Simulation:
     def __init__(self, plans: list[RankPlan], machine: Machine, steps: int) -> None:
         self.machine = machine
         self.steps = steps
-        self.ranks = [_Rank(plan, machine, steps) for plan in plans]
+        self.ranks = [RankState(plan, steps) for plan in plans]
         self.events: list[tuple[float, int, int, int, int]] = []
         self.order = 0
         self.arrived: dict[object, list[tuple[int, int]]] = {}
@@ -123,14 +60,14 @@ class _Simulation:
             elif kind == 2:
                 rank.parts_left[a] -= 1
                 if rank.parts_left[a] == 0:
-                    self.advance(rank, now)
+                    rank.advance(now)
                     rank.held -= rank.plan.channels[a % rank.count]
                     self.finish(r, a, now)
                     self.retime(r, now)
             else:
                 self.host(r, now)
         self.check()
-        return [self.result(rank) for rank in self.ranks]
+        return [rank.times(self.steps) for rank in self.ranks]
 
     # -- the host --------------------------------------------------------------------------
 
@@ -193,7 +130,7 @@ class _Simulation:
                 rank.planned[stream] = ready
                 self.push(ready, 0, r, stream)
             return
-        if not self.ready(rank, k, local):
+        if not rank.ready(k):
             return  # the end of what it waits for begins this stream again
         parts = rank.plan.parts[local]
         if parts and any(
@@ -214,7 +151,7 @@ class _Simulation:
         if rank.start[k] < 0:
             rank.start[k] = now
             self.wake(r, k, now, False)
-        self.advance(rank, now)
+        rank.advance(now)
         if parts:
             rank.held += rank.plan.channels[local]
             rank.parts_left[k] = len(parts)
@@ -237,12 +174,11 @@ class _Simulation:
         """
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         queue, pending, count = rank.queues[stream], rank.pending, rank.count
-        units = machine.units
-        rate = max(0.25, (units - min(rank.held, units // 2)) / units)
+        rate = rank.speed(machine.units)
         while queue:
             k = queue[0]
             local = k % count
-            if plan.parts[local] or (plan.after[local] and not self.ready(rank, k, local)):
+            if plan.parts[local] or (plan.after[local] and not rank.ready(k)):
                 return now
             issued = rank.issue[k] + machine.latency_s
             if issued > now:
@@ -260,15 +196,6 @@ class _Simulation:
             now = rank.free_s[stream] = end + machine.gap_s
         return now
 
-    def ready(self, rank: _Rank, k: int, local: int) -> bool:
-        """Have all kernels ended that kernel k waits for?"""
-        base = k - local
-        for other in rank.plan.after[local]:
-            waited = base + other if other >= 0 else base - rank.count - 1 - other
-            if waited >= 0 and rank.end[waited] < 0:
-                return False
-        return True
-
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
         """Start a transfer: all ranks have arrived."""
         for r, _ in there:
@@ -281,29 +208,19 @@ class _Simulation:
             rank.absent -= 1
             self.push(now + seconds, 2, r, k)
 
-    def advance(self, rank: _Rank, now: float) -> None:
-        """Account for the work done since the last change of speed."""
-        if rank.left and now > rank.at:
-            done = (now - rank.at) * rank.rate
-            for k in rank.left:
-                rank.left[k] -= done
-        rank.at = now
-
     def retime(self, r: int, now: float) -> None:
         """Set the speed of the running kernels, and plan the end of the first."""
         rank = self.ranks[r]
         rank.version += 1
         if not rank.left:
             return
-        units = self.machine.units
-        share = max(0.25, (units - min(rank.held, units // 2)) / units)
-        rank.rate = share / len(rank.left)
+        rank.rate = rank.speed(self.machine.units) / len(rank.left)
         self.push(now + max(0.0, min(rank.left.values())) / rank.rate, 1, r, rank.version)
 
     def progress(self, r: int, now: float) -> None:
         """End the kernels with the least work left."""
         rank = self.ranks[r]
-        self.advance(rank, now)
+        rank.advance(now)
         least = min(rank.left.values())
         for k in [k for k, left in rank.left.items() if left <= least + 1e-13]:
             del rank.left[k]
@@ -335,14 +252,3 @@ class _Simulation:
                         "the step: expected every rank of a group to call the same collectives "
                         "in the same order; correct the program"
                     )
-
-    def result(self, rank: _Rank) -> RankTimes:
-        count, steps = rank.count, self.steps
-        first = (steps - 1) * count
-        done: list[float] = []
-        for step in range(steps):
-            ends = rank.end[step * count : (step + 1) * count]
-            done.append(max(ends, default=0.0))
-        return RankTimes(
-            rank.issue[first:], rank.start[first:], rank.end[first:], rank.moved[first:], done
-        )

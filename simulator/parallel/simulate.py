@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
-from simulator.parallel.events import Machine, RankTimes, run
+from simulator.parallel.events import run
 from simulator.parallel.plan import RankPlan, kernel_seconds, nudged, plan
 from simulator.parallel.prediction import (
     PARALLEL_REGIMES,
@@ -17,6 +17,7 @@ from simulator.parallel.prediction import (
     RankKernel,
     RankPrediction,
 )
+from simulator.parallel.rank_state import Machine, RankTimes
 from simulator.parallel.roles import Roles
 from simulator.prediction import Columns
 from simulator.schedule.launch_plan import LaunchPlan, issued

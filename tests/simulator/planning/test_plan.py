@@ -12,7 +12,6 @@ import pytest
 
 from simulator import InputError, plan
 from simulator.hardware.gpu import gpu
-from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
 from simulator.planning.queue_detail import queue_of
@@ -34,11 +33,6 @@ SERVE: dict[str, Any] = {
     "limits": {"per_token": "60 ms", "first_token": "1 s"},
     "candidates": {"gpus": ["h200", "t4", "rtx4060ti_8"], "counts": [1, 2]},
     "simulation": {"requests": 600},
-}
-RESNET: dict[str, Any] = {
-    "workload": {"kind": "inference", "network": "resnet50", "batch": 8},
-    "load": {"rate": "500/s"},
-    "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
 }
 
 
@@ -141,9 +135,6 @@ def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
     assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
     assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
     assert [each.name for each in opened.whatifs] == ["fp8"]
-    vision = plan(RESNET).rows[0]
-    step = predict(scenario_of(read(RESNET), vision))
-    assert vision.latency_s == pytest.approx(step.latency_s)
 
 
 def test_a_network_without_a_decode_step_cannot_be_served():
@@ -183,89 +174,6 @@ def test_the_interval_of_steps_is_met_at_its_quantiles():
     assert factor(step, 0.9) == pytest.approx(1.5)
 
 
-def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
-    few = plan(RESNET).rows[0]
-    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}).rows[0]
-    assert few.count == 1
-    assert many.count > 1
-    assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
-
-
-def test_training_adds_up():
-    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
-    spec = RESNET | {
-        "workload": {
-            "kind": "training",
-            "network": "resnet50",
-            "samples": "1M",
-            "batch": 64,
-            "optimizer": "sgd",
-            "checkpoint_every": "1000 s",
-            "checkpoint": "10 s",
-        },
-        "load": {},
-        "candidates": RESNET["candidates"] | {"counts": [1]},
-        "limits": {"deadline": "1 year"},
-    }
-    row: Any = plan(spec).rows[0]
-    assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
-    assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
-    assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
-
-
-def test_what_a_training_rests_on_is_varied():
-    """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
-    work = {
-        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
-        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s",
-        "failures_every": "1000000 s",
-    }  # fmt: skip
-    candidates = RESNET["candidates"] | {"counts": [2]}
-    answer = plan(RESNET | {"workload": work, "load": {}, "candidates": candidates})
-    whole: Any = answer.rows[0].duration_s
-    varied = {a.name: a for a in answer.assumptions if a.low is not None}
-    assert list(varied) == sorted(varied, key=lambda name: -varied[name].swing)
-    amount = varied["amount to train on"]
-    assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
-    assert answer.rows[0].duration_interval_s == (
-        varied["time of a step"].low, varied["time of a step"].high
-    )  # fmt: skip
-    often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
-    assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
-    fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
-    assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
-    wait: Any = varied["wait of the replicas"]
-    assert wait.low + wait.high == pytest.approx(2 * whole)
-    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
-    assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
-    batch: Any = varied["batch of one GPU"]
-    assert (batch.low_value, batch.high_value) == ("32", "128")
-    twice = plan(RESNET | {"workload": work | {"batch": 128}, "load": {}, "candidates": candidates})
-    assert batch.high == pytest.approx(twice.rows[0].duration_s)
-
-
-def test_what_fixed_batches_rest_on_is_varied():
-    answer = plan(RESNET)
-    varied = {a.name: a for a in answer.assumptions if a.low is not None}
-    assert set(varied) == {"batch of one GPU", "time of a step"}
-    large = plan(RESNET | {"workload": RESNET["workload"] | {"batch": 16}})
-    assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
-
-
-def test_a_batch_that_does_not_fit_has_no_end():
-    """An RTX 4060 Ti of 8 GB trains ResNet-50 at batch 128 but not at 256."""
-    work = {"kind": "training", "network": "resnet50", "samples": "1M", "batch": 128}
-    candidates = {
-        "gpus": ["rtx4060ti_8"],
-        "counts": [1],
-        "engines": ["eager"],
-        "precisions": ["fp16"],
-    }
-    answer = plan({"workload": work, "candidates": candidates})
-    batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
-    assert batch.low == batch.low and batch.high != batch.high
-
-
 def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
     lines = [f"{at / 5},{64 + at % 7},{20 + at % 5}" for at in range(120)]
     text = "\n".join(["arrival_s,prompt_tokens,output_tokens", *lines])
@@ -275,31 +183,6 @@ def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert {"requests a second", "tokens of the prompts", "tokens of the outputs"} <= set(varied)
     assert varied["requests a second"].value == "of the trace"
-
-
-def test_failures_take_half_an_interval_and_a_restart_each():
-    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
-    spec = read(
-        RESNET
-        | {
-            "workload": {
-                "kind": "training",
-                "network": "resnet50",
-                "samples": 10,
-                "checkpoint_every": "1000 s",
-                "checkpoint": "10 s",
-                "failures_every": "1000000 s",
-            },
-            "load": {},
-        }
-    )
-    assert lost_share(spec, 4) == pytest.approx(0.01 + 1100 * 4 / 1e6)
-
-
-def test_a_ring_moves_the_gradients_twice():
-    """8 GPUs, 1 GB: 2·7/8 GB over 450 GB/s each way."""
-    assert ring(gpu("h100"), 8, 1e9) == pytest.approx(2 * 7 / 8 / 450)
-    assert ring(gpu("h100"), 1, 1e9) == 0.0
 
 
 def test_energy_is_paid_beside_the_rent():
@@ -342,14 +225,6 @@ def test_a_server_draws_less_than_its_limit(served: Any):
     power = next(a for a in served.assumptions if a.name == "power")
     assert power.value == f"{best.watts:.0f} W, PUE 1 included"
     assert power.source.startswith("the power model's")
-
-
-def test_a_fixed_batch_draws_the_power_of_its_step():
-    """At full load the power is that of the prediction, alone."""
-    spec = RESNET | {"load": {}}
-    row: Any = plan(spec).rows[0]
-    p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
-    assert row.watts == pytest.approx(p.watts, rel=1e-6)
 
 
 def _row(name: str, **figures: Any) -> Row:

@@ -1,0 +1,135 @@
+"""Chains: storages at the same place in every block, such as the first weight of each.
+
+Runs of block 1 and block 2 that follow each other must be equal, op by op. Storages at the same
+place in both are neighbours in a chain; the residual stream is one too. What only the optimizer
+touches, such as Adam's moments, is found by its place in the optimizer's lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from simulator.parallel.blocks import Run, UnequalBlocksError
+from simulator.parallel.optimizer_lists import lists
+from simulator.records import Op, Trace
+
+
+@dataclass
+class Chains:
+    """The chains of a trace to which `added` blocks are added, new storages numbered from `end` on.
+
+    place_of    the chain and the place in it of each storage of the trace that lies in one
+    elements    storages of the trace by chain
+    new         new storages by chain
+    of_block_1  by the length of the optimizer's lists, the places of block 1 in them
+    """
+
+    added: int
+    end: int
+    place_of: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    elements: list[list[int]] = field(default_factory=list[list[int]])
+    new: list[list[int]] = field(default_factory=list[list[int]])
+    of_block_1: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+
+    def add(self, elements: list[int]) -> None:
+        """Add a chain."""
+        self.place_of.update((s, (len(self.elements), i)) for i, s in enumerate(elements))
+        self.elements.append(elements)
+        self.new.append(list(range(self.end, self.end + self.added)))
+        self.end += self.added
+
+    def at(self, chain: int, place: int) -> int:
+        """The storage at a place of the longer chain: the first old one, the new ones, the rest."""
+        new, old = self.new[chain], self.elements[chain]
+        if place <= 0:
+            return old[0]
+        return new[place - 1] if place <= len(new) else old[place - len(new)]
+
+    def moved(self, storages: tuple[int, ...], shift: int) -> tuple[int, ...]:
+        """The storages, those of chains `shift` places further."""
+        of = self.place_of
+        return tuple([s if s not in of else self.at(of[s][0], of[s][1] + shift) for s in storages])
+
+    def first_places(self, listed: tuple[int, ...]) -> list[int]:
+        """Places in a list of the first elements of chains."""
+        of = [self.place_of.get(s) for s in listed]
+        return [i for i, each in enumerate(of) if each is not None and each[1] == 0]
+
+    @property
+    def growth(self) -> tuple[int, int]:
+        """The optimizer's tensors before and after; (1, 1) if they are not one list."""
+        if len(self.of_block_1) != 1:
+            return 1, 1
+        ((length, places),) = self.of_block_1.items()
+        return length, length + self.added * len(places)
+
+
+def chains_of(trace: Trace, entries: list[Run], added: int) -> Chains:
+    """The chains of a trace. Raises UnequalBlocksError if blocks 1 and 2 differ."""
+    following = _following(trace, entries)
+    chains = Chains(added, len(trace.storages))
+    for first in sorted(following.keys() - set(following.values())):
+        elements = [first]
+        while elements[-1] in following:
+            elements.append(following[elements[-1]])
+        chains.add(elements)
+    for listed in _optimizer_lists(trace, entries):
+        places = chains.first_places(listed)
+        if places and len(listed) > 1:
+            chains.of_block_1.setdefault(len(listed), places)
+    for listed in _optimizer_lists(trace, entries):
+        if any(s in chains.place_of for s in listed):
+            continue
+        for place in chains.of_block_1.get(len(listed), ()):
+            if listed[place] not in chains.place_of:
+                chains.add([listed[place]])
+    return chains
+
+
+def neighbours(entries: list[Run]) -> list[tuple[Run, Run]]:
+    """Runs of block 1 and block 2 that follow each other, in order of time."""
+    pairs = [
+        (a, b) for a, b in pairwise(entries) if {a.block, b.block} == {1, 2} and a.phase == b.phase
+    ]
+    if 2 * len(pairs) != sum(run.block in (1, 2) for run in entries) or not pairs:
+        raise UnequalBlocksError("blocks 1 and 2 do not follow each other")
+    return pairs
+
+
+def _following(trace: Trace, entries: list[Run]) -> dict[int, int]:
+    """For each storage of block 1 that block 2 has another one for, that one."""
+    following: dict[int, int] = {}
+    for a, b in neighbours(entries):
+        one, two = (a, b) if a.block == 1 else (b, a)
+        if len(one.ops) != len(two.ops):
+            raise UnequalBlocksError("blocks 1 and 2 have different numbers of ops")
+        for i, j in zip(one.ops, two.ops, strict=True):
+            x, y = trace.ops[i], trace.ops[j]
+            if not _same(x, y):
+                raise UnequalBlocksError(f"{x.name} in block 1 is {y.name} in block 2")
+            for s, t in zip(x.storages, y.storages, strict=True):
+                if s != t and following.setdefault(s, t) != t:
+                    raise UnequalBlocksError("a storage of block 1 is two of block 2")
+    return following
+
+
+def _same(a: Op, b: Op) -> bool:
+    """Whether two ops do the same on storages of their own."""
+    x, y = a.collective, b.collective
+    if a.signature != b.signature or a.stream != b.stream:
+        return False
+    if x is None or y is None:
+        return x is y
+    return (x.kind, x.message_bytes, x.ranks) == (y.kind, y.message_bytes, y.ranks)
+
+
+def _optimizer_lists(trace: Trace, entries: list[Run]) -> Iterator[tuple[int, ...]]:
+    """The storages of each list of each of the optimizer's ops."""
+    for run in entries:
+        if run.block is None:
+            for i in run.ops:
+                op = trace.ops[i]
+                for start, length in lists(op.signature):
+                    yield op.storages[start : start + length]

@@ -1,0 +1,105 @@
+"""One rank while ranks are simulated: its host, its streams and the speed of its GPU."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from simulator.parallel.plan import RankPlan
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Properties that all ranks share: seconds, and multiprocessors of a GPU."""
+
+    latency_s: float
+    gap_s: float
+    sync_s: float
+    depth: int
+    units: int
+    beside: float
+
+
+@dataclass
+class RankTimes:
+    """Times of one rank in the last step: each kernel's issue, start and end, the start of a
+    collective's transfers (`moved_s`), and the end of each step (`done_s`)."""
+
+    issue_s: list[float]
+    start_s: list[float]
+    end_s: list[float]
+    moved_s: list[float]
+    done_s: list[float] = field(default_factory=list[float])
+
+
+class RankState:
+    """The state of one rank: kernels are numbered over all steps."""
+
+    def __init__(self, plan: RankPlan, steps: int) -> None:
+        self.plan = plan
+        self.count = len(plan.stream)
+        self.total = self.count * steps
+        self.queues: dict[int, deque[int]] = {}
+        self.running: dict[int, int] = {}  # stream -> kernel
+        self.free_s: dict[int, float] = {}
+        self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
+        self.rate = 1.0
+        self.at = 0.0
+        self.version = 0
+        self.issued = 0
+        self.tail_at = 0  # the kernel before which the last step's tail was done
+        self.planned: dict[int, float] = {}  # stream -> when it is looked at again
+        self.host_s = 0.0
+        self.host_waits: int | None = None  # the kernel whose end or start the host waits for
+        self.issue = [0.0] * self.total
+        self.start = [-1.0] * self.total
+        self.end = [-1.0] * self.total
+        self.moved = [-1.0] * self.total
+        self.parts_left: dict[int, int] = {}
+        self.held = 0
+        self.absent = 0  # transfers that wait for another rank
+        self.pending: list[float] = []  # times of the rank's events to come
+        self.watched = _watched(plan)
+
+    def ready(self, k: int) -> bool:
+        """Whether all kernels have ended that kernel k waits for."""
+        local = k % self.count
+        base = k - local
+        for other in self.plan.after[local]:
+            waited = base + other if other >= 0 else base - self.count - 1 - other
+            if waited >= 0 and self.end[waited] < 0:
+                return False
+        return True
+
+    def speed(self, units: int) -> float:
+        """The speed of kernels beside the collectives that hold some of the multiprocessors, at
+        most half of them."""
+        return (units - min(self.held, units // 2)) / units
+
+    def advance(self, now: float) -> None:
+        """Account for the work done since the last change of speed."""
+        if self.left and now > self.at:
+            done = (now - self.at) * self.rate
+            for k in self.left:
+                self.left[k] -= done
+        self.at = now
+
+    def times(self, steps: int) -> RankTimes:
+        """The times of the last step, and the end of each."""
+        count = self.count
+        first = (steps - 1) * count
+        done = [
+            max(self.end[step * count : (step + 1) * count], default=0.0) for step in range(steps)
+        ]
+        return RankTimes(
+            self.issue[first:], self.start[first:], self.end[first:], self.moved[first:], done
+        )
+
+
+def _watched(plan: RankPlan) -> list[bool]:
+    """Kernels whose end another stream or the host waits for."""
+    watched = list(plan.sync_after)
+    for after in plan.after:
+        for k in after:
+            watched[k if k >= 0 else -1 - k] = True
+    return watched

@@ -1,0 +1,142 @@
+"""Plans of fixed batches and of training, over a packaged family of traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator import plan
+from simulator.hardware.gpu import gpu
+from simulator.planning.batch_search import lost_share, ring
+from simulator.planning.row_scenario import scenario_of
+from simulator.planning.spec_file import read
+from simulator.scenario.scenario import Scenario, predict
+
+RESNET: dict[str, Any] = {
+    "workload": {"kind": "inference", "network": "resnet50", "batch": 8},
+    "load": {"rate": "500/s"},
+    "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
+}
+
+
+def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
+    few = plan(RESNET).rows[0]
+    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}).rows[0]
+    assert few.count == 1
+    assert many.count > 1
+    assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
+
+
+def test_a_fixed_batch_opens_as_the_step_that_it_runs():
+    row = plan(RESNET).rows[0]
+    step = predict(scenario_of(read(RESNET), row))
+    assert row.latency_s == pytest.approx(step.latency_s)
+
+
+def test_training_adds_up():
+    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
+    spec = RESNET | {
+        "workload": {
+            "kind": "training",
+            "network": "resnet50",
+            "samples": "1M",
+            "batch": 64,
+            "optimizer": "sgd",
+            "checkpoint_every": "1000 s",
+            "checkpoint": "10 s",
+        },
+        "load": {},
+        "candidates": RESNET["candidates"] | {"counts": [1]},
+        "limits": {"deadline": "1 year"},
+    }
+    row: Any = plan(spec).rows[0]
+    assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
+    assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
+    assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
+
+
+def test_what_a_training_rests_on_is_varied():
+    """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
+    work = {
+        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
+        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s",
+        "failures_every": "1000000 s",
+    }  # fmt: skip
+    candidates = RESNET["candidates"] | {"counts": [2]}
+    answer = plan(RESNET | {"workload": work, "load": {}, "candidates": candidates})
+    whole: Any = answer.rows[0].duration_s
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert list(varied) == sorted(varied, key=lambda name: -varied[name].swing)
+    amount = varied["amount to train on"]
+    assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
+    assert answer.rows[0].duration_interval_s == (
+        varied["time of a step"].low, varied["time of a step"].high
+    )  # fmt: skip
+    often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
+    assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
+    fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
+    assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
+    wait: Any = varied["wait of the replicas"]
+    assert wait.low + wait.high == pytest.approx(2 * whole)
+    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
+    assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
+    batch: Any = varied["batch of one GPU"]
+    assert (batch.low_value, batch.high_value) == ("32", "128")
+    twice = plan(RESNET | {"workload": work | {"batch": 128}, "load": {}, "candidates": candidates})
+    assert batch.high == pytest.approx(twice.rows[0].duration_s)
+
+
+def test_what_fixed_batches_rest_on_is_varied():
+    answer = plan(RESNET)
+    varied = {a.name: a for a in answer.assumptions if a.low is not None}
+    assert set(varied) == {"batch of one GPU", "time of a step"}
+    large = plan(RESNET | {"workload": RESNET["workload"] | {"batch": 16}})
+    assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
+
+
+def test_a_batch_that_does_not_fit_has_no_end():
+    """An RTX 4060 Ti of 8 GB trains ResNet-50 at batch 128 but not at 256."""
+    work = {"kind": "training", "network": "resnet50", "samples": "1M", "batch": 128}
+    candidates = {
+        "gpus": ["rtx4060ti_8"],
+        "counts": [1],
+        "engines": ["eager"],
+        "precisions": ["fp16"],
+    }
+    answer = plan({"workload": work, "candidates": candidates})
+    batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
+    assert batch.low == batch.low and batch.high != batch.high
+
+
+def test_failures_take_half_an_interval_and_a_restart_each():
+    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
+    spec = read(
+        RESNET
+        | {
+            "workload": {
+                "kind": "training",
+                "network": "resnet50",
+                "samples": 10,
+                "checkpoint_every": "1000 s",
+                "checkpoint": "10 s",
+                "failures_every": "1000000 s",
+            },
+            "load": {},
+        }
+    )
+    assert lost_share(spec, 4) == pytest.approx(0.01 + 1100 * 4 / 1e6)
+
+
+def test_a_ring_moves_the_gradients_twice():
+    """8 GPUs, 1 GB: 2·7/8 GB over 450 GB/s each way."""
+    assert ring(gpu("h100"), 8, 1e9) == pytest.approx(2 * 7 / 8 / 450)
+    assert ring(gpu("h100"), 1, 1e9) == 0.0
+
+
+def test_a_fixed_batch_draws_the_power_of_its_step():
+    """At full load the power is that of the prediction, alone."""
+    spec = RESNET | {"load": {}}
+    row: Any = plan(spec).rows[0]
+    p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
+    assert row.watts == pytest.approx(p.watts, rel=1e-6)
