@@ -87,9 +87,7 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
         _key(draft, "Limit of the first token", "limits", "first_token", unit=" ms", empty="any"),
         ", answers within",
         _key(draft, "Limit of an answer", "limits", "latency", unit=" s", empty="any"),
-        ", for at most",
-        _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any"),
-        "cost.",
+        *_cost(draft),
     )
 
 
@@ -105,10 +103,13 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
         _key(draft, "Batch", "workload", "batch", empty="the best size"),
         ", each batch within",
         _key(draft, "Limit of a batch", "limits", "latency", unit=" ms", empty="any time"),
-        ", for at most",
-        _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any"),
-        "cost.",
+        *_cost(draft),
     )
+
+
+def _cost(draft: Draft) -> tuple[Part, ...]:
+    limit = _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any")
+    return ", for at most", limit, "cost."
 
 
 def _training(draft: Draft) -> tuple[Part, ...]:

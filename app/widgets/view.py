@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
@@ -57,9 +58,9 @@ class View(QWidget):
         self.theme = theme
         self.update()
 
+    @abstractmethod
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """Draw the sides; called whenever a prediction changes."""
-        raise NotImplementedError
 
     def pick(self, ops: frozenset[int]) -> None:
         """Show a selection of ops."""

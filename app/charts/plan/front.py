@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
 from app.answers.planned import Candidate
@@ -32,6 +31,7 @@ _BEYOND, _FAR = 1.7, 2.5
 """The axis reaches so many times the limit, at most; points beyond stand at its end. A limit so
 many times beyond all points is not shown."""
 _MARK_PX, _LOG_FROM = 6.5, 5.0
+_LABEL_DISTANCES = 0.0, 8.0
 _NAMED = 40
 """Points that get a name, those that hold the limits first."""
 
@@ -199,27 +199,12 @@ def _label(
     weight = 600 if point.holds else 400
     for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3
-        box = next((b for b in _beside(*place, wide, high) if labels.free(b)), None)
+        box = labels.beside(*place, _MARK_PX, wide, high, _LABEL_DISTANCES)
         if box is not None:
-            labels.take(box)
             colour = "ink" if point.holds else "ink3"
             at = (box.left, box.top + box.height / 2)
             return [pill(metrics, *at, words, colour, LABEL_PX, weight, "start")]
     return []
-
-
-def _beside(x: float, y: float, wide: float, high: float) -> Iterator[Box]:
-    """Boxes for a label close to a mark, best first: right of it, left, above, below."""
-    for far in (0.0, 8.0):
-        gap = _MARK_PX + 3 + far
-        yield Box(x + gap, y - high / 2, wide, high)
-        yield Box(x - gap - wide, y - high / 2, wide, high)
-        yield Box(x - wide / 2, y - gap - high, wide, high)
-        yield Box(x - wide / 2, y + gap, wide, high)
-        yield Box(x + 0.7 * gap, y + 0.7 * gap, wide, high)
-        yield Box(x + 0.7 * gap, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y + 0.7 * gap, wide, high)
 
 
 def _tooltip(point: FrontPoint) -> str:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +22,7 @@ from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
 from app.views.plan.tornado import TornadoCanvas
 from app.widgets.elided_label import Elided
+from app.widgets.vertical_scroll_area import VerticalScrollArea
 
 _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
@@ -59,11 +59,7 @@ class PlanVerdict(PlanView):
         self.table.pressed_on.connect(
             lambda row: self.chose.emit(candidate_of(row)) if row is not None else None
         )
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(self.table)
+        self.area = VerticalScrollArea(self.table)
         self.rests = QLabel("What the answer rests on")
         self.rests.setProperty("tone", "title")
         self.tornado = TornadoCanvas(theme)
