@@ -161,8 +161,8 @@ class MeasuredView(View):
             return None
         return lambda _: overlay(side.prediction, read(Path(side.measured)))
 
-    def answer(self, found: Any) -> None:
-        self.overlay = found
+    def answer(self, result: Any) -> None:
+        self.overlay = result
         self._show(
             "The trace has no op of this prediction: expected a trace of the same network's step."
         )

@@ -69,7 +69,7 @@ class View(QWidget):
         """The computation whose result `answer` shows, or None if `draw` is enough."""
         return None
 
-    def answer(self, found: Any) -> None:
+    def answer(self, result: Any) -> None:
         """Show the result of `question`."""
 
     def subtitle(self) -> str:

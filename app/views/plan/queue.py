@@ -90,8 +90,8 @@ class TheQueue(PlanView):
 
         return simulate
 
-    def answer(self, found: Any) -> None:
-        wanted, scene = found
+    def answer(self, result: Any) -> None:
+        wanted, scene = result
         if wanted != self._wanted:
             return
         if isinstance(scene, str):

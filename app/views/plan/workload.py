@@ -1,4 +1,4 @@
-"""What a plan is asked: the workload as a sentence, the candidates as cards, power prices."""
+"""The inputs of a plan: the workload as a sentence, the candidates as cards, power prices."""
 
 from __future__ import annotations
 

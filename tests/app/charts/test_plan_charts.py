@@ -17,7 +17,7 @@ from app.drawing.svg import document
 from app.scenes.plan_front import front_scene, frontier
 from app.scenes.plan_headline import headline_scene
 from app.scenes.plan_queue import queue_scene
-from app.scenes.plan_table import columns, mode_of, short_name, shown, texts, told_apart
+from app.scenes.plan_table import columns, distinguishing, mode_of, short_name, shown, texts
 from app.scenes.plan_tornado import tornado_scene
 from app.theme import DARK
 from simulator.planning import Assumption, Plan, Row
@@ -228,7 +228,7 @@ def test_the_table_keeps_what_matters_where_there_is_no_room():
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
         "RTX 4060 Ti ×2", "vllm, bf16"
     )  # fmt: skip
-    assert told_apart(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
+    assert distinguishing(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
     assert texts(spec, ROWS[2:3])[1] == [
         "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",
         "72% sure", "overhead", "",
