@@ -87,7 +87,8 @@ class Planning(QObject):
     def _request(self) -> None:
         self.worker.cancel(_KEY)
         stale = bool(self.planned.rows)
-        self._show(replace(self.planned, stale=stale, progress="reading the plan", error=""))
+        doing = f"preparing {self.planned.draft.spec.workload.network}"
+        self._show(replace(self.planned, stale=stale, progress=doing, error=""))
         self._pause.start()
 
     def _start(self) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.answers.plan_words import empty_words
 from app.answers.planned import Planned, candidate_of
 from app.scenes.plan_table import texts
 from app.theme import Theme
@@ -101,7 +102,7 @@ class PlanVerdict(PlanView):
         if planned.plan is not None:
             self.words.setText(planned.plan.verdict)
         elif not planned.rows:
-            self.words.setText("Planning …" if planned.progress else "")
+            self.words.setText(empty_words(planned))
         self.words.setEnabled(planned.plan is not None and not planned.stale)
         self.error.setText(planned.error)
         self.error.setVisible(bool(planned.error))
