@@ -103,8 +103,8 @@ def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
         {round(2 ** (i / 4)) for i in range(4 * most.bit_length()) if 2 ** (i / 4) <= most}
         | {1, batch, most}
     )
-    found = sweep(scenario, {"batch": values})
-    regimes: list[Regime | None] = [found.regime(row) for row in range(len(found))]
+    swept = sweep(scenario, {"batch": values})
+    regimes: list[Regime | None] = [swept.regime(row) for row in range(len(swept))]
     spans: list[tuple[float, float, str]] = []
     for value, regime in zip(values, regimes, strict=True):
         if regime is None:

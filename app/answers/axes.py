@@ -138,8 +138,7 @@ def _number(text: str, axis_: Axis, part: str) -> float:
         number = int(number)
     if not axis_.low <= number <= axis_.high:
         raise InputError(
-            f"axis {text!r}: {part}: expected {axis_.low:g} to {axis_.high:g}; choose a "
-            "value in this range"
+            f"axis {text!r}: {part}: expected {axis_.low:,.10g} to {axis_.high:,.10g}; correct it"
         )
     return number
 

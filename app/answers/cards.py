@@ -74,8 +74,8 @@ class Card:
 
 def used(scenario: Scenario) -> frozenset[str]:
     """The keys of the cards in a scenario. Raises InputError if the scenario is invalid."""
-    found = resolve(scenario)
-    have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
+    resolved = resolve(scenario)
+    have = {"network": resolved.ask.network, "gpu": resolved.gpu.id, "host": resolved.host.id}
     return frozenset(
         [f"{kind}:{name}" for kind, name in have.items()]
         + [f"whatif:{each.name}" for each in scenario.whatifs]
@@ -84,21 +84,21 @@ def used(scenario: Scenario) -> frozenset[str]:
 
 def cards() -> tuple[Card, ...]:
     """Every card, by section. New registry entries appear automatically."""
-    found = [
+    all_cards = [
         Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
         for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)
     ]
-    found += [
+    all_cards += [
         Card("gpu", g.id, g.name, _rates(g), g.architecture or "")
         for g in sorted(gpus(), key=_peak, reverse=True)
     ]
-    found += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
-    found += [
+    all_cards += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
+    all_cards += [
         Card("whatif", w.name, plainly(w.name), _usual(w), f"{w.usage}\n{w.help}")
         for w in whatifs()
         if w.name not in ("network", "gpu", "host")
     ]
-    return tuple(found)
+    return tuple(all_cards)
 
 
 def _sizes(batch: int, seq: int | None, unit: str | None) -> str:
@@ -140,13 +140,13 @@ def plainly(name: str) -> str:
 def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     """Initial arguments of parameters without a default, so that their controls have a value: twice
     the scenario's own number, or the first choice."""
-    found: dict[str, object] = {}
+    arguments: dict[str, object] = {}
     ask = resolve(scenario).ask
     now = {"samples": ask.batch, "tokens": ask.seq}
     for each in named(name).parameters:
         if each.default is None and each.kind == "count":
             low = int(each.low or 1)
-            found[each.name] = 2 * (now.get(each.name) or low)
+            arguments[each.name] = 2 * (now.get(each.name) or low)
         elif each.default is None and each.kind == "choice" and each.choices:
-            found[each.name] = each.choices[0]
-    return found
+            arguments[each.name] = each.choices[0]
+    return arguments

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from simulator.scenario.resolved import ResolvedScenario
 
 
-def check_sizes(found: ResolvedScenario) -> None:
+def check_sizes(resolved: ResolvedScenario) -> None:
     """Raises InputError if a size of a built-in network has another type than its default, or is
     below 1. A user's own network checks its sizes itself."""
-    entry = CATALOGUE.get(found.ask.network)
-    if entry is None or not found.ask.sizes:
+    entry = CATALOGUE.get(resolved.ask.network)
+    if entry is None or not resolved.ask.sizes:
         return
     from simulator.whatif.shape import sizes  # only where a size is given: it loads all what-ifs
 
-    defaults = sizes(replace(found, ask=replace(found.ask, sizes=())))
-    for name, value in dict(found.ask.sizes).items():
+    defaults = sizes(replace(resolved, ask=replace(resolved.ask, sizes=())))
+    for name, value in dict(resolved.ask.sizes).items():
         if name in defaults:  # building the network rejects unknown names
             _check_size(entry.name, name, value, defaults[name])
 

@@ -46,7 +46,7 @@ def mapped_over(
     """
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
-    found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)
-    if len(found.refused) == len(found):
-        raise InputError(f"no point of the map has an answer: {found.refused[0]}")
-    return Mapped(x, y, map_of(found, x.name, x.values, y.name, y.values), found)
+    swept = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)
+    if len(swept.refused) == len(swept):
+        raise InputError(f"no point of the map has an answer: {swept.refused[0]}")
+    return Mapped(x, y, map_of(swept, x.name, x.values, y.name, y.values), swept)

@@ -40,14 +40,14 @@ def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
     spec = draft.spec
     chosen = spec.candidates
     offered = [e for e in ENGINES if spec.workload.kind == "serving" or e != "vllm"]
-    made: list[CandidateCard] = []
+    cards: list[CandidateCard] = []
     for card in listed(chosen, everyone=True):
         counts, engines = chosen.counts_of(card.id), chosen.engines_of(card.id)
         if spec.workload.kind != "serving":  # where vllm stands for a compiled step
             engines = tuple("compiled+graph" if e == "vllm" else e for e in engines)
         paid = price(card, spec.prices)
         whole = paid.source if paid else "no price is known; type yours"
-        made.append(
+        cards.append(
             CandidateCard(
                 card.id,
                 card.name,
@@ -61,7 +61,7 @@ def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
                 f"{number(card.bandwidth_bytes_per_s / 1e12)} TB/s",
             )
         )
-    return tuple(made)
+    return tuple(cards)
 
 
 def with_gpu(draft: Draft, name: str) -> Draft:
@@ -83,10 +83,10 @@ def without_gpu(draft: Draft, gpu_id: str) -> Draft:
         raise InputError("the only candidate cannot be removed; add another GPU first")
     names = draft.table["candidates"].get("gpus", "all")
     if names == "all" or "all" in names:
-        kept = rest
+        remaining = rest
     else:
-        kept = [name for name in names if gpu(name).id != gpu_id]
-    return _without_own(draft, gpu_id).put(kept, "candidates", "gpus")
+        remaining = [name for name in names if gpu(name).id != gpu_id]
+    return _without_own(draft, gpu_id).put(remaining, "candidates", "gpus")
 
 
 def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
@@ -98,7 +98,7 @@ def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
 
 
 def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
-    """Try a count or an engine of one GPU, or try it no more. Raises InputError for the last."""
+    """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last."""
     card = next(c for c in candidate_cards(draft) if c.id == gpu_id)
     offered = card.counts if what == "counts" else card.engines
     chosen = [each for each, on in offered if on != (each == name)]

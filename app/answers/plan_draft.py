@@ -32,7 +32,7 @@ _WORK: dict[WorkloadKind, Table] = {
         "limits": {"deadline": "1 week"},
     },
 }
-"""What a plan of each kind asks until the user edits it."""
+"""The plan of each kind before the user edits it."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Draft:
 
     def of_kind(self, kind: WorkloadKind) -> Draft:
         """A draft of another kind of workload for the same candidates and prices."""
-        kept = {n: self.table[n] for n in ("candidates", "prices") if n in self.table}
-        return of_table(deepcopy(_WORK[kind]) | kept)
+        unchanged = {n: self.table[n] for n in ("candidates", "prices") if n in self.table}
+        return of_table(deepcopy(_WORK[kind]) | unchanged)
 
     def of_trace(self, path: Path) -> Draft:
         """A draft that serves the requests of a CSV file."""

@@ -54,9 +54,9 @@ def prices(draft: Draft) -> tuple[Part, ...]:
         _key(
             draft, "Power of the building, times that of its computers", "prices", "pue", empty="1"
         ),
-        "times that of its computers,",
-        _key(draft, "Grams of CO₂ a kWh", "prices", "co2_g_per_kwh", empty="no"),
-        "g CO₂ a kWh.",
+        "times that of its computers, a kWh emits",
+        _key(draft, "Grams of CO₂ a kWh", "prices", "co2_g_per_kwh", empty="unknown"),
+        "g of CO₂.",
     )
 
 
@@ -82,14 +82,21 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
         ",",
         percent,
         "of tokens within",
-        _key(draft, "Limit of the time per token", "limits", "per_token", unit=" ms", empty="any"),
+        _key(
+            draft,
+            "Limit of the time per token",
+            "limits",
+            "per_token",
+            unit=" ms",
+            empty="any time",
+        ),
         ", first tokens within",
-        _key(draft, "Limit of the first token", "limits", "first_token", unit=" ms", empty="any"),
+        _key(
+            draft, "Limit of the first token", "limits", "first_token", unit=" ms", empty="any time"
+        ),
         ", answers within",
-        _key(draft, "Limit of an answer", "limits", "latency", unit=" s", empty="any"),
-        ", for at most",
-        _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any"),
-        "cost.",
+        _time_limit(draft, "Limit of an answer", "latency", " s"),
+        *_cost(draft),
     )
 
 
@@ -104,11 +111,18 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
         "samples a second, in batches of",
         _key(draft, "Batch", "workload", "batch", empty="the best size"),
         ", each batch within",
-        _key(draft, "Limit of a batch", "limits", "latency", unit=" ms", empty="any time"),
-        ", for at most",
-        _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any"),
-        "cost.",
+        _time_limit(draft, "Limit of a batch", "latency", " ms"),
+        *_cost(draft),
     )
+
+
+def _time_limit(draft: Draft, name: str, key: str, unit: str) -> Field:
+    return _key(draft, name, "limits", key, unit=unit, empty="any time")
+
+
+def _cost(draft: Draft) -> tuple[Part, ...]:
+    limit = _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any amount")
+    return ", costing at most", limit, "."
 
 
 def _training(draft: Draft) -> tuple[Part, ...]:
@@ -126,9 +140,9 @@ def _training(draft: Draft) -> tuple[Part, ...]:
         _key(draft, "Batch of one GPU", "workload", "batch", empty="the best size"),
         "a GPU, within",
         _key(draft, "Deadline", "limits", "deadline", unit=" days", empty="any time"),
-        ", for at most",
-        _key(draft, "Budget", "limits", "budget", unit=" USD", empty="any"),
-        "cost.",
+        ", costing at most",
+        _key(draft, "Budget", "limits", "budget", unit=" USD", empty="any amount"),
+        ".",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.answers.plan_draft import Draft
+from app.answers.planned import Planned
 from simulator.formats.numbers import short
 from simulator.planning import Row
 from simulator.planning.spec import Spec
@@ -25,6 +26,11 @@ def load_words(draft: Draft) -> str:
         return "" if rate is None else f"{amount(rate * 3600)} samples an hour"
     into, out = amount(rate * work.prompt.mean), amount(rate * work.output.mean)
     return f"{into} tokens a second in, {out} out"
+
+
+def empty_words(planned: Planned) -> str:
+    """What stands in place of candidates before the first is predicted."""
+    return "Planning …" if planned.progress else "No plan yet"
 
 
 def status_words(row: Row) -> str:

@@ -18,15 +18,15 @@ def pairs(
     well_named: Callable[[str], bool] = str.isidentifier,
 ) -> list[tuple[str, str]]:
     """Split options into names and values. Raises InputError for another form, or a name twice."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in options:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (well_named(name) and equals and value):
             raise InputError(f"{option} {text!r}: expected name=value, such as {example}")
-        if name in found:
+        if name in values:
             raise InputError(f"{option} {name} is given twice: expected it once; remove one")
-        found[name] = value
-    return list(found.items())
+        values[name] = value
+    return list(values.items())
 
 
 def stated_costs(options: list[str]) -> dict[str, int]:
@@ -38,7 +38,7 @@ def stated_costs(options: list[str]) -> dict[str, int]:
             number = _count(value)
             if figure not in STATED or number is None:
                 raise InputError(
-                    f"--op {op}={text}: {part.strip()!r} is no figure: expected flops:N, "
+                    f"--op {op}={text}: {part.strip()!r} is not a figure: expected flops:N, "
                     f"tensor_flops:N or bytes:N of one call, such as {_EXAMPLE}"
                 )
             costs[f"{op}.{figure}"] = number
@@ -46,7 +46,7 @@ def stated_costs(options: list[str]) -> dict[str, int]:
 
 
 def _count(text: str) -> int | None:
-    """A whole number, also as 2e9; None if it is none or out of range."""
+    """The number of a text such as 2000 or 2e9; None if it is not a number or out of range."""
     try:
         value = float(text)
     except ValueError:

@@ -37,7 +37,7 @@ DATA_SIZES = (
 )
 """The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
 
-NO_EXACT_ANSWER = "the real compiler gave no answer, the rules do"
+NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by rules"
 """The start of the note that --exact fell back to rules."""
 
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
@@ -136,13 +136,13 @@ def predict_exactly(
     from simulator.inductor import RefusalError, exact  # only where the compiler is asked
 
     try:
-        made = exact(resolve(scenario), subject.trace, progress)
+        trace = exact(resolve(scenario), subject.trace, progress)
     except RefusalError as refusal:
         p = predict(scenario, subject, progress)
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predict_trace(made, resolve(scenario))
+    return predict_trace(trace, resolve(scenario))
 
 
 def _refuse_fixed(scenario: Scenario, path: Path) -> None:
@@ -155,10 +155,10 @@ def _refuse_fixed(scenario: Scenario, path: Path) -> None:
         "--size": scenario.sizes or None,
         "--data-size": scenario.data_sizes or None,
     }
-    given = [option for option, value in fixed.items() if value is not None]
-    if given:
+    options = [option for option, value in fixed.items() if value is not None]
+    if options:
         raise InputError(
-            f"{path} is a saved trace, which fixes {', '.join(given)}: remove the option, or "
+            f"{path} is a saved trace, which fixes {', '.join(options)}: remove the option, or "
             "name the network instead"
         )
 

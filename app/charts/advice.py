@@ -95,9 +95,9 @@ def wrapped(text: str, room: float, metrics: Metrics) -> list[str]:
     """A sentence in lines of `room` pixels."""
     lines = [""]
     for word in text.split():
-        longer = f"{lines[-1]} {word}".lstrip()
-        if lines[-1] and metrics.width(longer, LABEL_PX) > room:
+        line = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and metrics.width(line, LABEL_PX) > room:
             lines.append(word)
         else:
-            lines[-1] = longer
+            lines[-1] = line
     return lines

@@ -22,13 +22,13 @@ sixteenth of the start."""
 
 @expanded
 def explore(
-    asked: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
+    opening: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
 ) -> None:
     """Open the explorer: change batch, precision or GPU and see the effect at once."""
     from app.widgets.display import INSTEAD, need_display
     from app.widgets.qt_installed import need_qt
 
-    wanted = asked.scenario
+    wanted = opening.scenario
     for name in _BEFORE_QT:
         import_module(name)
     need_qt("the explorer needs", f", {INSTEAD}")

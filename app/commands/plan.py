@@ -51,17 +51,17 @@ def plan(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     with progress.shown() as step:
         step("reading the plan")
-        asked = read(spec)
-        answer = run(asked, workers=workers or cores, progress=step)
+        question = read(spec)
+        answer = run(question, workers=workers or cores, progress=step)
     texts = {
         "--json": answer.to_json,
         "--csv": lambda: report.csv_text(answer),
-        "--html": lambda: plan_page(asked, answer),
+        "--html": lambda: plan_page(question, answer),
     }
     for option, target in targets.items():
         if target:
             outputs.write(option, target, texts[option]())
     if svg:
-        outputs.write("--svg", svg, plan_svg(asked, answer, colours))
+        outputs.write("--svg", svg, plan_svg(question, answer, colours))
     if outputs.STDOUT not in targets.values():
         report.show(answer, top)

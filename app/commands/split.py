@@ -46,57 +46,57 @@ def split(
 
     if scaling not in (None, "weak", "strong"):
         raise InputError(f"--scaling {scaling!r}: expected weak or strong; correct it")
-    asked = parallel_question(question.scenario, cluster, parallel or "ddp")
-    heading = f"{question.scenario.network} on {asked.cluster.name}"
+    case = parallel_question(question.scenario, cluster, parallel or "ddp")
+    heading = f"{question.scenario.network} on {case.cluster.name}"
     with progress.shown() as step:
         if parallel is None:
-            whole = replace(asked.step, batch=question.scenario.batch)
-            found = search_splits(
+            whole = replace(case.step, batch=question.scenario.batch)
+            splits = search_splits(
                 whole,
-                asked.cluster,
-                asked.host,
-                asked.mode,
+                case.cluster,
+                case.host,
+                case.mode,
                 lambda text, share: step(f"{text} ({share:.0%})"),
             )
-            best = found.best
+            best = splits.best
             each = replace(whole, batch=best.batch // best.layout.dp)
-            asked = replace(asked, step=each, layout=best.layout)
+            case = replace(case, step=each, layout=best.layout)
         else:
-            found = None
-        listed = whatifs.effects(asked, step) if what_ifs else []
-        points = whatifs.scaling(asked, scaling == "strong", step) if scaling else []
+            splits = None
+        listed = whatifs.effects(case, step) if what_ifs else []
+        points = whatifs.scaling(case, scaling == "strong", step) if scaling else []
     console = Terminal(highlight=False)
     console.print(f"[bold]{heading}[/bold]")
-    if found:
-        _show_splits(console, found, top)
+    if splits:
+        _show_splits(console, splits, top)
     if listed:
-        _show_effects(console, asked, listed)
+        _show_effects(console, case, listed)
     if points:
         _show_scaling(console, points, whatifs.takeover(points))
 
 
-def _show_splits(console: Terminal, found: Splits, top: int) -> None:
+def _show_splits(console: Terminal, splits: Splits, top: int) -> None:
     from collections import Counter
 
-    best = found.best
+    best = splits.best
     console.print(
         f"  best: {best.layout}, {seconds(best.period_s)} a step of batch {best.batch:,} over all "
         "GPUs"
     )
-    for each in found.ranked[:top]:
+    for each in splits.ranked[:top]:
         times = each.period_s / best.period_s
         console.print(f"  {times:5.2f}×  {seconds(each.period_s):>9}  {each.layout}: {each.reason}")
-    reasons = Counter("memory" if "GB" in each.reason else "speed" for each in found.pruned)
+    reasons = Counter("memory" if "GB" in each.reason else "speed" for each in splits.pruned)
     counts = ", ".join(f"{count} by {why}" for why, count in sorted(reasons.items()))
-    if found.pruned:
+    if splits.pruned:
         console.print(f"  pruned: {counts}")
-    for each in found.pruned[:top]:
+    for each in splits.pruned[:top]:
         console.print(f"    {each.layout}: {each.reason}")
 
 
-def _show_effects(console: Terminal, asked: ClusterStep, listed: list[Effect]) -> None:
-    base = asked.predict()
-    console.print(f"  what-ifs of {asked.layout}, {seconds(base.period_s)}:")
+def _show_effects(console: Terminal, case: ClusterStep, listed: list[Effect]) -> None:
+    base = case.predict()
+    console.print(f"  what-ifs of {case.layout}, {seconds(base.period_s)}:")
     for each in listed:
         if each.prediction is None:
             console.print(f"    +{each.text}: does not apply: {each.refusal}")

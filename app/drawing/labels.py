@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from app.drawing.geometry import Box
@@ -30,20 +30,30 @@ class Labels:
                 return False
         return True
 
-    def beside(self, x: float, y: float, reach: float, wide: float, high: float) -> Box | None:
+    def beside(
+        self,
+        x: float,
+        y: float,
+        reach: float,
+        wide: float,
+        high: float,
+        distances: Iterable[float] = (0.0, 10.0, 24.0, 40.0),
+    ) -> Box | None:
         """Reserve a box for a label near a mark with radius `reach`: right of it, left, above,
-        below, diagonally, then farther away. Returns None without a free box."""
-        for box in _near(x, y, reach, wide, high):
+        below, diagonally, then at each farther distance. Returns None without a free box."""
+        for box in _near(x, y, reach, wide, high, distances):
             if self.free(box):
                 self.take(box)
                 return box
         return None
 
 
-def _near(x: float, y: float, reach: float, wide: float, high: float) -> Iterable[Box]:
+def _near(
+    x: float, y: float, reach: float, wide: float, high: float, distances: Iterable[float]
+) -> Iterator[Box]:
     """The candidate boxes, best first."""
-    for far in (0.0, 10.0, 24.0, 40.0):
-        gap = reach + 3 + far
+    for distance in distances:
+        gap = reach + 3 + distance
         yield Box(x + gap, y - high / 2, wide, high)
         yield Box(x - gap - wide, y - high / 2, wide, high)
         yield Box(x - wide / 2, y - gap - high, wide, high)

@@ -68,9 +68,9 @@ def elided(
     while low <= high:
         letters = (low + high) // 2
         head = (letters + 1) // 2
-        longer = f"{words[:head]}…{words[len(words) - (letters - head) :]}"
-        if metrics.width(longer, px, weight, mono) <= room:
-            short, low = longer, letters + 1
+        candidate = f"{words[:head]}…{words[len(words) - (letters - head) :]}"
+        if metrics.width(candidate, px, weight, mono) <= room:
+            short, low = candidate, letters + 1
         else:
             high = letters - 1
     return short

@@ -137,8 +137,8 @@ def _whisker(p: Prediction) -> tuple[float, float, float]:
 def _tokens(theme: Theme, drawings: list[Drawing]) -> dict[str, str]:
     """A theme's colours, and those of drawings, as custom properties."""
     plain = ("bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3", "danger")
-    found = {name: str(getattr(theme, name)) for name in plain}
+    colour_of = {name: str(getattr(theme, name)) for name in plain}
     for regime in REGIMES:
         colours = theme.regime(regime)
-        found |= {regime: colours.fill, f"{regime}-ink": colours.ink}
-    return found | properties(drawings, theme)
+        colour_of |= {regime: colours.fill, f"{regime}-ink": colours.ink}
+    return colour_of | properties(drawings, theme)

@@ -58,20 +58,20 @@ def plan_svg(spec: Spec, plan: Plan, theme: Theme) -> str:
 
 def _drawings(spec: Spec, plan: Plan) -> dict[str, Drawing]:
     """The pictures that the plan has data for, by their headings."""
-    found: dict[str, Drawing] = {}
+    drawings: dict[str, Drawing] = {}
     front = _front(spec, plan)
     if front is not None:
-        found["Cost against speed"] = front
+        drawings["Cost against speed"] = front
     row = plan.rows[0] if plan.rows else None
     if plan.kind == "serving" and row is not None and row.first_token_s is not None:
         scene = queue_scene(spec, queue_of(spec, row))
         heading = f"The queue of {row.configuration}"
-        found[heading] = queue_drawing(scene, _WIDTH, _QUEUE_HEIGHT, TABULATED)
+        drawings[heading] = queue_drawing(scene, _WIDTH, _QUEUE_HEIGHT, TABULATED)
     rests = tornado_scene(spec, plan)
     if rests is not None and rests.bars:
         high = tornado_height(rests)
-        found["What the answer rests on"] = tornado_drawing(rests, _WIDTH, high, TABULATED)
-    return found
+        drawings["What the answer rests on"] = tornado_drawing(rests, _WIDTH, high, TABULATED)
+    return drawings
 
 
 def _front(spec: Spec, plan: Plan) -> Drawing | None:

@@ -181,10 +181,10 @@ def compute_outcome(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Out
 def _curve(scenario: Scenario, line: LessonAxis, word: Word, cancelled: Cancelled) -> Curve | None:
     values = np.array(line.values, np.float64)
     if word.name in _SWEPT:
-        found = sweep(scenario, {line.name: line.values})
-        if found.refused:
-            raise InputError(next(iter(found.refused.values())))
-        figures, c = found.columns[_SWEPT[word.name]], found.columns
+        swept = sweep(scenario, {line.name: line.values})
+        if swept.refused:
+            raise InputError(next(iter(swept.refused.values())))
+        figures, c = swept.columns[_SWEPT[word.name]], swept.columns
         low, high = figures, figures
         if word.follows:
             ends = [c[name] / c["period_s"] for name in ("low_s", "high_s")]
@@ -213,8 +213,8 @@ def _change(scenario: Scenario, line: LessonAxis, curve: Curve) -> RegimeChange 
         if before == after:
             continue
         if line.name in ("batch", "seq"):
-            found = next_shift(scenario, line.name, start=last, limit=first)
-            if found.first is not None and found.after is not None:
-                return RegimeChange(found.last, found.first, found.before, found.after)
+            shift = next_shift(scenario, line.name, start=last, limit=first)
+            if shift.first is not None and shift.after is not None:
+                return RegimeChange(shift.last, shift.first, shift.before, shift.after)
         return RegimeChange(last, first, before, after)
     return None

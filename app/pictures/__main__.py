@@ -17,14 +17,14 @@ TITLE = "ridgepoint predict llama3-1b --batch 1 --seq 1024 --dtype bf16 --train"
 
 def main() -> None:
     """Predict and draw."""
-    asked = Scenario(network="llama3-1b", batch=1, seq=1024, dtype="bf16", training=True)
+    scenario = Scenario(network="llama3-1b", batch=1, seq=1024, dtype="bf16", training=True)
     with shown() as step:
-        found = subject(asked, step)
-        p = predict(asked, found, step)
+        traced = subject(scenario, step)
+        p = predict(scenario, traced, step)
     console = Console(
         record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False
     )
-    show(console, p, found, 8)
+    show(console, p, traced, 8)
     drawing = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=TITLE), flags=re.DOTALL)
     drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")  # no font is fetched from anywhere
     (Path(__file__).parent / "report.svg").write_text(drawing)

@@ -144,7 +144,7 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
 
 def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Table:
     """Kernels whose time changed most, by op and family."""
-    shown = table("Kernels that moved")
+    shown = table("Kernels whose time changed")
     words(shown, "op", "family")
     numbers(shown, "count", f"in {names[0]}", f"in {names[1]}", "change")
     for each in rows[:top]:

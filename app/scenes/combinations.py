@@ -90,21 +90,21 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
             raise CancelledError
 
     axes = axes_of(side, names)
-    found = sweep(side.scenario, axes, counted=counted)
-    rows = [row for row in range(len(found)) if row not in found.refused]
+    swept = sweep(side.scenario, axes, counted=counted)
+    rows = [row for row in range(len(swept)) if row not in swept.refused]
     columns: list[CombinationColumn] = []
     for name, values in axes.items():
         place = {value: at for at, value in enumerate(values)}
-        at = np.array([place[found.points[row][name]] for row in rows], float)
+        at = np.array([place[swept.points[row][name]] for row in rows], float)
         columns.append(
             CombinationColumn(axis_name(name), at, tuple(_said(name, v) for v in values))
         )
     for name, (column, text) in FIGURES.items():
         share = text is percent
-        columns.append(CombinationColumn(name, found.columns[column][rows], (), text, share))
-    settings = tuple(tuple(found.points[row].values()) for row in rows)
-    regimes = found.columns["regime"][rows].astype(np.int64)
-    return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
+        columns.append(CombinationColumn(name, swept.columns[column][rows], (), text, share))
+    settings = tuple(tuple(swept.points[row].values()) for row in rows)
+    regimes = swept.columns["regime"][rows].astype(np.int64)
+    return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(swept.refused))
 
 
 def _said(axis: str, value: Value) -> str:

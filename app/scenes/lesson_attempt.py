@@ -101,11 +101,11 @@ class Attempt:
         value = self.guesses[key]
         return plain(round(value)) if key == "shift" else self.known.word.text(value)
 
-    def answer(self, found: Outcome, key: Key) -> float | None:
+    def answer(self, result: Outcome, key: Key) -> float | None:
         """The simulated figure of a guess; None if the regime never changes."""
         if key == "shift":
-            return found.change.at if found.change else None
-        return found.at(key) if isinstance(key, int) else found.figure(key)
+            return result.change.at if result.change else None
+        return result.at(key) if isinstance(key, int) else result.figure(key)
 
     def near(self, found: Outcome, key: Key) -> bool:
         """Is a guess good?"""

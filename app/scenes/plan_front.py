@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.answers.planned import Candidate, candidate_of
-from app.scenes.plan_table import mode_of, short_name, told_apart
+from app.scenes.plan_table import distinguishing, mode_of, short_name
 from simulator.planning import Row
 from simulator.planning.result import Span
 from simulator.planning.spec import Spec
@@ -75,8 +75,8 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
         scale, word = (_DAY, "days") if longest > 2 * _DAY else (_HOUR, "hours")
         title, cost_title = f"the run takes, {word}", "USD in all"
         limit, budget = limits.deadline_s, limits.budget_usd
-    told = told_apart(rows)
-    points = [point for row in rows if (point := _point(row, kind, scale, told)) is not None]
+    fields = distinguishing(rows)
+    points = [point for row in rows if (point := _point(row, kind, scale, fields)) is not None]
     write = duration if kind == "training" else latency
     words = "" if limit is None else f"limit {write(limit)}"
     return FrontScene(
@@ -100,7 +100,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     return tuple(best)
 
 
-def _point(row: Row, kind: str, scale: float, told: tuple[str, ...]) -> FrontPoint | None:
+def _point(row: Row, kind: str, scale: float, fields: tuple[str, ...]) -> FrontPoint | None:
     if kind == "serving":
         time, span, cost = row.per_token_s, row.per_token_interval_s, row.usd_per_million
         if cost is None and row.usd_per_h is not None and row.per_s:
@@ -120,7 +120,7 @@ def _point(row: Row, kind: str, scale: float, told: tuple[str, ...]) -> FrontPoi
         candidate_of(row),
         name,
         mode,
-        " ".join(filter(None, (name, mode_of(row, told)))),
+        " ".join(filter(None, (name, mode_of(row, fields)))),
         time / scale,
         None if ends is None else (ends[0] / scale, ends[1] / scale),
         cost,

@@ -44,23 +44,23 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
     kind, limits = spec.workload.kind, spec.limits
     unit = "tokens" if kind == "serving" or spec.workload.tokens else "samples"
     percent = f"{limits.percentile:g}%"
-    found: list[Figure | None] = [_cost(row, unit)]
+    figures: list[Figure | None] = [_cost(row, unit)]
     if kind == "serving":
-        found += [
+        figures += [
             _time(f"Time per token, {percent}", row.per_token_s, row.per_token_interval_s,
                   limits.per_token_s),
             _time(f"First token, {percent}", row.first_token_s, row.first_token_interval_s,
                   limits.first_token_s),
         ]  # fmt: skip
     elif kind == "training":
-        found.append(
+        figures.append(
             _time("The run takes", row.duration_s, row.duration_interval_s, limits.deadline_s, True)
         )
     else:
-        found.append(
+        figures.append(
             _time("A batch takes", row.latency_s, row.latency_interval_s, limits.latency_s)
         )
-    found += [_load(spec, row), _memory(row), _energy(row, unit)]
+    figures += [_load(spec, row), _memory(row), _energy(row, unit)]
     return HeadlineScene(
         f"{short_gpu(row.name)} ×{row.count}",
         f"{row.engine}, {row.precision}",
@@ -68,7 +68,7 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
         row.status in ("fits", "uncertain"),
         row.binds if row.binds in REGIMES else None,
         row.binds,
-        tuple(each for each in found if each is not None),
+        tuple(each for each in figures if each is not None),
     )
 
 
@@ -112,9 +112,11 @@ def _load(spec: Spec, row: Row) -> Figure | None:
         if row.per_s is None:
             return None
         return Figure("Throughput", number(row.per_s), "a second", f"in batches of {row.batch:.0f}")
-    asked = row.per_s or spec.rate_per_s
-    note = "" if not asked else f"{short(most / asked, 2)}× the load"
-    return Figure("Carries at most", short(most, 3), "a second", note, bool(asked and most < asked))
+    load_per_s = row.per_s or spec.rate_per_s
+    note = "" if not load_per_s else f"{short(most / load_per_s, 2)}× the load"
+    return Figure(
+        "Carries at most", short(most, 3), "a second", note, bool(load_per_s and most < load_per_s)
+    )
 
 
 def _memory(row: Row) -> Figure | None:

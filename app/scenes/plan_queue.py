@@ -57,9 +57,9 @@ def queue_scene(spec: Spec, detail: QueueDetail) -> QueueScene:
         tokens,
     )
     every = np.ones(detail.first_s.size)
-    asked = f"{detail.first_s.size:,} simulated requests"
+    count = f"{detail.first_s.size:,} simulated requests"
     first = _histogram(
-        "First token", detail.first_s, every, limits.percentile, limits.first_token_s, asked
+        "First token", detail.first_s, every, limits.percentile, limits.first_token_s, count
     )
     return QueueScene(detail, token, first)
 

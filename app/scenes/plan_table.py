@@ -67,12 +67,12 @@ def columns(spec: Spec) -> tuple[Column, ...]:
 
 def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:
     """The columns that fit into `room_px`, in their order."""
-    kept = list(all_columns)
-    if sum(column.px for column in kept if column.rank <= _NEEDED) > room_px:
-        kept = [column.brief for column in kept]
-    while len(kept) > 1 and sum(column.px for column in kept) > room_px:
-        kept.remove(max(kept, key=lambda column: column.rank))
-    return tuple(kept)
+    fitting = list(all_columns)
+    if sum(column.px for column in fitting if column.rank <= _NEEDED) > room_px:
+        fitting = [column.brief for column in fitting]
+    while len(fitting) > 1 and sum(column.px for column in fitting) > room_px:
+        fitting.remove(max(fitting, key=lambda column: column.rank))
+    return tuple(fitting)
 
 
 def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
@@ -86,15 +86,15 @@ def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
     return lines
 
 
-def told_apart(rows: Sequence[Row]) -> tuple[str, ...]:
+def distinguishing(rows: Sequence[Row]) -> tuple[str, ...]:
     """The fields that tell rows of one GPU and count apart."""
     names = ("engine", "precision")
     return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
 
 
-def mode_of(row: Row, told: Sequence[str]) -> str:
+def mode_of(row: Row, fields: Sequence[str]) -> str:
     """The fields of a row that tell it apart: "vllm fp8"."""
-    return " ".join(str(getattr(row, name)) for name in told)
+    return " ".join(str(getattr(row, name)) for name in fields)
 
 
 def short_name(row: Row) -> tuple[str, str]:

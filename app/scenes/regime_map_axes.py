@@ -57,8 +57,8 @@ def place_on(side: Side, name: str) -> Value | None:
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
-        found = resolve(side.scenario)
-        return None if found.ask.saved else found.ask.dtype
+        resolved = resolve(side.scenario)
+        return None if resolved.ask.saved else resolved.ask.dtype
     value = value_on(side.scenario, name)
     if value is None and name in ("batch", "seq"):
         value = batch_and_seq(side.scenario)[name == "seq"]
@@ -69,9 +69,9 @@ def place_on(side: Side, name: str) -> Value | None:
 
 def elsewhere(scenario: Scenario, *names: str) -> str:
     """Equal for scenarios that differ in nothing but where they are on these axes."""
-    kept = tuple(a for a in scenario.whatifs if a.name not in names)
+    others = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
-    key = replace(scenario, whatifs=kept, **fields).key  # pyright: ignore[reportArgumentType]
+    key = replace(scenario, whatifs=others, **fields).key  # pyright: ignore[reportArgumentType]
     return f"{key} {content(scenario.network)}"
 
 
@@ -80,26 +80,26 @@ def values(
 ) -> AxisValues:
     """An axis with its values, more from level to level, always with where the side is.
     `within` are ends that it keeps while the side is between them."""
-    found = line_of(side.scenario, name)
+    along = line_of(side.scenario, name)
     here = place_on(side, name)
-    if not found.numeric:
+    if not along.numeric:
         return (
-            found
-            if here is None or here in found.values
-            else (replace(found, values=(here, *found.values)))
+            along
+            if here is None or here in along.values
+            else (replace(along, values=(here, *along.values)))
         )
-    ends = float(found.values[0]), float(found.values[-1])  # pyright: ignore[reportArgumentType]
+    ends = float(along.values[0]), float(along.values[-1])  # pyright: ignore[reportArgumentType]
     low, high = within or ends
     place = float(here) if isinstance(here, int | float) else None
     if place is not None and not low <= place <= high:
         low, high = min(ends[0], place), max(ends[1], place)
     points = _POINTS.get(name, _SCALE)[level]
-    doubled = between(low, high, True) if found.whole else []  # what people ask for
+    doubled = between(low, high, True) if along.whole else []  # what people ask for
     each = {
         float(v)
-        for v in (*doubled, *between(low, high, found.whole, points))
+        for v in (*doubled, *between(low, high, along.whole, points))
         if isinstance(v, int | float)
     }
     each |= {place} if place is not None else set()
     ordered = sorted(each)
-    return replace(found, values=tuple(int(v) if found.whole else v for v in ordered))
+    return replace(along, values=tuple(int(v) if along.whole else v for v in ordered))

@@ -63,24 +63,24 @@ def scene_of_curves(sweep: Curves) -> SweepScene | None:
     return SweepScene(title, drawn, sweep.shifts, sweep.unfit, sweep.about)
 
 
-def scene_of_swept(found: Swept) -> SweepScene:
+def scene_of_swept(swept: Swept) -> SweepScene:
     """The scene of variants over an axis of numbers, the first one with what was predicted in
     search of its shifts."""
     drawn: list[DrawnCurve] = []
-    for index, (name, sweep) in enumerate(zip(found.names, found.sweeps, strict=True)):
+    for index, (name, sweep) in enumerate(zip(swept.names, swept.sweeps, strict=True)):
         known = {
             float(value): [float(sweep.columns[column][i]) for column in COLUMNS]
-            for i, value in enumerate(found.line.values)
+            for i, value in enumerate(swept.line.values)
             if i not in sweep.refused and isinstance(value, int | float)
         }
         if index == 0:
-            known |= {value: list(each.row) for value, each in found.tried}
+            known |= {value: list(each.row) for value, each in swept.tried}
         values = sorted(known)
         table = np.array([known[value] for value in values])
         columns = {column: table[:, i] for i, column in enumerate(COLUMNS)}
-        name = name if len(found.names) > 1 else ""  # nothing to tell it from
+        name = name if len(swept.names) > 1 else ""  # nothing to tell it from
         drawn.append(DrawnCurve(name, SIDES[index] if index else "ink", np.array(values), columns))
     fits = drawn[0].columns["fits"] > 0
     at = int(np.flatnonzero(fits)[-1]) + 1 if fits.any() else 0
     unfit = float(drawn[0].values[at]) if at < fits.size else None
-    return SweepScene(found.line.label, tuple(drawn), found.shifts, unfit)
+    return SweepScene(swept.line.label, tuple(drawn), swept.shifts, unfit)

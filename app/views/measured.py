@@ -12,6 +12,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.answers.side import Question, Side
+from app.drawing.geometry import Box
+from app.drawing.labels import Labels
 from app.formulas.changes import against_measured
 from app.formulas.formula import Formula
 from app.quantities import seconds
@@ -19,7 +21,6 @@ from app.report.measured import MeasuredGroup, groups, ratio, sentence, unmatche
 from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, Theme
 from app.widgets.canvas import Canvas, Card
-from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, pill_box
 from app.widgets.view import View
 from simulator.measured.overlay import Overlay, overlay
@@ -99,19 +100,19 @@ class MeasuredCanvas(Canvas):
             )
             paint.line(list(ends), theme.line2, dashed=True)
         total_s = sum(g.measured_s for g in self.groups)
-        labels = Labels(QRectF(x.begin, y.end, x.end - x.begin, y.begin - y.end))
+        labels = Labels(Box.between(x.begin, y.end, x.end, y.begin))
         for g in reversed(self.groups):
             at = self.place(g)
             radius = max(4.0, 22 * (g.measured_s / total_s) ** 0.5)
             edge = theme.ink if g.ops & self.picked else ""
             paint.mark(g.regime, at.x(), at.y(), radius, edge)
-            labels.take(QRectF(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius))
+            labels.take(Box.around(at.x(), at.y(), radius))
         labelled = self.groups[:_LABELLED]
         for g, words in zip(labelled, names(labelled), strict=True):
             at, size = self.place(g), pill_box(0, 0, words)
             box = labels.beside(at.x(), at.y(), 6, size.width(), size.height())
             if box is not None:
-                paint.pill(box.center().x(), box.center().y(), words)
+                paint.pill(*box.centre, words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
@@ -160,8 +161,8 @@ class MeasuredView(View):
             return None
         return lambda _: overlay(side.prediction, read(Path(side.measured)))
 
-    def answer(self, found: Any) -> None:
-        self.overlay = found
+    def answer(self, result: Any) -> None:
+        self.overlay = result
         self._show(
             "The trace has no op of this prediction: expected a trace of the same network's step."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,9 +83,9 @@ class Canvas(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 130)
 
+    @abstractmethod
     def draw(self, paint: Paint) -> None:
         """Paint everything but the card."""
-        raise NotImplementedError
 
     def hit(self, at: QPointF) -> Any:
         """The item at a point, or None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from PySide6.QtCore import QPointF
@@ -27,9 +28,9 @@ class DrawingCanvas(Canvas):
         self._drawn: Drawing | None = None
         self._drawn_for: object = None
 
+    @abstractmethod
     def drawing(self, width: float, height: float) -> Drawing | None:
         """The drawing for a size in pixels; None without data."""
-        raise NotImplementedError
 
     def depends_on(self) -> object:
         """What the drawing depends on besides its size and the data, such as a selection."""
@@ -40,7 +41,7 @@ class DrawingCanvas(Canvas):
         return ()
 
     def redraw(self) -> None:
-        """Draw anew."""
+        """Draw again."""
         self._drawn = None
         self.update()
 

@@ -72,6 +72,11 @@ def rect(box: Box) -> QRectF:
     return QRectF(box.left, box.top, box.width, box.height)
 
 
+def box_of(area: QRectF) -> Box:
+    """A rectangle of Qt as a box."""
+    return Box(area.left(), area.top(), area.width(), area.height())
+
+
 def _hex(colour: Colour | None, paint: Paint) -> str:
     return hex_colour(colour, paint.theme) if colour else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -36,9 +37,9 @@ class Titled(Canvas):
         paint.line([(0, 0.5), (self.width(), 0.5)], theme.line)
         self.draw_body(paint)
 
+    @abstractmethod
     def draw_body(self, paint: Paint) -> None:
         """Paint what is below the title."""
-        raise NotImplementedError
 
 
 class Listed(Titled):
@@ -87,9 +88,9 @@ class Listed(Titled):
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
         """Paint the names of the columns."""
 
+    @abstractmethod
     def draw_row(self, paint: Paint, item: Any, box: QRectF) -> None:
         """Paint a row."""
-        raise NotImplementedError
 
     def hit(self, at: QPointF) -> Any:
         return next((item for item, box in self.shown() if box.contains(at)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
@@ -57,9 +58,9 @@ class View(QWidget):
         self.theme = theme
         self.update()
 
+    @abstractmethod
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """Draw the sides; called whenever a prediction changes."""
-        raise NotImplementedError
 
     def pick(self, ops: frozenset[int]) -> None:
         """Show a selection of ops."""
@@ -68,7 +69,7 @@ class View(QWidget):
         """The computation whose result `answer` shows, or None if `draw` is enough."""
         return None
 
-    def answer(self, found: Any) -> None:
+    def answer(self, result: Any) -> None:
         """Show the result of `question`."""
 
     def subtitle(self) -> str:

@@ -59,6 +59,6 @@ def read(path: Path) -> Tables:
         text = contents(path, "a cluster", 64 * 1024, 2000).decode()
         return msgspec.convert(tomllib.loads(text), Tables)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}; correct it") from error
+        raise InputError(f"{path} is not valid TOML: {error}; correct it") from error
     except msgspec.ValidationError as error:
         raise InputError(f"{path}: {error}; correct the key") from error

@@ -126,15 +126,17 @@ def _read(path: Path) -> Host:
             return _converted(header, path)
         found = msgspec.json.decode(data, type=Host)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path.name} is no valid host profile: {error}") from error
+        raise InputError(f"{path.name} is not a valid host profile: {error}") from error
     lacking = [each for each in COUNTS if each not in found.seconds]
     if lacking:
         raise InputError(
-            f"{path.name} is no valid host profile: it lacks {', '.join(lacking)}; "
+            f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; "
             "calibrate it again"
         )
     if found.spread[0] > found.spread[1]:
-        raise InputError(f"{path.name} is no valid host profile: its spread ends before it begins")
+        raise InputError(
+            f"{path.name} is not a valid host profile: its spread ends before it begins"
+        )
     return found
 
 

@@ -138,7 +138,7 @@ def _events(path: Path) -> list[_Event]:
         return msgspec.json.decode(raw, type=_Document).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no profiler trace: {error}; expected what export_chrome_trace of "
+            f"{path} is not a profiler trace: {error}; expected what export_chrome_trace of "
             "torch.profiler writes; choose another"
         ) from None
 

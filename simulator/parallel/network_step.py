@@ -70,13 +70,13 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
     """A stage at a time; ranks of a stage follow each other, those of a tensor group first."""
     if not step.training:
         raise InputError(
-            f"pp = {spread.pp} in inference: expected pp=1, since requests are no micro-batches of "
-            "one step; use tp, or predict training"
+            f"pp = {spread.pp} in inference: expected pp=1, because requests are not split into "
+            "micro-batches; use tp, or predict training"
         )
     if spread.fsdp and spread.dp > 1:
         raise InputError(
             f"fsdp with pp = {spread.pp}: expected ddp, because each micro-batch would gather all "
-            "weights anew; remove fsdp, or write make(rank, world_size) and call predict_step"
+            "weights again; remove fsdp, or write make(rank, world_size) and call predict_step"
         )
     layers = layers_of(step)
     parts = spread.pp * spread.chunks

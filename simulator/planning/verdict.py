@@ -128,7 +128,7 @@ def _cost(spec: Spec, row: Row) -> str:
         return f"{hours} at an unknown price"
     million = row.usd_per_million
     unit = "tokens" if spec.workload.kind == "serving" else "samples"
-    more = f", {usd(million)} a million {unit}" if million is not None else ""
+    more = f", {usd(million)} per million {unit}" if million is not None else ""
     return f" for {usd(row.usd_per_h)} an hour{more}"
 
 

@@ -101,14 +101,14 @@ class Parameter:
         low, high = self.low, self.high
         outside = (low is not None and number < low) or (high is not None and number > high)
         if not isfinite(number) or outside:
-            raise InputError(f"{subject}: expected {_bounds(low, high)}; choose one within")
+            raise InputError(f"{subject}: expected {_bounds(low, high)}; correct it")
         return number
 
 
 def _bounds(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "a finite number"
-    return f"{low:g} to {high:g}"
+    return f"{low:,.10g} to {high:,.10g}"
 
 
 def parameters(body: Callable[..., Any]) -> tuple[Parameter, ...]:

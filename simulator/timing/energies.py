@@ -178,7 +178,7 @@ def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError) as error:
         raise InputError(
-            f"{path.name} is no valid file of energies: {error}; fit again with "
+            f"{path.name} is not a valid file of energies: {error}; fit again with "
             "`python -m calibration.fit.energy`"
         ) from None
 

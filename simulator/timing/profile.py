@@ -163,7 +163,7 @@ def profile(name: str = "h200") -> Profile:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
+        raise InputError(f"{path.name} is not a valid profile: {error}; calibrate again") from error
     if isinstance(found, _Packaged):
         fields: dict[str, Any] = msgspec.structs.asdict(found)
         fields["residuals"] = Residuals(found.residuals)
@@ -179,7 +179,7 @@ def _checked(path: Path, found: Profile) -> Profile:
             "with `ridgepoint calibrate fit`"
         )
     if wrong := _out_of_range(found):
-        raise InputError(f"{path.name} is no valid profile: {wrong}; calibrate again")
+        raise InputError(f"{path.name} is not a valid profile: {wrong}; calibrate again")
     return found
 
 
@@ -189,7 +189,7 @@ def _of_card(path: Path) -> Profile:
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
+        raise InputError(f"{path.name} is not a valid card: {error}; calibrate again") from error
     own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
     return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
 

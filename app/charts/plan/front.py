@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
 from app.answers.planned import Candidate
@@ -32,6 +31,8 @@ _BEYOND, _FAR = 1.7, 2.5
 """The axis reaches so many times the limit, at most; points beyond stand at its end. A limit so
 many times beyond all points is not shown."""
 _MARK_PX, _LOG_FROM = 6.5, 5.0
+_LABEL_DISTANCES = 0.0, 8.0
+_SLOWER = "slower than the limit"
 _NAMED = 40
 """Points that get a name, those that hold the limits first."""
 
@@ -42,9 +43,7 @@ def front_drawing(
     """The picture; the spot of a point has its candidate as key."""
     plot = Box.between(_LEFT, _TOP, width - _RIGHT, height - _BOTTOM)
     if not scene.points or plot.width < 80 or plot.height < 60:
-        words = "No candidate with a price and a time yet"
-        text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
-        return Drawing(width, height, (text,), title="Cost against speed")
+        return note(width, height, "No candidate with a price and a time yet")
     across, up = _scales(scene, plot)
     items: list[Item] = [*_axes(scene, plot, across, up)]
     items.append(Group(tuple(_limits(scene, plot, across, up)), plot))
@@ -60,6 +59,7 @@ def front_drawing(
     named = order[: -_NAMED - 1 : -1]
     for point in named:
         labels.take(Box.around(*places[point.candidate], _MARK_PX))
+    items += _caption(scene, plot, across, labels, metrics)
     for point in named:
         items += _label(point, places[point.candidate], labels, metrics)
     if _is_near(scene.limit, across):
@@ -79,6 +79,12 @@ def front_drawing(
         for p in order
     )
     return Drawing(width, height, tuple(items), spots, "Cost against speed of each candidate")
+
+
+def note(width: float, height: float, words: str) -> Drawing:
+    """The picture without points, and why."""
+    text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
+    return Drawing(width, height, (text,), title="Cost against speed")
 
 
 def _is_near(limit: float | None, across: Scale) -> TypeGuard[float]:
@@ -128,14 +134,28 @@ def _limits(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item
         far = Box.between(x, plot.top, plot.right, plot.bottom)
         items.append(Rectangle(far, Pattern("refused"), opacity=0.55))
         items.append(Line(((x, plot.top), (x, plot.bottom)), "danger", 1.8))
-        if far.width > 90:
-            at = (plot.right - 8, plot.bottom - 11)
-            items.append(Text(*at, "slower than the limit", "ink3", LABEL_PX, anchor="end"))
     if scene.budget is not None:
         y = up.at(scene.budget)
         items.append(Line(((plot.left, y), (plot.right, y)), "c", 1.4, "dashed"))
         items.append(Text(plot.left + 6, y - 9, f"your budget {scene.budget:.2f}", "c"))
     return items
+
+
+def _caption(
+    scene: FrontScene, plot: Box, across: Scale, labels: Labels, metrics: Metrics
+) -> list[Item]:
+    """What is hatched, in the first corner without a mark; none where all corners have one."""
+    if not _is_near(scene.limit, across):
+        return []
+    wide, high = metrics.width(_SLOWER, LABEL_PX), metrics.height(LABEL_PX)
+    area = Box.between(across.at(scene.limit) + 8, plot.top + 4, plot.right - 8, plot.bottom - 4)
+    corners = (Box(x, y, wide, high) for x in (area.right - wide, area.left)
+               for y in (area.bottom - high, area.top))  # fmt: skip
+    box = next((box for box in corners if area.contains(box) and labels.free(box)), None)
+    if box is None:
+        return []
+    labels.take(box)
+    return [Text(box.left, box.centre[1], _SLOWER, "ink3", LABEL_PX)]
 
 
 def _frontier(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item]:
@@ -199,27 +219,12 @@ def _label(
     weight = 600 if point.holds else 400
     for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3
-        box = next((b for b in _beside(*place, wide, high) if labels.free(b)), None)
+        box = labels.beside(*place, _MARK_PX, wide, high, _LABEL_DISTANCES)
         if box is not None:
-            labels.take(box)
             colour = "ink" if point.holds else "ink3"
             at = (box.left, box.top + box.height / 2)
             return [pill(metrics, *at, words, colour, LABEL_PX, weight, "start")]
     return []
-
-
-def _beside(x: float, y: float, wide: float, high: float) -> Iterator[Box]:
-    """Boxes for a label close to a mark, best first: right of it, left, above, below."""
-    for far in (0.0, 8.0):
-        gap = _MARK_PX + 3 + far
-        yield Box(x + gap, y - high / 2, wide, high)
-        yield Box(x - gap - wide, y - high / 2, wide, high)
-        yield Box(x - wide / 2, y - gap - high, wide, high)
-        yield Box(x - wide / 2, y + gap, wide, high)
-        yield Box(x + 0.7 * gap, y + 0.7 * gap, wide, high)
-        yield Box(x + 0.7 * gap, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y + 0.7 * gap, wide, high)
 
 
 def _tooltip(point: FrontPoint) -> str:

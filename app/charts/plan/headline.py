@@ -29,7 +29,7 @@ def headline_drawing(
     scene: HeadlineScene, width: float, height: float, metrics: Metrics
 ) -> Drawing:
     """The bar, `height` pixels high; narrow columns have shorter texts."""
-    items: list[Item] = [Rectangle(Box(0.5, 0.5, width - 1, height - 1), "bg1", "line", radius=8)]
+    items: list[Item] = [_frame(width, height)]
     count = len(scene.figures)
     each = width / (count + _FIRST)
     items += _first(scene, Box(_PAD, 0, _FIRST * each - 2 * _PAD, height), metrics)
@@ -38,6 +38,16 @@ def headline_drawing(
         items.append(Line(((left, 14), (left, height - 14)), "line"))
         items += _column(figure, Box(left + _PAD, 0, each - 2 * _PAD, height), metrics)
     return Drawing(width, height, tuple(items), title=f"{scene.name}, {scene.mode}")
+
+
+def waiting_drawing(words: str, width: float, height: float) -> Drawing:
+    """The bar without a candidate, and why."""
+    text = Text(_PAD, height / 2, words, "ink2", HEAD_PX, 600)
+    return Drawing(width, height, (_frame(width, height), text), title=words)
+
+
+def _frame(width: float, height: float) -> Rectangle:
+    return Rectangle(Box(0.5, 0.5, width - 1, height - 1), "bg1", "line", radius=8)
 
 
 def _first(scene: HeadlineScene, box: Box, metrics: Metrics) -> list[Item]:

@@ -30,29 +30,29 @@ _TIMES, _BAR, _APART = 0.62, 0.68, 0.2
 its variants."""
 
 
-def choices(found: Swept, box: Box, metrics: Metrics) -> list[Item]:
+def choices(swept: Swept, box: Box, metrics: Metrics) -> list[Item]:
     """Times with their intervals on top, a mark in the shape of its regime, hollow where it does
     not fit; the first variant's shares below."""
     room = box.height - _TOP - _GAP - _BOTTOM
     top = Box(box.left + _LEFT, box.top + _TOP, box.width - _LEFT - _RIGHT, _TIMES * room)
     below = Box(top.left, top.bottom + _GAP, top.width, room - top.height)
-    each = top.width / len(found.line.values)
-    items = [*_variants(found, top, metrics), *_times(found, box, top, each)]
+    each = top.width / len(swept.line.values)
+    items = [*_variants(swept, top, metrics), *_times(swept, box, top, each)]
     for at, share in ((below.bottom, "0"), (below.centre[1], "50%"), (below.top, "100%")):
         items.append(Text(below.left - 8, at, share, "ink3", anchor="end"))
     place = box.left + 8, below.centre[1]
     items.append(Text(*place, "Share of time", "ink3", anchor="middle", turn=-90))
-    for index, value in enumerate(found.line.values):
+    for index, value in enumerate(swept.line.values):
         middle = top.left + each * (index + 0.5)
         name = elided(metrics, str(value), each - 8)
         items.append(Text(middle, below.bottom + 13, name, "ink3", anchor="middle"))
         items += _shares(
-            found,
+            swept,
             index,
             Box(middle - _BAR * each / 2, below.top, _BAR * each, below.height),
             metrics,
         )
-    title = Text(top.centre[0], below.bottom + 31, found.line.label, "ink3", anchor="middle")
+    title = Text(top.centre[0], below.bottom + 31, swept.line.label, "ink3", anchor="middle")
     return [*items, title]
 
 
@@ -60,18 +60,18 @@ def _colour(index: int) -> Role:
     return SIDES[index] if index else "ink"
 
 
-def _variants(found: Swept, top: Box, metrics: Metrics) -> list[Item]:
+def _variants(swept: Swept, top: Box, metrics: Metrics) -> list[Item]:
     """The names of the variants side by side."""
     items: list[Item] = []
     left = top.left
-    for index, name in enumerate(found.names if len(found.names) > 1 else ()):
+    for index, name in enumerate(swept.names if len(swept.names) > 1 else ()):
         items.append(Text(left, top.top - 16, name, _colour(index), SUPPORT_PX, 600))
         left += metrics.width(name, SUPPORT_PX, 600) + 20
     return items
 
 
-def _times(found: Swept, box: Box, top: Box, each: float) -> list[Item]:
-    columns = [s.columns[name] for s in found.sweeps for name in ("low_s", "high_s")]
+def _times(swept: Swept, box: Box, top: Box, each: float) -> list[Item]:
+    columns = [s.columns[name] for s in swept.sweeps for name in ("low_s", "high_s")]
     times = np.concatenate([column[np.isfinite(column) & (column > 0)] for column in columns])
     low, high = float(times.min()), float(times.max())
     slack = 1.5 if high < 3 * low else 1.25
@@ -83,8 +83,8 @@ def _times(found: Swept, box: Box, top: Box, each: float) -> list[Item]:
         at = y.at(value)
         items.append(Line(((top.left, at), (top.right, at)), "grid"))
         items.append(Text(top.left - 8, at, name, "ink3", anchor="end"))
-    for variant, sweep in enumerate(found.sweeps):
-        aside = (variant - (len(found.sweeps) - 1) / 2) * _APART
+    for variant, sweep in enumerate(swept.sweeps):
+        aside = (variant - (len(swept.sweeps) - 1) / 2) * _APART
         for index in range(len(sweep)):
             if index in sweep.refused:
                 continue
@@ -99,9 +99,9 @@ def _times(found: Swept, box: Box, top: Box, each: float) -> list[Item]:
     return items
 
 
-def _shares(found: Swept, index: int, bar: Box, metrics: Metrics) -> list[Item]:
+def _shares(swept: Swept, index: int, bar: Box, metrics: Metrics) -> list[Item]:
     """The first variant's shares at a choice, named where there is room."""
-    sweep = found.sweeps[0]
+    sweep = swept.sweeps[0]
     if index in sweep.refused:
         words = "no answer" if metrics.width("no answer") < bar.width else "–"
         return [Text(*bar.centre, words, "ink3", anchor="middle")]

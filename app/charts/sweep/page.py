@@ -15,14 +15,14 @@ _NO_SHIFT = "No regime shift in this range"
 _CHOICES = "Line: 80% interval. Triangle: compute-bound, circle: memory, square: overhead"
 
 
-def sweep_page(found: Swept, heading: str, metrics: Metrics) -> Drawing:
+def sweep_page(swept: Swept, heading: str, metrics: Metrics) -> Drawing:
     """Step time over an axis with its interval, variants dashed, shares and shifts below."""
-    shifts = "; ".join(shift.sentence for shift in found.shifts)
-    about = f"{shifts or _NO_SHIFT}. Band: 80% interval" if found.line.numeric else _CHOICES
+    shifts = "; ".join(shift.sentence for shift in swept.shifts)
+    about = f"{shifts or _NO_SHIFT}. Band: 80% interval" if swept.line.numeric else _CHOICES
     items, top = head(heading, about, _WIDTH, metrics)
     box = below(top, _WIDTH, _HEIGHT)
-    if found.line.numeric:
-        items += sweep(Frame(scene_of_swept(found), box, titled=True), metrics)
+    if swept.line.numeric:
+        items += sweep(Frame(scene_of_swept(swept), box, titled=True), metrics)
     else:
-        items += choices(found, box, metrics)
+        items += choices(swept, box, metrics)
     return Drawing(_WIDTH, _HEIGHT, tuple(items), title=heading)

@@ -54,9 +54,9 @@ def scenario_bar(frame: Frame, end: End, place: int, metrics: Metrics) -> list[I
     items += whisker(column.right - _ASIDE_PX, *map(y.at, p.interval_s))
     top = min(y.at(p.interval_s[1]), whole.top) - 10
     words = seconds(p.period_s)
-    longer = f"{words} ({change(frame.fall.a.period_s, p.period_s)})"
-    if place and metrics.width(longer, BODY_PX, 600) < frame.room:
-        words = longer
+    with_change = f"{words} ({change(frame.fall.a.period_s, p.period_s)})"
+    if place and metrics.width(with_change, BODY_PX, 600) < frame.room:
+        words = with_change
     items.append(Text(middle, top, words, "ink", BODY_PX, 600, "middle"))
     items += _name(frame, end, middle, column.bottom, metrics)
     if not end.letter:

@@ -87,7 +87,8 @@ class Planning(QObject):
     def _request(self) -> None:
         self.worker.cancel(_KEY)
         stale = bool(self.planned.rows)
-        self._show(replace(self.planned, stale=stale, progress="reading the plan", error=""))
+        doing = f"preparing {self.planned.draft.spec.workload.network}"
+        self._show(replace(self.planned, stale=stale, progress=doing, error=""))
         self._pause.start()
 
     def _start(self) -> None:
@@ -118,13 +119,13 @@ class Planning(QObject):
         show = self._show if now.stale or not now.rows else self._show_soon
         show(replace(now, spec=draft.spec, rows=ranked(rows), plan=None, stale=False))
 
-    def _done(self, draft: Draft, found: Plan) -> None:
+    def _done(self, draft: Draft, plan: Plan) -> None:
         self._show(
             replace(
                 self.planned,
                 spec=draft.spec,
-                rows=found.rows,
-                plan=found,
+                rows=plan.rows,
+                plan=plan,
                 stale=False,
                 progress="",
                 error="",

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QScrollArea,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -20,6 +19,7 @@ from app.answers.cards import SECTIONS, Card, Kind, cards, used
 from app.explorer.shelf.card_widget import CardWidget
 from app.theme import Theme
 from app.widgets.style import SHELF_WIDTH
+from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 
@@ -51,10 +51,7 @@ class Shelf(QWidget):
         field.setContentsMargins(0, 0, 8, 0)
         field.addWidget(self.search)
         column.addLayout(field)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area = VerticalScrollArea()
         column.addWidget(area, 1)
         self.area, self.sides = area, sides
         self.fill()

@@ -77,9 +77,9 @@ class Combinations(StripView):
 
         return work
 
-    def answer(self, found: Any) -> None:
-        if isinstance(found, CombinationTable):
-            self.table = found
+    def answer(self, result: Any) -> None:
+        if isinstance(result, CombinationTable):
+            self.table = result
             self._arrange()
 
     def fastest(self) -> int | None:

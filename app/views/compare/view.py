@@ -107,11 +107,11 @@ class Compare(View):
 
         return work
 
-    def answer(self, found: Any) -> None:
-        if found is None or self.pair is None or found[0] != _key(self.pair):
+    def answer(self, result: Any) -> None:
+        if result is None or self.pair is None or result[0] != _key(self.pair):
             return
-        self.shown_key, self.fall = found
-        fall: Waterfall = found[1]
+        self.shown_key, self.fall = result
+        fall: Waterfall = result[1]
         a, b = self.pair
         letters = a.letter, b.letter
         self.waterfall.show_fall(fall, a, b)

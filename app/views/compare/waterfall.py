@@ -13,7 +13,7 @@ from app.drawing.colours import SIDES, STACK
 from app.quantities import between, change, seconds, signed_seconds
 from app.theme import Theme
 from app.widgets.canvas import Card
-from app.widgets.drawn import QT_METRICS, render
+from app.widgets.drawn import QT_METRICS, box_of, render
 from app.widgets.paint import Paint
 from app.widgets.titled import Titled
 from simulator.analysis.compare import Waterfall
@@ -49,7 +49,7 @@ class WaterfallCanvas(Titled):
     def frame(self) -> Frame | None:
         """The geometry of the waterfall, or None while it is being computed."""
         body = self.body
-        box = Box(body.left(), body.top(), body.width(), body.height())
+        box = box_of(body)
         return Frame(box, self.fall) if self.fall else None
 
     def draw_body(self, paint: Paint) -> None:

@@ -97,9 +97,9 @@ class Factory(View):
             improvements(side.scenario, side.prediction, cancelled),
         )
 
-    def answer(self, found: Any) -> None:
-        if found and self.side is not None and found[0] == self.side.scenario.key:
-            self.help.show_improvements(found[1])
+    def answer(self, result: Any) -> None:
+        if result and self.side is not None and result[0] == self.side.scenario.key:
+            self.help.show_improvements(result[1])
 
     def formula(self, at: QPoint) -> Formula | None:
         f = self.floor.figures

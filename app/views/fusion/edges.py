@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF
 
+from app.drawing.geometry import Box
+from app.drawing.labels import Labels
 from app.quantities import data
 from app.scenes.fusion import FusionScene, stays
 from app.theme import LABEL_PX
-from app.widgets.label_layout import Labels
+from app.widgets.drawn import box_of
 from app.widgets.paint import Paint, width
 from simulator.analysis.block_diagram import OUTSIDE, Flow
 
@@ -38,8 +40,8 @@ def name_flows(
 ) -> None:
     """Label each value's bytes where it leaves its producer, and on each ribbon that passes over
     other blocks. Labels without room are left out."""
-    labels = Labels(inside)
-    labels.take(*taken, *(box(op) for op in scene.blocks))
+    labels = Labels(box_of(inside))
+    labels.take(*map(box_of, taken), *(box_of(box(op)) for op in scene.blocks))
     named: set[tuple[int, int]] = set()
     for flow in sorted(scene.flows, key=lambda f: not over_others(f, box, pitch)):
         if stays(scene, flow) or not flow.bytes or OUTSIDE in (flow.maker, flow.reader):
@@ -60,10 +62,10 @@ def name_flows(
             )
         )
         for top in places:
-            room = QRectF(middle - wide / 2, top, wide, _HIGH)
+            room = Box(middle - wide / 2, top, wide, _HIGH)
             if labels.free(room):
                 labels.take(room)
                 named.add((flow.maker, flow.bytes))
                 ink = paint.theme.memory.ink
-                paint.pill(room.center().x(), room.center().y(), words, ink)
+                paint.pill(*room.centre, words, ink)
                 break

@@ -89,8 +89,8 @@ class FusionView(View):
 
         return work
 
-    def answer(self, found: tuple[BlockDiagram, Trial | None]) -> None:
-        joining, trial = found
+    def answer(self, result: tuple[BlockDiagram, Trial | None]) -> None:
+        joining, trial = result
         if joining is not self.joining:
             self.joining = joining
             self._parts = parts(joining)

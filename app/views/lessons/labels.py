@@ -7,11 +7,13 @@ from itertools import pairwise
 
 from PySide6.QtCore import QRectF
 
+from app.drawing.geometry import Box
+from app.drawing.labels import Labels
 from app.lessons.outcome import Curve, Outcome
 from app.lessons.words import Word
 from app.scenes.pixel_scale import Scale
 from app.theme import SUPPORT_PX
-from app.widgets.label_layout import Labels
+from app.widgets.drawn import rect
 from app.widgets.paint import Paint, pill_box, width
 from simulator.prediction import Regime
 
@@ -68,11 +70,11 @@ def label(
             label(paint, labels, x, y, lines[:1], ink, ground, edge)
         return
     labels.take(room)
-    paint.box(room, ground, edge, 4)
+    paint.box(rect(room), ground, edge, 4)
     for index, words in enumerate(lines):
         paint.text(
-            room.left() + 8,
-            room.top() + 11 + 17 * index,
+            room.left + 8,
+            room.top + 11 + 17 * index,
             words,
             ink,
             SUPPORT_PX,
@@ -87,12 +89,12 @@ def spanned(word: Word, bounds: tuple[float, float]) -> str:
     return f"{figure if high.endswith(' ' + unit) else low} to {high}"
 
 
-def _candidates(x: float, y: float, wide: float, high: float) -> Iterator[QRectF]:
+def _candidates(x: float, y: float, wide: float, high: float) -> Iterator[Box]:
     """Yield boxes beside a point, from the preferred to the last resort."""
     for gap in (11.0, 18.0):
         for rise in (0.5, 0.85, 0.15):
-            yield QRectF(x + gap, y - rise * high, wide, high)
-            yield QRectF(x - gap - wide, y - rise * high, wide, high)
+            yield Box(x + gap, y - rise * high, wide, high)
+            yield Box(x - gap - wide, y - rise * high, wide, high)
     for lean in (0.5, 0.2, 0.8, 0.0, 1.0):
-        yield QRectF(x - lean * wide, y - 12 - high, wide, high)
-        yield QRectF(x - lean * wide, y + 12, wide, high)
+        yield Box(x - lean * wide, y - 12 - high, wide, high)
+        yield Box(x - lean * wide, y + 12, wide, high)

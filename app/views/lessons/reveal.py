@@ -7,6 +7,8 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainterPath
 
+from app.drawing.geometry import Box
+from app.drawing.labels import Labels
 from app.lessons.outcome import Curve, Outcome
 from app.quantities import percent, plain
 from app.scenes.lesson_attempt import Key
@@ -14,7 +16,7 @@ from app.theme import BODY_PX, CURVE_WIDTH, SUPPORT_PX, Theme, mixed
 from app.views.lessons.labels import STRIP, label, regime_strip, spanned
 from app.views.lessons.plot import LessonPlot
 from app.widgets.canvas import Card
-from app.widgets.label_layout import Labels
+from app.widgets.drawn import box_of
 from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
@@ -71,7 +73,7 @@ class RevealCanvas(LessonPlot):
         self.axes(paint)
         inside = QRectF(self.rect()).adjusted(4, 2, -4, 0)
         inside.setBottom(self.plot.bottom() + 3)
-        labels = Labels(inside)
+        labels = Labels(box_of(inside))
         if self.outcome.curve is not None:
             self._line(paint, self.outcome, self.outcome.curve, labels)
         else:
@@ -103,7 +105,7 @@ class RevealCanvas(LessonPlot):
             band.lineTo(x, up.at(float(y)))
         paint.area(band, mixed(theme.ink, theme.bg1, 0.16))
         points = [(x, up.at(float(y))) for x, y in zip(xs, curve.figures, strict=True)]
-        labels.take(*(QRectF(x - 6, y - 6, 12, 12) for x, y in points))
+        labels.take(*(Box.around(x, y, 6) for x, y in points))
         if attempt.lesson.guess == "shift":
             paint.line(points, theme.ink, CURVE_WIDTH)
             self._shift(paint, outcome)
@@ -115,7 +117,7 @@ class RevealCanvas(LessonPlot):
                 [(x, self.plot.top()), (x, self.plot.bottom())], theme.ink3, 1.2, dashed=True
             )
             words = f"shift at {plain(outcome.change.last)}"
-            labels.take(paint.pill(x, self.plot.top() - 6, words, theme.ink, weight=600))
+            labels.take(box_of(paint.pill(x, self.plot.top() - 6, words, theme.ink, weight=600)))
         paint.line(points, theme.ink, CURVE_WIDTH)
         for x, y in points:
             paint.mark(None, x, y, 4, theme.ink, hollow=True, wide=1.8)
@@ -208,7 +210,7 @@ class RevealCanvas(LessonPlot):
                     mixed(theme.ink, theme.bg1, 0.20),
                     radius=3,
                 )
-            labels.take(QRectF(x - 11, y - 9, 22, 18))
+            labels.take(Box(x - 11, y - 9, 22, 18))
         for key in attempt.keys:
             self._compare(paint, outcome, key, labels, full=True)
         for side in outcome.lesson.sides:
@@ -236,7 +238,7 @@ class RevealCanvas(LessonPlot):
             )
         if isinstance(key, str):
             paint.area(QRectF(x - 6, mine - 6, 12, 12), theme.b, radius=6)
-        labels.take(QRectF(x - 7, mine - 7, 14, 14))
+        labels.take(Box.around(x, mine, 7))
         words = f"you: {attempt.written(key)}" if full else attempt.written(key)
         label(paint, labels, x, mine, [words], theme.on_accent, theme.b)
         bounds = outcome.interval(key)

@@ -80,10 +80,10 @@ class Lessons(View):
 
         return work
 
-    def answer(self, found: Any) -> None:
-        if found is None:
+    def answer(self, result: Any) -> None:
+        if result is None:
             return
-        name, outcome = found
+        name, outcome = result
         if isinstance(outcome, str):
             self.refused[name] = outcome
         elif name not in self.attempts:

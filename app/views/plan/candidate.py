@@ -101,7 +101,7 @@ class CandidateWidget(QFrame):
         self.switch.update()
 
     def form(self) -> object:
-        """What its widgets are made for."""
+        """What its widgets depend on."""
         return _form(self.card)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -132,7 +132,7 @@ class CandidateWidget(QFrame):
         menu.popup(at)
 
     def _toggles(self, what: Tried, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
-        made: list[QWidget] = []
+        buttons: list[QWidget] = []
         for name, _ in offered:
             button = QToolButton()
             button.setText(_SHORT.get(name, name))
@@ -147,12 +147,12 @@ class CandidateWidget(QFrame):
                 lambda _=False, name=name: self.toggled.emit(self.card.id, what, name)
             )
             self.buttons[what, name] = button
-            made.append(button)
-        return made
+            buttons.append(button)
+        return buttons
 
 
 def form_of(cards: Sequence[CandidateCard]) -> list[object]:
-    """What the widgets of these cards are made for; equal forms can share widgets."""
+    """What the widgets of these cards depend on; cards with equal forms can share widgets."""
     return [_form(card) for card in cards]
 
 

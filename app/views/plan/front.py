@@ -8,9 +8,9 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.answers.plan_words import figure_lines, status_words
+from app.answers.plan_words import empty_words, figure_lines, status_words
 from app.answers.planned import Planned, candidate_of
-from app.charts.plan.front import front_drawing
+from app.charts.plan.front import front_drawing, note
 from app.drawing.picture import Drawing
 from app.scenes.plan_front import FrontScene, front_scene
 from app.scenes.plan_table import short_name
@@ -37,8 +37,10 @@ class FrontCanvas(DrawingCanvas):
         self.redraw()
 
     def drawing(self, width: float, height: float) -> Drawing | None:
-        if self.scene is None or self.planned is None:
+        if self.planned is None:
             return None
+        if self.scene is None:
+            return note(width, height, empty_words(self.planned))
         row = self.planned.row
         return front_drawing(
             self.scene, width, height, QT_METRICS, candidate_of(row) if row else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy
 
-from app.answers.plan_words import figure_lines
+from app.answers.plan_words import empty_words, figure_lines
 from app.answers.planned import Planned
-from app.charts.plan.headline import headline_drawing
+from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.drawing.picture import Drawing
 from app.scenes.plan_headline import HeadlineScene, headline_scene
 from app.theme import Theme
@@ -22,6 +22,7 @@ class PlanBar(DrawingCanvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the plan")
         self.scene: HeadlineScene | None = None
+        self.waiting = ""
         self.setFixedHeight(VERDICT_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -31,9 +32,12 @@ class PlanBar(DrawingCanvas):
         """Show the chosen candidate, or nothing yet."""
         row, spec = planned.row, planned.spec
         self.scene = None if row is None or spec is None else headline_scene(spec, row)
+        self.waiting = empty_words(planned)
         lines = figure_lines(spec, row) if row is not None and spec is not None else []
         self.setAccessibleDescription("; ".join(f"{name}: {value}" for name, value in lines))
         self.redraw()
 
     def drawing(self, width: float, height: float) -> Drawing | None:
-        return headline_drawing(self.scene, width, height, QT_METRICS) if self.scene else None
+        if self.scene is None:
+            return waiting_drawing(self.waiting, width, height)
+        return headline_drawing(self.scene, width, height, QT_METRICS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from PySide6.QtCore import Signal
@@ -39,9 +40,9 @@ class PlanView(View):
         self.planned = planned
         self.update_plan(planned)
 
+    @abstractmethod
     def update_plan(self, planned: Planned) -> None:
         """Draw from `planned`."""
-        raise NotImplementedError
 
     def refuse(self, reason: str) -> None:
         """Say why the planner refuses the last edit."""

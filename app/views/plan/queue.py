@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
+from app.answers.plan_words import empty_words
 from app.answers.planned import Candidate, Planned, candidate_of
 from app.answers.side import Question, Side
 from app.charts.plan.queue import queue_drawing
@@ -61,7 +62,7 @@ class TheQueue(PlanView):
         row, spec = planned.row, planned.spec
         wanted = None
         if spec is None or row is None:
-            self._say("")
+            self._say(empty_words(planned))
         elif spec.workload.kind != "serving":
             self._say("Batches of a fixed size have no queue: each waits until it is full.")
         elif row.first_token_s is None:
@@ -90,8 +91,8 @@ class TheQueue(PlanView):
 
         return simulate
 
-    def answer(self, found: Any) -> None:
-        wanted, scene = found
+    def answer(self, result: Any) -> None:
+        wanted, scene = result
         if wanted != self._wanted:
             return
         if isinstance(scene, str):

@@ -72,13 +72,13 @@ class Sentence(QWidget):
                 for word in part.split():
                     self._add(_word(word))
                 continue
-            made = MenuField(part) if part.options else TextField(part)
-            made.entered.connect(self.entered)
-            if isinstance(made, TextField):
-                made.textChanged.connect(self._fit)
-                made.restored.connect(self.restored)
-            self.fields.append(made)
-            self._add(made)
+            field = MenuField(part) if part.options else TextField(part)
+            field.entered.connect(self.entered)
+            if isinstance(field, TextField):
+                field.textChanged.connect(self._fit)
+                field.restored.connect(self.restored)
+            self.fields.append(field)
+            self._add(field)
 
     def _add(self, widget: QWidget) -> None:
         self.flow.addWidget(widget)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip
 
 from app.answers.plan_words import status_words
 from app.answers.planned import Planned, candidate_of
-from app.scenes.plan_table import Column, columns, mode_of, short_name, shown, told_apart
+from app.scenes.plan_table import Column, columns, distinguishing, mode_of, short_name, shown
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, fitting, width
@@ -30,13 +30,13 @@ class CandidateTable(Canvas):
         self.planned: Planned | None = None
         self.rows: tuple[Row, ...] = ()
         self.names_px = 0.0
-        self.told: tuple[str, ...] = ()
+        self.fields: tuple[str, ...] = ()
 
     def put(self, planned: Planned) -> None:
         """Show the rows of a plan."""
         self.planned, self.rows = planned, planned.rows
-        self.told = told_apart(self.rows)
-        names = {(short_name(row)[0], mode_of(row, self.told)) for row in self.rows}
+        self.fields = distinguishing(self.rows)
+        names = {(short_name(row)[0], mode_of(row, self.fields)) for row in self.rows}
         self.names_px = max(
             (width(a, SUPPORT_PX, 600) + (6 + width(b, LABEL_PX) if b else 0) for a, b in names),
             default=0.0,
@@ -89,7 +89,7 @@ class CandidateTable(Canvas):
         room = (placed[0][1] - placed[0][0].px if placed else self.width()) - _RANK_PX - 8
         box = paint.text(_RANK_PX + 8, y, name, ink, SUPPORT_PX, 600, room=room)
         left = box.right() + 6
-        mode = fitting(_RANK_PX + 8 + room - left, mode, mode_of(row, self.told), "")
+        mode = fitting(_RANK_PX + 8 + room - left, mode, mode_of(row, self.fields), "")
         paint.text(left, y, mode, theme.ink3, LABEL_PX)
         for column, right in placed:
             figure, ends = column.cell(row)

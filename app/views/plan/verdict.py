@@ -11,11 +11,11 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
+from app.answers.plan_words import empty_words
 from app.answers.planned import Planned, candidate_of
 from app.scenes.plan_table import texts
 from app.theme import Theme
@@ -23,6 +23,7 @@ from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
 from app.views.plan.tornado import TornadoCanvas
 from app.widgets.elided_label import Elided
+from app.widgets.vertical_scroll_area import VerticalScrollArea
 
 _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
@@ -59,11 +60,7 @@ class PlanVerdict(PlanView):
         self.table.pressed_on.connect(
             lambda row: self.chose.emit(candidate_of(row)) if row is not None else None
         )
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(self.table)
+        self.area = VerticalScrollArea(self.table)
         self.rests = QLabel("What the answer rests on")
         self.rests.setProperty("tone", "title")
         self.tornado = TornadoCanvas(theme)
@@ -105,7 +102,7 @@ class PlanVerdict(PlanView):
         if planned.plan is not None:
             self.words.setText(planned.plan.verdict)
         elif not planned.rows:
-            self.words.setText("Planning …" if planned.progress else "")
+            self.words.setText(empty_words(planned))
         self.words.setEnabled(planned.plan is not None and not planned.stale)
         self.error.setText(planned.error)
         self.error.setVisible(bool(planned.error))

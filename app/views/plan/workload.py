@@ -1,4 +1,4 @@
-"""What a plan is asked: the workload as a sentence, the candidates as cards, power prices."""
+"""The inputs of a plan: the workload as a sentence, the candidates as cards, power prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -37,6 +36,7 @@ from app.views.plan.fields import MenuField, TextField
 from app.views.plan.plan_view import PlanView
 from app.views.plan.sentence import Sentence
 from app.widgets.tab_order import insert_before, tab_stops
+from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import InputError
 
 
@@ -82,11 +82,7 @@ class Workload(PlanView):
         self.drop.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.stack.addWidget(self.drop)
         self.stack.addStretch(1)
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(self.inside)
+        self.area = VerticalScrollArea(self.inside)
         self.setMinimumWidth(318)
         self._place()
 

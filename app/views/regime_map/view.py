@@ -112,20 +112,20 @@ class RegimeMap(View):
             return _or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
         return None
 
-    def answer(self, found: Any) -> None:
+    def answer(self, result: Any) -> None:
         side = self.side
         if side is None or self.names is None:
             return
-        if isinstance(found, Chart):
-            if found.base != elsewhere(side.scenario, *self.names):
+        if isinstance(result, Chart):
+            if result.base != elsewhere(side.scenario, *self.names):
                 return
-            self.chart, self.exact = found, None
-            self.map.show_chart(found, found.spot(*self._places(side)) if found.field else None)
-            self._describe(found)
-        elif isinstance(found, ExactShifts):
-            self.exact = found
-        elif isinstance(found, GoalResults):
-            self.seek.show_results(found)
+            self.chart, self.exact = result, None
+            self.map.show_chart(result, result.spot(*self._places(side)) if result.field else None)
+            self._describe(result)
+        elif isinstance(result, ExactShifts):
+            self.exact = result
+        elif isinstance(result, GoalResults):
+            self.seek.show_results(result)
         else:
             return
         self._slice()

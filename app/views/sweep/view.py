@@ -66,13 +66,13 @@ class Sweep(StripView):
 
         return work
 
-    def answer(self, found: Any) -> None:
-        if isinstance(found, Curves) and found.axis == self.axis:
-            self.canvas.show_curves(found)
-            sentences = [s.sentence for s in found.shifts] or ["no regime shift in this range"]
-            self.canvas.setAccessibleDescription("; ".join([*sentences, *found.notes]))
-            self.status.setToolTip("\n".join([*sentences, *found.notes]))
-            has_measured = any(curve.measured for curve in found.curves)
+    def answer(self, result: Any) -> None:
+        if isinstance(result, Curves) and result.axis == self.axis:
+            self.canvas.show_curves(result)
+            sentences = [s.sentence for s in result.shifts] or ["no regime shift in this range"]
+            self.canvas.setAccessibleDescription("; ".join([*sentences, *result.notes]))
+            self.status.setToolTip("\n".join([*sentences, *result.notes]))
+            has_measured = any(curve.measured for curve in result.curves)
             self.status.setText(f"× measured    {_BAND}" if has_measured else _BAND)
 
     def formula(self, at: QPoint) -> Formula | None:

@@ -30,7 +30,7 @@ SERVE: dict[str, Any] = {
 def said(draft: Draft) -> str:
     """The sentence with its figures in brackets."""
     parts = [f"[{p.shown or p.empty}]" if isinstance(p, Field) else p for p in sentence(draft)]
-    return " ".join(parts).replace(" ,", ",")
+    return " ".join(parts).replace(" ,", ",").replace(" .", ".")
 
 
 def entered(draft: Draft, name: str, text: str) -> Draft:
@@ -44,7 +44,7 @@ def test_the_sentence_of_a_service():
     assert said(first()) == (
         "[Serve] [llama3-8b] in [bf16] to [20] requests a second, prompts of [1,024] tokens, "
         "answers of [300], [99%] of tokens within [50 ms], first tokens within [1 s], answers "
-        "within [any], for at most [any] cost."
+        "within [any time], costing at most [any amount]."
     )
     assert load_words(first()) == "20,480 tokens a second in, 6,000 out"
 
@@ -53,11 +53,11 @@ def test_the_sentences_of_the_other_kinds():
     inference, training = first().of_kind("inference"), first().of_kind("training")
     assert said(inference) == (
         "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of [the best size], "
-        "each batch within [100 ms], for at most [any] cost."
+        "each batch within [100 ms], costing at most [any amount]."
     )
     assert said(training) == (
         "[Train] [resnet50] in [bf16] on [115M] [samples] in batches of [256] a GPU, within "
-        "[1 week], for at most [any] cost."
+        "[1 week], costing at most [any amount]."
     )
     for draft in (inference, training):
         assert draft.get("candidates") == first().get("candidates")

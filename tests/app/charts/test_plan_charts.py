@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from app.charts.plan.front import front_drawing
-from app.charts.plan.headline import headline_drawing
+from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.charts.plan.queue import queue_drawing
 from app.charts.plan.tornado import tornado_drawing, tornado_height
-from app.drawing import TABULATED, Drawing, Group, Item, Line, Marker, Pill, Rectangle, Text
+from app.drawing import TABULATED, Box, Drawing, Group, Item, Line, Marker, Pill, Rectangle, Text
+from app.drawing.items import SHARES_LEFT
 from app.drawing.svg import document
 from app.scenes.plan_front import front_scene, frontier
 from app.scenes.plan_headline import headline_scene
 from app.scenes.plan_queue import queue_scene
-from app.scenes.plan_table import columns, mode_of, short_name, shown, texts, told_apart
+from app.scenes.plan_table import columns, distinguishing, mode_of, short_name, shown, texts
 from app.scenes.plan_tornado import tornado_scene
 from app.theme import DARK
 from simulator.planning import Assumption, Plan, Row
@@ -154,6 +156,41 @@ def test_of_two_ends_on_one_side_the_farther_one_is_named():
     assert "1024" in said and "256" not in said
 
 
+@pytest.mark.parametrize("width", [300, 350, 420, 600])
+def test_no_text_of_a_tornado_overlaps_another(width: int):
+    host = Assumption("host work between iterations", "1 ms", "default", "0.5×", "2×", 0.025, 0.041)
+    narrow = Assumption("token budget", "512", "your spec", "half", "as it is", 0.0396, 0.0396)
+    scene = tornado_scene(read(SERVE), plan_of((*RESTS, host, narrow)))
+    assert scene is not None
+    drawing = tornado_drawing(scene, width, tornado_height(scene), TABULATED)
+    boxes = [
+        (text.words, text_box(text)) for text in leaves(drawing.items) if isinstance(text, Text)
+    ]
+    overlaps = [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.intersects(other)]
+    assert not overlaps
+    assert all(box.left >= 0 and box.right <= width for _, box in boxes)
+
+
+def text_box(text: Text) -> Box:
+    wide = TABULATED.width(text.words, text.px, text.weight)
+    return Box(text.x - SHARES_LEFT[text.anchor] * wide, text.y - text.px / 2, wide, text.px)
+
+
+def test_the_caption_of_what_is_too_slow_keeps_clear_of_marks_and_labels():
+    late = [replace(ROWS[3], gpu=f"g{at}", usd_per_million=0.4 + 0.01 * at) for at in range(4)]
+    drawing = front_drawing(front_scene(read(SERVE), [*ROWS[:3], *late]), 560, 270, TABULATED, None)
+    items = leaves(drawing.items)
+    caption = next(i for i in items if isinstance(i, Text) and i.words == "slower than the limit")
+    marks = [Box.around(i.x, i.y, i.radius) for i in items if isinstance(i, Marker)]
+    pills = [i.box for i in items if isinstance(i, Pill)]
+    assert not any(text_box(caption).intersects(each) for each in (*marks, *pills))
+
+
+def test_the_bar_says_what_it_waits_for():
+    drawing = waiting_drawing("Planning …", 1264, 92)
+    assert words(drawing) == ["Planning …"] and drawing.title == "Planning …"
+
+
 def detail() -> QueueDetail:
     gaps = np.repeat([0.010, 0.040, 0.060], [97, 2, 1])
     return QueueDetail(
@@ -228,7 +265,7 @@ def test_the_table_keeps_what_matters_where_there_is_no_room():
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
         "RTX 4060 Ti ×2", "vllm, bf16"
     )  # fmt: skip
-    assert told_apart(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
+    assert distinguishing(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
     assert texts(spec, ROWS[2:3])[1] == [
         "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",
         "72% sure", "overhead", "",

@@ -51,7 +51,7 @@ def test_numbers_are_written_in_full(spec: Path):
     printed = " ".join(run(str(spec)).stdout.split())
     assert "Run resnet50 on 5,000 samples/s, each batch within 1.5 s" in printed
     assert "carries 5,000 samples/s in batches of 8, " in printed
-    assert "a million samples. The runner-up is" in printed
+    assert "per million samples. The runner-up is" in printed
     assert "e+0" not in printed
 
 

@@ -13,7 +13,7 @@ from tests.app.conftest import Run
         (["whatif", "mlp-tiny"], "no what-ifs: expected some after the network, such as "
          "+cuda_graph or +precision=fp16; `ridgepoint whatifs` lists them"),
         (["whatif", "mlp-tiny", "+bandwidth=0"],
-         "bandwidth: times is 0: expected 0.1 to 10; choose one within"),
+         "bandwidth: times is 0: expected 0.1 to 10; correct it"),
         (["whatif", "mlp-tiny", "+fp8", "--gpu", "a100"], "fp8: A100 SXM4 80GB has no float8 "
          "tensor cores: expected a GPU that has them (Ada, Hopper or later); choose another GPU, "
          "or precision=fp16"),
@@ -33,7 +33,7 @@ from tests.app.conftest import Run
          "cannot read the scenario nope.toml: No such file or directory: expected a readable file; "
          "check the path"),
         (["sweep", "mlp-tiny", "--over", "batch=0"], "axis 'batch=0': 0: expected 1 to "
-         "2.14748e+09; choose a value in this range"),
+         "2,147,483,647; correct it"),
         (["map", "mlp-tiny", "--x", "batch", "--y", "batch=1"],
          "a map of batch by batch: expected two axes; choose another"),
         (["seek", "mlp-tiny", "--latency", "soon"],

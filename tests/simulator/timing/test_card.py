@@ -57,9 +57,10 @@ def test_short_kernels_of_a_card_take_longer() -> None:
 
 
 @pytest.mark.parametrize(("other", "said"), [
-    ({"kernel_s": "long"}, "other.json is no valid card: Expected `float`, got `str`"),
+    ({"kernel_s": "long"}, "other.json is not a valid card: Expected `float`, got `str`"),
     ({"version": 1}, "other.json is a profile of version 1: expected 2; fit again"),
-    ({"graph_gap_s": -1.0}, "other.json is no valid profile: graph_gap_s is -1, expected above 0"),
+    ({"graph_gap_s": -1.0},
+     "other.json is not a valid profile: graph_gap_s is -1, expected above 0"),
     ({"of": "h300"}, "unknown profile 'h300': expected one of h200, other"),
 ])  # fmt: skip
 def test_a_wrong_card_says_what(folder: Path, other: dict[str, Any], said: str) -> None:

@@ -58,5 +58,5 @@ def test_a_profile_of_a_user_is_checked_whole(
     with pytest.raises(InputError) as caught:
         profile(str(path))
     assert str(caught.value) == (
-        f"mine.json is no valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
+        f"mine.json is not a valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
     )

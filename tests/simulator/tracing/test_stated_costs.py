@@ -85,10 +85,13 @@ def test_the_option_becomes_data_sizes() -> None:
     [
         ("f=flops:1", "--op 'f=flops:1': expected name=value, such as"),
         ("a::f=", "--op 'a::f=': expected name=value, such as"),
-        ("a::f=time:1", "--op a::f=time:1: 'time:1' is no figure: expected flops:N,"),
-        ("a::f=flops:-1", "--op a::f=flops:-1: 'flops:-1' is no figure: expected flops:N,"),
-        ("a::f=flops:1e99", "--op a::f=flops:1e99: 'flops:1e99' is no figure: expected flops:N,"),
-        ("a::f=flops:nan", "--op a::f=flops:nan: 'flops:nan' is no figure: expected flops:N,"),
+        ("a::f=time:1", "--op a::f=time:1: 'time:1' is not a figure: expected flops:N,"),
+        ("a::f=flops:-1", "--op a::f=flops:-1: 'flops:-1' is not a figure: expected flops:N,"),
+        (
+            "a::f=flops:1e99",
+            "--op a::f=flops:1e99: 'flops:1e99' is not a figure: expected flops:N,",
+        ),
+        ("a::f=flops:nan", "--op a::f=flops:nan: 'flops:nan' is not a figure: expected flops:N,"),
     ],
 )
 def test_a_malformed_option_is_refused(option: str, text: str) -> None:

@@ -82,7 +82,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "recompute: budget is 0.5 with modules '**.#': expected modules=mincut, the only one "
          "with a budget; leave one out"),
         (lambda: cut(GPT2, budget=2),
-         "recompute: budget is 2: expected 0 to 1; choose one within"),
+         "recompute: budget is 2: expected 0 to 1; correct it"),
         (lambda: cut(apply(GPT2, "recompute")),
          "recompute: other modules are recomputed already: expected one pattern; undo that first"),
         (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),

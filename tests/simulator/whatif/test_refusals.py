@@ -22,13 +22,13 @@ TraceRequest = Callable[[Scenario], object]
     ("base", "ask", "text"),
     [
         (BERT, lambda s: apply(s, "bandwidth", {"times": -2}),
-         "bandwidth: times is -2: expected 0.1 to 10; choose one within"),
+         "bandwidth: times is -2: expected 0.1 to 10; correct it"),
         (BERT, lambda s: apply(s, "utilisation", {"family": "gemm", "times": 0}),
-         "utilisation: times is 0: expected 0.01 to 100; choose one within"),
+         "utilisation: times is 0: expected 0.01 to 100; correct it"),
         (BERT, lambda s: apply(s, "host_speed", {"times": float("nan")}),
-         "host_speed: times is nan: expected 0.01 to 100; choose one within"),
+         "host_speed: times is nan: expected 0.01 to 100; correct it"),
         (BERT, lambda s: apply(s, "batch", {"samples": 0}),
-         "batch: samples is 0: expected 1 to 2.14748e+09; choose one within"),
+         "batch: samples is 0: expected 1 to 2,147,483,647; correct it"),
         (BERT, lambda s: predict(apply(s, "seq", {"tokens": 1000})),
          "seq: network 'bert-base' has 512 positions: expected seq 512 at most, got 1000; or give "
          "the size positions=1000 first"),
