@@ -162,6 +162,15 @@ class Product:
         )
 
     @property
+    def split(self) -> bool:
+        """Whether the depth is split: if it is long for the number of tiles. The gradient of a
+        weight has few tiles and sums over all pixels."""
+        if self.direction == "wgrad":
+            least = 500 if self.half else 40
+            return self.depth >= 2048 if self.few else self.depth > least * self.blocks
+        return self.direction == "fwd" and self.hopper and self.depth > 1000 * self.blocks
+
+    @property
     def parts(self) -> int:
         """Number of splits of a long depth: as many as keep all SMs busy."""
         return max(2, round(UNITS_SEEN / self.blocks))
