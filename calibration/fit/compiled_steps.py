@@ -19,14 +19,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from calibration.cases.chains import chain
-from calibration.fit.hosts_seen import seen
 from calibration.measure.host_index import REFERENCE as WORK
-from calibration.record.host_rounds import MACHINES, REFERENCE, Round, lines, steps
+from calibration.record.host_rounds import MACHINES, Round, as_fast, steps
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS, Timed, timed
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
-from simulator.hardware.host import Host, Parts
+from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import ON_CPU_MARK, parts
 from simulator.records import Trace
@@ -104,14 +103,11 @@ def unprofiled() -> Iterator[Compiled]:
 
 def in_rounds(machine: str) -> Iterator[Compiled]:
     """Those of `host_truth` on a machine: the round in the middle of each."""
-    reference = [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
-    default = seen(reference).median
     for step in steps(machine, "compiled"):
         ordered = sorted(step.rounds, key=_work)
         middle = ordered[len(ordered) // 2]
-        times = Parts(*(a / b for a, b in zip(middle.host, default, strict=True)))
-        host = find_host().slower(times)
-        yield Compiled(f"{step.name} beside {machine}", retrace(step.case), middle.seconds, host)
+        name = f"{step.name} beside {machine}"
+        yield Compiled(name, retrace(step.case), middle.seconds, as_fast(middle.host))
 
 
 def _work(each: Round) -> float:

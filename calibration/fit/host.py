@@ -18,7 +18,14 @@ from scipy.optimize import nnls
 
 from calibration.cases.host import MICRO
 from calibration.fit.hosts_seen import MODEL, seen
-from calibration.record.host_rounds import MACHINES, REFERENCE, Step, few_launches, lines, steps
+from calibration.record.host_rounds import (
+    MACHINES,
+    Step,
+    few_launches,
+    lines,
+    reference_index,
+    steps,
+)
 from calibration.validate.trace_fidelity import retrace
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu as find_gpu
@@ -142,7 +149,7 @@ def report(title: str, ratios: Sequence[float]) -> str:
 
 def main() -> None:
     """Fit, report what is left out in turn, and write the profile."""
-    reference = [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
+    reference = reference_index()
     of = rows(reference)
     found = fit(of)
     report("fitted, micro-cases", [row.ratio(found) for row in of if row.micro])

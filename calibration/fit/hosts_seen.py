@@ -17,18 +17,21 @@ from simulator.hardware.host import Parts
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
 
-_LUCKY = (
-    "samples",
-    "recordings",
-    "validation",
-    "batches",
-    "host.",
-    "compiled.",
-    "compiled_validation",
-    "fused",
+_ONE_PROCESS = tuple(
+    f"h200_sxm/{suite}.jsonl.gz"
+    for suite in (
+        "samples",
+        "recordings",
+        "validation",
+        "batches",
+        "host",
+        "compiled",
+        "compiled_validation",
+        "fused",
+    )
 )
-"""Files of one machine in one night; together they count as one process. `fused` was measured with
-`generated_3`, in the same process."""
+"""Files of one machine in one night, on the calmest host; together they count as one process.
+`fused` was measured with `generated_3`, in the same process."""
 MODEL = 0.15
 """What a prediction is off by with the host as fast as it was: the 80% of its errors."""
 
@@ -55,13 +58,12 @@ def indexes() -> Iterator[tuple[str, dict[str, float]]]:
 
 def seen(reference: Mapping[str, float]) -> Seen:
     """All hosts beside a reference."""
-    lucky: list[Parts] = []
+    one_night: list[Parts] = []
     each: list[Parts] = []
     for name, index in indexes():
-        of = lucky if name.split("/")[1].startswith(_LUCKY) else each
-        of.append(parts(index, reference))
-    if lucky:
-        each.append(_middle(lucky))
+        (one_night if name in _ONE_PROCESS else each).append(parts(index, reference))
+    if one_night:
+        each.append(_middle(one_night))
     middle = _middle(each)
     ratios = np.log([one.driver / middle.driver for one in each])
     low, high = np.quantile(ratios, [0.1, 0.9])
@@ -70,8 +72,8 @@ def seen(reference: Mapping[str, float]) -> Seen:
     return Seen(len(each), middle, (least, most))
 
 
-def _middle(of: list[Parts]) -> Parts:
-    return Parts(*(float(x) for x in np.median(np.array(of), axis=0)))
+def _middle(hosts: list[Parts]) -> Parts:
+    return Parts(*(float(x) for x in np.median(np.array(hosts), axis=0)))
 
 
 def main() -> None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from math import log, sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
-from calibration.record.read import MEASUREMENTS, host_index, recordings
-from simulator.hardware.host import Parts
+from calibration.record.read import MEASUREMENTS, Probes, host_index, recordings
+from simulator.hardware.host import Host, Parts
+from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
 
 MACHINES = ("h200_sxm", "h100_sxm")
@@ -60,6 +62,12 @@ def lines(machine: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
+def reference_index() -> dict[str, float]:
+    """What the fixed steps took on the reference, in the last process that timed them there."""
+    return [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
+
+
+@lru_cache
 def quiet() -> dict[str, float]:
     """Seconds of each probe on the reference."""
     taken: dict[str, list[float]] = {}
@@ -79,6 +87,18 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
 
     ops = times(_LAUNCHING)
     return Parts(sqrt(times(_PYTHON) * ops), ops, ops)
+
+
+def as_fast(times: Parts) -> Host:
+    """The default host at the speed of one that takes so many times as long as the reference."""
+    default = parts(find_host().reference, reference_index())
+    return find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
+
+
+def beside(probes: Probes) -> Host:
+    """The default host at the speed that the probes before and after a step give."""
+    before, after = (speed(each, quiet()) for each in probes)
+    return as_fast(_between(before, after))
 
 
 def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
@@ -117,4 +137,5 @@ def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
 
 
 def _between(a: Parts, b: Parts) -> Parts:
+    """Halfway from one speed to the other."""
     return Parts(*(sqrt(x * y) for x, y in zip(a, b, strict=True)))

@@ -13,6 +13,11 @@ import msgspec
 MEASUREMENTS = Path(__file__).parents[1] / "measurements"
 
 
+Probes = tuple[dict[str, list[float]], dict[str, list[float]]]
+"""Seconds of each run of the fixed host work, by name, before a step was timed and after it
+(`calibration.measure.host_probes`)."""
+
+
 class RecordedOp(msgspec.Struct, frozen=True):
     """One dispatched op: tensors as (shape, dtype, stride, device), kernels as (name, seconds)."""
 
@@ -35,6 +40,7 @@ class Recording(msgspec.Struct, frozen=True):
     before_bytes: int
     peak_bytes: int
     graph: dict[str, Any] | None
+    probes: Probes | None = None
 
     @property
     def name(self) -> str:
@@ -60,6 +66,7 @@ class Timed(msgspec.Struct, frozen=True):
     rounds: list[tuple[float, float, float]] = []
     profiled: bool = False
     twin_profiled: bool = False
+    probes: Probes | None = None
 
     @property
     def name(self) -> str:
@@ -88,6 +95,7 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                     row.get("rounds", []),
                     profiled,
                     not apart,
+                    _probes(row),
                 )
                 profiled = not apart
 
@@ -126,4 +134,11 @@ def _recording(row: dict[str, Any]) -> Recording:
         before_bytes=row["before_bytes"],
         peak_bytes=row["peak_bytes"],
         graph=row.get("graph"),
+        probes=_probes(row),
     )
+
+
+def _probes(row: dict[str, Any]) -> Probes | None:
+    """None where the step was timed without them."""
+    before, after = row.get("probes") or (None, None)
+    return (before, after) if before and after else None

@@ -1,9 +1,11 @@
 """Predicted against measured, on networks as transformers and timm write them.
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
-`packages_compiled` and prints a line for each, with the ratio of predicted over measured where it
-was measured; `--write FILE` keeps the predictions as JSON lines. No fit has seen these cases. Both
-packages must be installed.
+`packages_compiled` and prints a line for each, with the ratios of predicted over measured where it
+was measured: the period with a host as fast as the probes before and after the step say
+(`calibration.record.host_rounds.beside`), the period with the default host, GPU-busy time, kernels.
+`--write FILE` keeps the predictions with the default host as JSON lines. No fit has seen these
+cases. Both packages must be installed.
 """
 
 from __future__ import annotations
@@ -18,15 +20,17 @@ from typing import Any
 from calibration.cases.case import Case
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
 from calibration.outcome import Outcome, summary, table
-from calibration.record.read import Recording, Timed, host_index, recordings, timed
+from calibration.record.host_rounds import beside
+from calibration.record.read import Recording, Timed, recordings, timed
+from calibration.validate.report import HOST_BOUND
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
-from simulator.hardware.host_speed import parts
 from simulator.prediction import Prediction
 
 SUITE, COMPILED = "packages", "packages_compiled"
+BESIDE, DEFAULT = "host beside it", "default host"
 
 
 def modes(case: Case) -> tuple[str, ...]:
@@ -36,11 +40,24 @@ def modes(case: Case) -> tuple[str, ...]:
     return ("eager", "cuda_graph") if case.phase == "inference" else ("eager",)
 
 
-def predictions(case: Case, host: Host | None = None) -> Iterator[tuple[str, Prediction | str]]:
-    """The prediction of each mode in which a case is timed, or why there is none."""
+def hosts(row: Recording | Timed | None) -> dict[str, Host]:
+    """The hosts with which a case is predicted, by name: the default one, and that of its probes
+    where it was measured."""
+    known = {DEFAULT: find_host()}
+    return known if row is None or row.probes is None else {BESIDE: beside(row.probes), **known}
+
+
+def predictions(
+    case: Case, by_name: dict[str, Host]
+) -> Iterator[tuple[str, dict[str, Prediction] | str]]:
+    """The predictions of each mode in which a case is timed by the host's name, or the error."""
     for mode in modes(case):
         try:
-            yield mode, predict_trace(retrace(case.record(), mode), mode=mode, host=host)
+            traced = retrace(case.record(), mode)
+            yield (
+                mode,
+                {name: predict_trace(traced, mode=mode, host=h) for name, h in by_name.items()},
+            )
         except Exception as error:  # a network may raise anything
             yield mode, f"{type(error).__name__}: {str(error)[:300]}"
 
@@ -66,9 +83,11 @@ def measured(suite: str) -> dict[str, Recording | Timed]:
         return {}
 
 
-def compared(row: Recording | Timed, mode: str, p: Prediction) -> Iterator[Outcome]:
-    """The figures of one mode of a measured case over what was predicted."""
-    group = f"packages, {p.trace.phase}, {mode}"
+def compared(
+    row: Recording | Timed, mode: str, by_host: dict[str, Prediction]
+) -> Iterator[Outcome]:
+    """The figures of one mode of a measured case over what was predicted. Periods stand in groups
+    by what decides them as measured: the host from `HOST_BOUND` times the GPU's busy time on."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
         graph = getattr(row, "graph", None) or {}
@@ -76,9 +95,19 @@ def compared(row: Recording | Timed, mode: str, p: Prediction) -> Iterator[Outco
             return
         period_s, busy_s = graph["period"]["median_s"], graph["gpu_busy_s"]
         kernels = graph["kernels"]
-    low_s, high_s = p.interval_s
-    inside = low_s <= period_s <= high_s
-    yield Outcome(row.name, group, "period", p.period_s / period_s, inside, measured_s=period_s)
+    group = f"{mode} {row.case['phase']}"
+    decides = "host" if period_s > HOST_BOUND * busy_s else "GPU"
+    for host, p in by_host.items():
+        low_s, high_s = p.interval_s
+        yield Outcome(
+            row.name,
+            f"{group} that the {decides} decides, {host}",
+            "period",
+            p.period_s / period_s,
+            low_s <= period_s <= high_s,
+            measured_s=period_s,
+        )
+    p = by_host[DEFAULT]
     yield Outcome(row.name, group, "GPU busy", p.gpu_busy_s / busy_s)
     yield Outcome(row.name, group, "kernels", p.kernel_count / kernels)
 
@@ -92,16 +121,16 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     outcomes: list[Outcome] = []
     for suite, cases in ((SUITE, PACKAGES), (COMPILED, PACKAGES_COMPILED)):
-        seen = measured(suite)
-        host = find_host()
-        then = host.slower(parts(host_index(suite), host.reference)) if seen else None
+        known = measured(suite)
         for case in (c for c in cases if re.search(options.pattern, c.name)):
-            for mode, p in predictions(case, then):
-                if isinstance(p, str):
-                    print(f"{case.name} {mode}: {p}", flush=True)
+            row = known.get(case.name)
+            for mode, by_host in predictions(case, hosts(row)):
+                if isinstance(by_host, str):
+                    print(f"{case.name} {mode}: {by_host}", flush=True)
                     continue
+                p = by_host[DEFAULT]
                 rows.append(figures(case.name, mode, p))
-                own = list(compared(seen[case.name], mode, p)) if case.name in seen else []
+                own = list(compared(row, mode, by_host)) if row else []
                 outcomes += own
                 ratios = "  ".join(f"{o.figure} {o.ratio:.2f}" for o in own)
                 print(f"{case.name} {mode}: {p.period_s * 1e3:.3f} ms  {ratios}", flush=True)

@@ -62,15 +62,15 @@ def uncapturable(signature: Signature) -> bool:
 
 
 def _crosses(signature: Signature) -> bool:
-    """Does data go between host and GPU? An empty tensor has none (`copy_kernel_cuda` is not
-    called: ATen/native/Copy.cpp)."""
+    """Does data go between host and GPU? An empty tensor has none: CUDA graphs of steps that copy
+    one were captured on an H200."""
     tensors = (*signature.inputs, *signature.outputs)
     return len({t.device for t in tensors}) > 1 and any(t.numel for t in signature.outputs)
 
 
 def _indexes_by_data(signature: Signature) -> bool:
     """A mask's places must be counted, and indices on the host copied; one number under a mask is
-    filled in (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexing.h)."""
+    filled in (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexingUtils.h)."""
     indices = signature.tensors("indices")
     masked = any(t.dtype in _MASKS for t in indices)
     if masked and len(indices) == 1 and "values" in signature.names:

@@ -9,13 +9,14 @@ choice changes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import ceil, prod
+from math import prod
 
 from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise
+from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
     channels_per_load,
@@ -77,7 +78,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif d["channels_last"]:
         yield from _nhwc(c)
     elif c.unit and not c.strided and groups == 1:
-        yield from _pointwise_convolution(c)
+        yield from pointwise_convolution(c)
     elif c.long:
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
@@ -102,64 +103,6 @@ def _group_by_group(c: Product) -> bool:
     """Whether each group is a separate convolution: groups of more than 32 channels."""
     d = c.work.dims
     return max(d["cin"], d["cout"]) // d["groups"] > 32
-
-
-def _pointwise_convolution(c: Product) -> Iterator[Work]:
-    """1×1 of stride 1: W [cout, cin] @ x [cin, h·w] for each image in NCHW.
-
-    An odd h·w prevents vector loads, so large 2-d tensors are converted. The gradient of a weight
-    is summed over the images by one more kernel, unless that sum has more elements than a
-    conversion.
-    """
-    d = c.work.dims
-    pixels, weights, channels = prod(d["spatial_out"]), d["cin"] * d["cout"], d["cin"] + d["cout"]
-    if c.direction == "wgrad":
-        if _converts_weights(c, weights, pixels * channels):
-            yield from map(nhwc_conversion, c.sources)
-            if _split(c):
-                yield memset(4)
-            yield c.kernel()
-        else:  # one partial sum per image
-            yield from (c.plain(), sum_parts(c.target, d["n"]))
-        return
-    if c.half:
-        least = 1e8 if c.direction == "fwd" else 1.5e9
-    else:
-        least = 1e9 if c.direction == "fwd" else 4e8
-    aligned = (d["cin"] | d["cout"]) % (8 if c.half else 4) == 0
-    large = c.adds >= least and weights >= 2**16 and d["dims"] == 2
-    odd = pixels % 2 or (c.half and pixels % 8 and c.adds >= 1e10)
-    if odd and large and aligned:
-        yield from (nhwc_conversion(c.sources[0]), c.kernel(), nhwc_conversion(c.target, back=True))
-        return
-    if c.half and c.direction == "fwd" and _small_images(c):
-        yield c.direct()
-        return
-    deep = not c.half and c.direction == "fwd" and c.depth >= max(256, c.columns)
-    if deep and c.counted:
-        yield memset(4)
-    yield c.plain()
-    if deep and d["n"] == 1 and c.depth >= 1024 and ceil(c.rows / 64) * ceil(c.columns / 64) <= 32:
-        yield sum_parts(c.target, 2)  # batches of products are not split along their depth
-
-
-def _small_images(c: Product) -> bool:
-    """Whether cuDNN's heuristics take a kernel for vector lanes: for 16 to 32 small images of fewer
-    than 128 channels, unless a power of two of channels results."""
-    batch, outputs = c.work.dims["n"], c.columns
-    small = c.pixels <= 18**2 and 8 <= c.depth < 128
-    return small and 16 <= batch <= 32 and outputs & (outputs - 1) != 0
-
-
-def _converts_weights(c: Product, weights: int, activations: int) -> bool:
-    """Whether the gradient of a 1×1 weight is one NHWC product over all images."""
-    d = c.work.dims
-    if not c.half:
-        thin = d["cin"] <= 32 and c.depth > 20_000
-        return d["dims"] == 2 and (thin or (weights >= 1.6 * activations and c.adds >= 3e8))
-    narrowing = d["cin"] > d["cout"] and c.adds >= 1e8
-    much = weights > activations and (narrowing or c.adds >= 1.5e9 or weights >= 1e6)
-    return much or (c.pixels % 2 == 1 and weights >= 2e5 and c.adds >= 5e9)
 
 
 def _small_tf32(c: Product) -> Iterator[Work]:
@@ -266,7 +209,7 @@ def _pads_first(c: Product) -> bool:
 
 def _main_kernel(c: Product) -> Iterator[Work]:
     """The kernel, after the zeros that it adds to, and the sum of its splits."""
-    split = _split(c)
+    split = c.split
     if c.direction == "dgrad" and c.strided and c.adds > 1e8:  # strides leave gaps
         yield memset(c.target.numel * c.target.itemsize)
     elif c.counted or split:
@@ -274,14 +217,6 @@ def _main_kernel(c: Product) -> Iterator[Work]:
     yield c.kernel()
     if split and c.direction == "wgrad" and (c.few or c.depth > 1300 * c.blocks):
         yield sum_parts(c.target, c.parts)
-
-
-def _split(c: Product) -> bool:
-    """Whether the depth is split: if it is long for the number of tiles. The gradient of a weight
-    has few tiles and sums over all pixels."""
-    if c.direction == "wgrad":
-        return c.depth >= 2048 if c.few else c.depth > (500 if c.half else 40) * c.blocks
-    return c.direction == "fwd" and c.hopper and c.depth > 1000 * c.blocks
 
 
 def _worth_padding(c: Product) -> bool:

@@ -17,8 +17,9 @@ from simulator.timing.rates import UNITS_SEEN
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
-"""Taps of a kernel that one mask word of Hopper's bulk loads covers; above, older kernels run the
-forward and the gradient of the weight. Those have a word for each side of the kernel."""
+"""Taps of a kernel up to which Hopper's kernels were observed; above, older kernels run the forward
+and the gradient of the weight, up to so many taps along each side of the kernel. A mask of 32 bits
+for the taps would explain both."""
 _AMPERE = (8, 0)
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 
@@ -74,8 +75,8 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether no tensor-core kernel has a mask bit for each tap along a side of the forward
-        (CUTLASS, `conv2d_fprop_activation_tile_access_iterator_optimized.h`, `can_implement`)."""
+        """Whether the forward has more taps along a side than any tensor-core kernel was observed
+        with: wav2vec 2.0's 128 taps ran on vector lanes."""
         return self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
@@ -160,6 +161,15 @@ class Product:
             blocks=self.blocks / groups,
             few=parts["cin"] < _FEW,
         )
+
+    @property
+    def split(self) -> bool:
+        """Whether the depth is split: if it is long for the number of tiles. The gradient of a
+        weight has few tiles and sums over all pixels."""
+        if self.direction == "wgrad":
+            least = 500 if self.half else 40
+            return self.depth >= 2048 if self.few else self.depth > least * self.blocks
+        return self.direction == "fwd" and self.hopper and self.depth > 1000 * self.blocks
 
     @property
     def parts(self) -> int:

@@ -61,8 +61,7 @@ _IDLE_BLOCK_CLOCKS = 1.1
 DenseNet-121's concatenations take 0.45 µs for each MB of their result and 0.55 µs for each 1,000
 idle blocks, and so do those of Mamba-2 and Inception-v3 within 2 to 15%."""
 _GRID_BLOCKS = 32
-"""Blocks per multiprocessor up to which such a grid grows (ATen/native/cuda/Shape.cu,
-`getCatGridContig`)."""
+"""Blocks per multiprocessor up to which such a grid is assumed to grow."""
 
 _TRITON = ("fused", "generated")
 _SMOOTH = 3.0

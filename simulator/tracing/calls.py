@@ -15,7 +15,7 @@ from simulator.modes import Run
 from simulator.records import Trace
 from simulator.tracing.device import META
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import simulated_gpu
+from simulator.tracing.simulated_gpu import simulated_gpu
 
 
 def trace_call(

@@ -46,8 +46,8 @@ def results_like_inputs(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
     """What an op without a fake returns: the tensor that it writes, else a new one like its first
     input."""
     schema = func._schema
-    given = {schema.arguments[i].name: value for i, value in enumerate(args)} | {**kwargs}
-    tensors = [t for t in tree_leaves(given) if isinstance(t, torch.Tensor)]
+    arguments = {schema.arguments[i].name: value for i, value in enumerate(args)} | {**kwargs}
+    tensors = [t for t in tree_leaves(arguments) if isinstance(t, torch.Tensor)]
     results: list[Any] = []
     for returned in schema.returns:
         if "Tensor" not in str(returned.type) or not tensors:
@@ -55,9 +55,9 @@ def results_like_inputs(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
         aliases = returned.alias_info.before_set if returned.alias_info else set()
         written = next(
             (
-                given[a.name]
+                arguments[a.name]
                 for a in schema.arguments
-                if a.alias_info and a.alias_info.before_set & aliases and a.name in given
+                if a.alias_info and a.alias_info.before_set & aliases and a.name in arguments
             ),
             None,
         )

@@ -16,7 +16,10 @@ from simulator.errors import InputError
 
 
 class MissingFakeError(NotImplementedError):
-    """An op of another library has no rule for tensors without data; the text says what to do."""
+    """An op of another library has no rule for tensors without data; the text says what to do.
+
+    torch raises NotImplementedError for an op without one, and code that catches it keeps working.
+    """
 
 
 _OURS = Path(__file__).resolve().parents[1]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import threading
-import warnings
-from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch.nn.modules import module as hooks
 from torch.utils._pytree import tree_leaves
 
 from simulator.errors import InputError
@@ -22,14 +17,12 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import Run
 from simulator.records import Storage, Trace
 from simulator.tracing import dynamo
-from simulator.tracing.device import OnGpu, fake_cuda
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
-from simulator.tracing.mode_flags import Flags, mode_flags
+from simulator.tracing.mode_flags import Flags
 from simulator.tracing.raising import as_input_error
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.semantics import Situation, gpu_semantics
-from simulator.tracing.semantics.autocast import autocast_semantics
+from simulator.tracing.simulated_gpu import simulated_gpu
 from simulator.tracing.user_code import is_user_code
 
 OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
@@ -44,7 +37,6 @@ _NO_GRADIENT = (
     "predict inference"
 )
 _OTHER_OPTIMIZER = "expected gradients that this optimizer supports: choose another optimizer"
-_ONE_AT_A_TIME = threading.Lock()  # the dispatcher's rules are global
 
 
 def trace(
@@ -164,67 +156,6 @@ def _forward_lines(module: nn.Module) -> dict[str, str]:
         if code is not None and is_user_code(code):
             lines[path] = f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
     return lines
-
-
-@contextmanager
-def simulated_gpu(
-    gpu: GPU,
-    recorder: Recorder,
-    module: nn.Module,
-    run: Run = "eager",
-    answers: OnGpu | None = None,
-    *,
-    imports_dynamo: bool = True,
-) -> Generator[Flags]:
-    """Make tensors on `meta` behave as on `gpu`, answer questions about the mode as `run` does, and
-    keep `recorder.module_path` at the part of `module` that runs.
-
-    A step that is not under `dynamo.traced` imports Dynamo before it runs.
-    """
-    if imports_dynamo:
-        import_module("torch._dynamo")
-    with ExitStack() as stack:
-        stack.enter_context(_ONE_AT_A_TIME)
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")  # about a missing GPU
-        stack.enter_context(fake_cuda(gpu))
-        stack.enter_context(gpu_semantics(Situation(gpu, recorder)))
-        stack.enter_context(autocast_semantics())
-        stack.enter_context(_module_paths(recorder, module))
-        stack.enter_context(answers or OnGpu(recorder))
-        yield stack.enter_context(mode_flags(run, recorder))
-
-
-@contextmanager
-def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
-    """Keep `recorder.module_path` at the module that is running, by its path in `module` or in the
-    outermost module that runs it."""
-    paths = {id(child): name for name, child in module.named_modules()}
-    stack: list[str] = [""]
-
-    def enter(child: nn.Module, _: Any) -> None:
-        if len(stack) == 1 and id(child) not in paths:
-            was_busy, recorder.busy = recorder.busy, True
-            paths.update((id(part), name) for name, part in child.named_modules())
-            recorder.busy = was_busy
-        recorder.module_calls += 1
-        recorder.python_calls -= (
-            1  # `inner`, which torch calls only if there are hooks like this one
-        )
-        stack.append(paths.get(id(child), stack[-1]))
-        recorder.module_path = stack[-1]
-
-    def leave(child: nn.Module, _: Any, output: Any) -> None:
-        stack.pop()
-        recorder.module_path = stack[-1]
-
-    before = hooks.register_module_forward_pre_hook(enter)
-    after = hooks.register_module_forward_hook(leave, always_call=True)
-    try:
-        yield
-    finally:
-        before.remove()
-        after.remove()
 
 
 def _forward(

@@ -1,7 +1,7 @@
 """Concatenation: one kernel for many tensors, or a copy for each.
 
-The rules are those of ATen/native/cuda/Shape.cu (`cat_out_cuda`, `parallel_cat`) and of the shape
-check before it (ATen/native/TensorShape.cpp, `cat`).
+The rules were observed in the kernels of recorded concatenations and stacks on an H200 and an H100
+(torch 2.11).
 """
 
 from __future__ import annotations
@@ -98,8 +98,10 @@ def _slots(splits: int, contiguous: bool) -> int:
 
 
 def _is_new_last(op: Signature, part: Tensor) -> bool:
-    """Whether a stack adds its dimension behind all others, and so to its parts. Elsewhere it
-    joins the parts' own dimensions (ATen/native/TensorShape.cpp, `stack`)."""
+    """Whether a stack adds its dimension behind all others, and so to its parts: recorded stacks of
+    four-dimensional tensors along the last dimension ran as a copy for each. Elsewhere a stack runs
+    as a concatenation of its parts: the same tensors stacked along the first dimension ran as one
+    `CatArrayBatchedCopy`, those of five dimensions as a copy for each."""
     rank = len(part.shape)
     return "stack" in op.name and op.arg("dim", 0) % (rank + 1) == rank
 

@@ -204,9 +204,9 @@ def weight_norm_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _weight_norm_dims(op: Signature, v: Tensor, norms: int) -> dict[str, Any]:
-    """A block for each norm; along the last dimension a block for 16 of them, whose 64 threads per
-    norm pass twice over its elements, as a batch norm in channels last does (WeightNorm.cu,
-    `weight_norm_fwd_last_dim_kernel`, `TILE_W`, `TILE_H`)."""
+    """A block for each norm. Along the last dimension another kernel runs
+    (`weight_norm_fwd_last_dim_kernel`): it is assumed to have a block for 16 norms, whose 64
+    threads per norm pass twice over its elements, as a batch norm in channels last does."""
     cols = v.numel // max(norms, 1)
     if op.arg("dim", 0) % len(v.shape) == 0:
         return {"rows": norms, "cols": cols, "inner": 1}

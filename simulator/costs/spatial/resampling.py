@@ -43,7 +43,7 @@ _UPSAMPLES = (
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> tuple[Work, ...]:
     """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
-    size copies (UpSampleBilinear2d.cu, `upsample_bilinear2d_out_cuda_template`)."""
+    size copies, as recorded of SegFormer; its gradient is assumed to."""
     x, out = op["self"], op.out
     if _is_copy(op, x, out):
         return move(x, out)
@@ -84,8 +84,8 @@ def _serial_planes(op: Signature, x: Tensor) -> int:
 @cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
 def upsample_backward(op: Signature) -> tuple[Work, ...]:
     """Nearest gathers, image after image unless channels are innermost. The others add to zeros
-    with atomics (UpSampleBilinear2d.cu); bilinear and trilinear have one thread per output, and
-    bilinear to the same size copies."""
+    with atomics; bilinear and trilinear have one thread per output, and bilinear to the same size
+    copies."""
     grad, out = op["grad_output"], op.out
     if _is_copy(op, grad, out):
         return move(grad, out)

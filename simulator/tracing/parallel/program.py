@@ -19,7 +19,7 @@ from simulator.tracing.parallel.roles import record_roles, tensor_roles
 from simulator.tracing.parallel.stages import static_stage_shapes
 from simulator.tracing.parallel.streams import Streams, fake_streams
 from simulator.tracing.raising import line_of
-from simulator.tracing.step import simulated_gpu
+from simulator.tracing.simulated_gpu import simulated_gpu
 
 Make = Callable[[int, int], Callable[[], object]]
 WARM_UPS = 2

@@ -34,10 +34,10 @@ OFF = {
     "convnet-tiny/fp32/inference/b64s0": -1,
     "mlp-wide/bf16/inference/b1024s0": -1,
     "bert-base/fp32/training-adamw/b8s128": -12,
-    "mixtral-small/bf16/training-adamw/b2s256": +645,
+    "mixtral-small/bf16/training-adamw/b2s256": +5,
     "t5-base/fp32/training-adamw/b4s128": -48,
-    "swin-t/fp32/training-adamw/b16s0": +76,  # op by op −8, by stacks
-    "swin-t/autocast/training-adamw/b16s0": +88,  # op by op +4
+    "swin-t/fp32/training-adamw/b16s0": -8,
+    "swin-t/autocast/training-adamw/b16s0": +4,
     "convnext-t/autocast/training-adamw/b16s0": +3,
     "resnet50/fp32/training-sgd/b32s0": +1,
     "resnet50/autocast/training-sgd/b32s0": +5,
@@ -45,7 +45,7 @@ OFF = {
     "unet/autocast/training-adamw/b2s0": +5,
     "dit-xl/bf16/training-adamw/b4s0": -28,
     "whisper-encoder/autocast/training-adamw/b4s3000": -1,
-    "dlrm/fp32/training-sgd/b2048s0": +12,
+    "dlrm/fp32/training-sgd/b2048s0": -1,
     "lstm/fp32/training-adamw/b16s64": -12,
     "gru/fp32/training-adamw/b16s64": -12,
     "convnet-tiny/fp32/training-adamw/b64s0": -2,
@@ -55,13 +55,6 @@ OFF = {
 """THE TABLE OF WHAT IS REACHED: kernels lowered less kernels recorded. A case that is not named is
 exact; a case may come nearer than this, never farther. Lower a figure where a rule improves."""
 
-FAR = {
-    # a mask's write sorts its indices under the recorder; the plain step does less (2128 kernels)
-    # than the recorded ops (2772), and the trace follows the ops
-    "mixtral-small/bf16/training-adamw/b2s256",
-}
-"""Cases whose kernels are more than 10% off in number."""
-
 
 @lru_cache
 def _recorded() -> dict[str, Recording]:
@@ -70,7 +63,7 @@ def _recorded() -> dict[str, Recording]:
 
 def test_every_case_is_recorded() -> None:
     assert list(_recorded()) == NAMES and len(NAMES) == 67
-    assert set(OFF) <= set(NAMES) and set(FAR) <= set(OFF)
+    assert set(OFF) <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,9 +77,9 @@ def test_traced_ops_and_kernels_are_the_recorded_ones(name: str) -> None:
     assert abs(off) <= abs(OFF.get(name, 0)), found.kernel_differences.most_common(5)
 
 
-def test_the_table_keeps_all_kernels_within_2_percent_and_each_case_within_10() -> None:
+def test_the_table_keeps_all_kernels_within_half_a_percent_and_each_case_within_10() -> None:
     recorded = {name: recording.kernel_count for name, recording in _recorded().items()}
-    # whatever their signs, the misses add up to less than 2% of the 55,371 recorded kernels
+    # whatever their signs, the misses add up to less than 0.5% of the 55,371 recorded kernels
     assert sum(recorded.values()) == 55371
-    assert sum(map(abs, OFF.values())) <= 0.02 * 55371
-    assert {name for name, off in OFF.items() if abs(off) > 0.10 * recorded[name]} == FAR
+    assert sum(map(abs, OFF.values())) <= 0.005 * 55371
+    assert not [name for name, off in OFF.items() if abs(off) > 0.10 * recorded[name]]

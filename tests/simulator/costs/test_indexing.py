@@ -158,6 +158,11 @@ def test_accumulating_sorts() -> None:
     assert checked == ["reduction", "pointwise", "assertion"] * 2 + families(works)
 
 
+def test_the_gradient_of_indexing_writes_in_place_and_checks_nothing() -> None:
+    gradient = families(put("aten.index_put.default", accumulate=True))
+    assert gradient == families(put("aten._index_put_impl_.default", accumulate=True, unsafe=True))
+
+
 def test_one_value_under_a_mask_is_a_masked_fill() -> None:
     x = ((100, 8), F32)
     op = sig("aten.index_put_.default", x, self=x, indices=[((100, 8), "bool")], values=((), F32))
@@ -179,11 +184,11 @@ def test_accumulating_with_two_indices_adds_them() -> None:
     turned = Tensor((123, 1), "bfloat16", (2, 1))
     args = {"accumulate": True}
     works = launched(
-        sig("aten.index_put.default", x, None, args, self=x, indices=[i, i], values=turned)
+        sig("aten.index_put_.default", x, None, args, self=x, indices=[i, i], values=turned)
     )
-    # clone; 2·2 checks of 3; 2·2 to wrap and scale, 1 to add; values side by side; divide, number,
+    # 2·2 checks of 3; 2·2 to wrap and scale, 1 to add; values side by side; divide, number,
     # sort, add
-    assert len(works) == 1 + 12 + 4 + 1 + 1 + 4
+    assert len(works) == 12 + 4 + 1 + 1 + 4
 
 
 def test_a_cast_of_stride_is_a_copy_kernel() -> None:

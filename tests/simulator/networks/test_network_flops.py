@@ -19,7 +19,7 @@ from simulator.records import Trace
 from simulator.tracing import trace
 from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import simulated_gpu
+from simulator.tracing.simulated_gpu import simulated_gpu
 from tests.simulator.conftest import SMALL, small
 
 CARD = find_gpu("h200")

@@ -17,7 +17,8 @@ from simulator.schedule.memory import memory
 from simulator.tracing import trace
 from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import OPTIMIZERS, simulated_gpu
+from simulator.tracing.simulated_gpu import simulated_gpu
+from simulator.tracing.step import OPTIMIZERS
 from tests.simulator.conftest import Calls, small
 
 # Recurrent layers are left out: their flat weights are set on a buffer that the tracker sees twice.

@@ -1,0 +1,48 @@
+"""The hosts that measured anything, and the default host as their median."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from calibration.fit import hosts_seen
+from calibration.fit.hosts_seen import seen
+from calibration.record.host_rounds import reference_index
+from simulator.hardware.host import host
+from simulator.hardware.host_speed import parts
+
+INDEX = {"adds/fp32/inference/b4s0": 1.0}
+
+
+def test_files_of_one_night_count_once_and_others_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {
+        "h200_sxm/recordings": [1.0, 3.0],  # with the next one process, of the median 2
+        "h200_sxm/compiled_validation": [2.0],
+        "h200_sxm/compiled_validation_second": [4.0],
+        "h100_sxm/recordings": [8.0],  # another machine
+    }
+    for name, seconds in times.items():
+        path = tmp_path / f"{name}.jsonl.gz"
+        path.parent.mkdir(exist_ok=True)
+        with gzip.open(path, "wt") as out:
+            for each in seconds:
+                out.write(json.dumps({"host_index": dict.fromkeys(INDEX, each)}) + "\n")
+    monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
+    hosts = seen(INDEX)
+    assert (hosts.processes, hosts.median.driver) == (3, 4.0)  # of 2, 4 and 8
+
+
+def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
+    reference = reference_index()
+    hosts, default = seen(reference), parts(host().reference, reference)
+    assert hosts.processes == 36
+    assert [round(x, 3) for x in hosts.median] == [1.01, 1.011, 1.011]
+    assert [round(x, 3) for x in default] == [1.02, 1.02, 1.02]
+    # 10% of the processes took less than 0.83 of the median, 10% more than 1.6 times, with the
+    # model's own 15%
+    assert hosts.spread == (0.83, 1.6) and host().spread == (0.82, 1.59)
