@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _MOST_TRACES = 48
 _TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
-
-
 _MOST_ROLES = 8
 _ROLES: OrderedDict[str, Roles] = OrderedDict()
 
@@ -76,7 +74,7 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
     if spread.fsdp and spread.dp > 1:
         raise InputError(
             f"fsdp with pp = {spread.pp}: expected ddp, because each micro-batch would gather all "
-            "weights anew; remove fsdp, or write make(rank, world_size) and call predict_step"
+            "weights again; remove fsdp, or write make(rank, world_size) and call predict_step"
         )
     layers = layers_of(step)
     parts = spread.pp * spread.chunks

@@ -59,8 +59,9 @@ def predict_network(
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
     check_mode(mode)
-    asked = layout(spread, machine) if isinstance(spread, str) else spread
-    return simulate_ranks(network_roles(step, asked, machine), machine, driver, mode)
+    if isinstance(spread, str):
+        spread = layout(spread, machine)
+    return simulate_ranks(network_roles(step, spread, machine), machine, driver, mode)
 
 
 def check_mode(mode: str) -> None:

@@ -104,7 +104,7 @@ class ParallelPrediction:
 
     @cached_property
     def shares(self) -> dict[ParallelRegime, float]:
-        """Computed when asked for: three more schedules."""
+        """Computed at the first use, by three more simulations."""
         return self.elasticities()
 
     @property

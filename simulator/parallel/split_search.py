@@ -35,18 +35,16 @@ _SLOWER = 1.6
 
 @dataclass(frozen=True)
 class Split:
-    """A split that was considered. `prediction` is None of those that were only estimated."""
+    """A split that was predicted in full; `batch` is that of all GPUs."""
 
     layout: Layout
     batch: int
-    estimate_s: float
-    memory_bytes: float
-    prediction: ParallelPrediction | None
+    prediction: ParallelPrediction
     reason: str
 
     @property
     def period_s(self) -> float:
-        return self.prediction.period_s if self.prediction else self.estimate_s
+        return self.prediction.period_s
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def search_splits(
             over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
             pruned.append(Pruned(spread, "memory", f"does not fit: {over:.1f} GB too much"))
             continue
-        ranked.append(Split(spread, batch, each.period_s, each.memory_bytes, p, _reason(p)))
+        ranked.append(Split(spread, batch, p, _reason(p)))
     tell("done", 1.0)
     if not ranked:
         raise InputError(
