@@ -26,6 +26,8 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     from simulator.cluster import cluster as find_cluster
     from simulator.cluster.layout import layout
     from simulator.errors import InputError
+    from simulator.scenario.resolve import check, gpu_of
+    from simulator.scenario.scenario import Scenario
 
     if scenario.whatifs:
         raise InputError(
@@ -37,8 +39,19 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
             f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
             "name the network instead"
         )
+    for name, count in scenario.data_sizes.items():
+        raise InputError(
+            f"--data-size {name}={count} with --cluster: applies to one GPU: expected none; remove "
+            "it"
+        )
+    check(scenario)
     words = parallel.split()
     machine = find_cluster(cluster)
+    if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
+        raise InputError(
+            f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
+            f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
+        )
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
     from simulator.parallel.whatifs import ClusterStep, changed
