@@ -1,6 +1,7 @@
 """The page of the plan: edited by keys, pointer and drops, planned in the background."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,26 @@ def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Wind
                 assert [i.words for i in view.canvas.drawn.items if isinstance(i, Text)] == [said]
             if isinstance(view, TheQueue | PlanVerdict):
                 assert view.words.text() == said
+
+
+def test_an_unfinished_plan_shows_no_words_of_the_one_before(planned: Window):
+    state, view = planned.plan_page.planning.planned, answer(planned)
+    view.show_plan(replace(state, plan=None, rows=state.rows[:1], progress="planning L40S"))
+    assert view.words.text() == "Planning …" and view.tornado.isHidden() and view.rests.isHidden()
+    assert view.subtitle() == "1 candidate"
+    stale = replace(state, stale=True)
+    view.show_plan(stale)
+    assert state.plan is not None and view.words.text() == state.plan.verdict
+    assert not view.words.isEnabled() and not view.tornado.isHidden()
+
+
+def test_another_kind_of_workload_leaves_the_focus_in_its_field(planned: Window):
+    planned.activateWindow()
+    at = workload(planned).sentence.field("Kind of workload")
+    at.setFocus()
+    at.entered.emit(at.field, "Train")
+    now = workload(planned).sentence.field("Kind of workload")
+    assert now is not at and now.text() == "Train" and now.hasFocus()
 
 
 def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
