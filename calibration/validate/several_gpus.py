@@ -58,14 +58,14 @@ def steps(named: str) -> None:
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
     for row in rows("parallel_steps"):
-        asked = parallel_step(row)
-        if named not in asked.name or "period_s" not in row:
+        split_step = parallel_step(row)
+        if named not in split_step.name or "period_s" not in row:
             continue
         try:
-            p = predicted(asked, CLUSTER)
-            alone = predicted(asked, "1xh200") if "one_gpu" in row else None
+            p = predicted(split_step, CLUSTER)
+            alone = predicted(split_step, "1xh200") if "one_gpu" in row else None
         except InputError as error:
-            print(f"| {asked.name} | {error} |")
+            print(f"| {split_step.name} | {error} |")
             continue
         peak = max(r.peak_memory_bytes + r.workspace_bytes for r in p.ranks)
         ratio = ["–", "–"]
@@ -73,8 +73,8 @@ def steps(named: str) -> None:
             measured = row["period_s"] / row["one_gpu"]["period_s"]
             ratio = [f"{p.period_s / alone.period_s:.3f}", f"{measured:.3f}"]
         print(
-            f"| {asked.name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
-            f"{ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
+            f"| {split_step.name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | "
+            f"{ratio[0]} | {ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
             flush=True,
         )
 
@@ -83,10 +83,10 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--steps", metavar="NAME", help="the steps alone whose name has this")
-    asked = parser.parse_args()
-    if asked.steps is None:
+    options = parser.parse_args()
+    if options.steps is None:
         collectives()
-    steps(asked.steps or "")
+    steps(options.steps or "")
 
 
 if __name__ == "__main__":
