@@ -37,7 +37,7 @@ def modes(case: Case) -> tuple[str, ...]:
 
 
 def predictions(case: Case, host: Host | None = None) -> Iterator[tuple[str, Prediction | str]]:
-    """The prediction of each mode in which a case is timed, or why there is none."""
+    """The prediction of each mode in which a case is timed, or why it cannot be predicted."""
     for mode in modes(case):
         try:
             yield mode, predict_trace(retrace(case.record(), mode), mode=mode, host=host)
