@@ -9,11 +9,12 @@ steps of the first measurement whose name has this, one by one.
 from __future__ import annotations
 
 import argparse
+import sys
 
 import numpy as np
 
 from calibration.cases.parallel_steps import parallel_step
-from calibration.validate.blind_steps import measured, predicted_before, rows, table
+from calibration.validate.blind_steps import Row, measured, predicted_before, rows, table
 from calibration.validate.predicted_steps import predicted, predicted_row
 from simulator.cluster import cluster
 from simulator.collectives import collective_time
@@ -78,8 +79,11 @@ def blind(before_alone: bool) -> None:
     print(*table(before), sep="\n", flush=True)
     if not before_alone:
         machine = cluster(CLUSTER)
-        again = [predicted_row(row["step"], machine) for row in measured(before)]
-        now = {row["step"]: row for row in again if "one_gpu" in row}
+        now: dict[int, Row] = {}
+        for row in measured(before):
+            now[row["step"]] = predicted_row(row["step"], machine)
+            print(row["step"], parallel_step(row).name, file=sys.stderr, flush=True)
+        now = {step: row for step, row in now.items() if "one_gpu" in row}
         print("\nAs predicted now:\n")
         print(*table(now), sep="\n")
 

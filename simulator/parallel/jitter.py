@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 
 class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The standard deviation of the logarithm of a host's time for a step."""
+    """The standard deviation of the logarithm of a host's time for a block of steps."""
 
     source: str
     sigma: float
