@@ -93,8 +93,8 @@ def about(layout: str, *words: str) -> tuple[str, ...]:
          "the product to be equal; change a degree or the cluster"),
         (about("dp=0"), f"--parallel 'dp=0': 'dp=0': {LAYOUT}"),
         (about("fsdp ddp"), f"--parallel 'fsdp ddp': 'ddp': {LAYOUT}"),
-        (about("pp=2"), "pp = 2 in inference: expected pp=1, since requests are no micro-batches "
-         "of one step; use tp, or predict training"),
+        (about("pp=2"), "pp = 2 in inference: expected pp=1, because requests are not split into "
+         "micro-batches; use tp, or predict training"),
         (about("ddp +speed=2"), f"+speed=2: {WHATIFS}"),
         (about("ddp +dp=inf"), f"+dp=inf: {WHATIFS}"),
         (about("ddp +dp=nan"), f"+dp=nan: {WHATIFS}"),
