@@ -294,6 +294,7 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
     next(a for a in planned.actions() if a.text() == "Save plan …").trigger()
     assert path.read_text("utf-8") == planned.plan_page.text
+    assert planned.banner.label.text() == f"Wrote {path}"
     planned.plan_page.edit(planned.plan_page.planning.planned.draft.of_kind("inference"), "x")
     planned.session.show("Explore")
     data = QMimeData()
