@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -73,9 +74,9 @@ def _own(accepted: Mapping[str, inspect.Parameter], name: str) -> int | None:
 
 def imported(path: Path) -> ModuleType:
     """Import a user's file as a module; like a script it can import files in its folder."""
-    spec = spec_from_file_location(f"user_{path.stem}", path)
+    name = f"user_{path.stem}"
+    spec = spec_from_file_location(name, path, loader=_Source(name, str(path)))
     assert spec is not None and spec.loader is not None
-    spec.loader.path = str(path)  # pyright: ignore[reportAttributeAccessIssue]
     _forget(sys.modules.pop(spec.name, None))
     code = module_from_spec(spec)
     sys.modules[spec.name] = code  # dataclasses look up their module
@@ -87,6 +88,14 @@ def imported(path: Path) -> ModuleType:
     finally:
         sys.path.remove(folder)
     return code
+
+
+class _Source(SourceFileLoader):
+    """Compiles the source each time. Bytecode on disk stands for every source of its size and
+    second, so that a quick edit would not be seen."""
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        raise OSError(f"{path}: its bytecode is not to be read or written")
 
 
 def _forget(code: ModuleType | None) -> None:

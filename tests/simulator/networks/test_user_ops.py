@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 from simulator.networks.loading import load
@@ -24,9 +26,12 @@ class Net(nn.Module):
 """
 
 
-def test_a_library_of_ops_is_defined_anew(tmp_path: Path) -> None:
+def test_a_library_of_ops_is_defined_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sources of one size, written within a second, while Python caches bytecode."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "nets.py"
     for factor in (2, 3):
         path.write_text(FILE.replace("FACTOR", str(factor)))
-        found = load(f"{path}:Net")
-        assert found.module(torch.ones(1)).item() == factor
+        network = load(f"{path}:Net")
+        assert network.module(torch.ones(1)).item() == factor
+    assert list(tmp_path.iterdir()) == [path]
