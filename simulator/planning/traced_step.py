@@ -56,14 +56,14 @@ def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[
     weighted = [(weight, _predicted(part, points)) for weight, part in parts(scenario)]
     if len(weighted) == 1:
         return weighted[0][1]
-    columns = {
-        name: sum(weight * getattr(table, name) for weight, table in weighted)
-        for name in StepColumns._fields
+    weights = np.array([weight for weight, _ in weighted])
+    tables = np.stack([np.array(table) for _, table in weighted])  # [parts, columns, points]
+    total = StepColumns(*np.einsum("w,wcp->cp", weights, tables))
+    shares = {  # of the period
+        name: sum(w * getattr(t, name) * t.period_s for w, t in weighted) / total.period_s
+        for name in ("compute", "memory", "overhead")
     }
-    for name in ("compute", "memory", "overhead"):  # shares of the period
-        seconds = sum(w * getattr(table, name) * table.period_s for w, table in weighted)
-        columns[name] = seconds / columns["period_s"]
-    return StepColumns(**columns)
+    return total._replace(**shares)
 
 
 def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:

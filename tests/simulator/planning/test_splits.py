@@ -53,8 +53,8 @@ def test_ranks_together_compute_what_one_gpu_does() -> None:
     by side, are those of the whole network."""
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
-    whole = build("llama3-8b", **sizes)
-    ranks = [build("llama3-8b", **sizes, ranks=2) for _ in range(2)]
+    whole: Any = build("llama3-8b", **sizes)
+    ranks: list[Any] = [build("llama3-8b", **sizes, ranks=2) for _ in range(2)]
     by_rows = ("query", "key", "value", "gate", "up", "head", "tokens")
     for number, rank in enumerate(ranks):
         own = {}
