@@ -27,6 +27,7 @@ from simulator.timing.profile import learned
 Floats = NDArray[np.float64]
 
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+_NEAR = 1e-6  # share of a step by which host and period differ where the host takes longest
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,15 @@ def communication(
 def with_communication(
     step: StepColumns[Floats], moved: Communication, gpu: GPU, mode: str
 ) -> StepColumns[Floats]:
-    """The steps of a rank with their collectives. A captured step takes both, one after the other;
-    in an eager one the host may be what takes longest. Intervals combine as independent ones; a
-    collective draws what a waiting process does. Shares become those of the longer step."""
+    """The steps of a rank with their collectives, one after the other. Where the host of an eager
+    step takes longest, it issues them too, and they fill time in which the GPU waits. Intervals
+    combine as independent ones; a collective draws what a waiting process does. Shares become those
+    of the longer step."""
     period_s = step.period_s + moved.seconds
     if mode == "eager":
-        busy_s = np.maximum(step.period_s, step.gpu_busy_s + moved.seconds)
-        period_s = np.maximum(busy_s, step.host_s + moved.issue_s)
+        waits = step.host_s > (1 - _NEAR) * step.period_s
+        gpu_s = np.where(waits, step.gpu_busy_s, step.period_s) + moved.seconds
+        period_s = np.maximum(gpu_s, step.host_s + moved.issue_s)
     below = np.hypot(step.period_s - step.low_s, moved.seconds - moved.low_s)
     above = np.hypot(step.high_s - step.period_s, moved.high_s - moved.seconds)
     card = supply(gpu)

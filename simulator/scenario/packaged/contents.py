@@ -74,9 +74,12 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
         for sizes in _LAYERS:
             yield request_of(network, "bf16", False, **sizes), _FIRST
     for network in _SPLIT:
-        for card in (_FIRST, _SECOND):
-            for sizes in _RANKS:
-                yield request_of(network, "bf16", False, **sizes), card
+        for sizes in _RANKS:
+            yield request_of(network, "bf16", False, **sizes), _FIRST
+        for sizes in (*_LAYERS, *_RANKS):
+            yield request_of(network, "bf16", False, **sizes), _SECOND
+        for sizes in ({}, *_LAYERS):  # its links are not known
+            yield request_of(network, "bf16", False, **sizes), "mi300x"
 
 
 def omission(name: str) -> str | None:

@@ -13,6 +13,7 @@ from simulator import InputError
 from simulator.collectives.price import collective_time
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
+from simulator.parallel.predict_step import predict_network
 from simulator.planning import rank_step, serve_search
 from simulator.planning.rank_step import (
     Communication,
@@ -26,11 +27,12 @@ from simulator.planning.serve_plan import candidate
 from simulator.planning.serve_search import bound, of_card, splits
 from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
-from simulator.planning.tables import Machine, machine
-from simulator.planning.traced_step import parts
+from simulator.planning.tables import Machine, asked, machine
+from simulator.planning.traced_step import of_rank, parts, steps
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.profile import learned
+from simulator.tracing.parallel.networks import NetworkStep
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-70b", "prompt": 512, "output": 100},
@@ -135,6 +137,29 @@ def test_a_host_that_takes_longest_hides_collectives() -> None:
     moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.014)
+
+
+def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
+    """10 ms of a GPU with gaps, whose host needs 4 ms, and 5 ms of collectives: 15 ms."""
+    ms = 1e-3
+    rank = step_of(period_s=10 * ms, gpu_busy_s=9 * ms, host_s=4 * ms, low_s=10 * ms,
+                   high_s=10 * ms)  # fmt: skip
+    moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
+    both = with_communication(rank, moved, gpu("h100"), "eager")
+    assert both.period_s[0] == pytest.approx(0.015)
+
+
+def test_a_rank_takes_as_long_as_one_of_a_traced_group() -> None:
+    """A decode of 16 sequences over two H200s. The traced group splits neither the head nor the
+    embedding: it reads half of the head, 128,256 · 8192 elements of 2 bytes, more."""
+    card = gpu("h200")
+    scenario = of_rank(asked("llama3-70b-decode", card, "bf16", "cuda_graph"), 2)
+    moved = communication("llama3-70b", [(16, 1)], "bf16", node(card, 2), "cuda_graph")
+    own = with_communication(steps(scenario, [(16, 1024)]), moved, card, "cuda_graph")
+    step = NetworkStep("llama3-70b-decode", 16, 1024, "bf16")
+    group = predict_network(step, "tp=2", "2xh200", mode="cuda_graph")
+    head_s = 128256 * 8192 * 2 / 2 / card.bandwidth_bytes_per_s
+    assert own.period_s[0] == pytest.approx(group.period_s - head_s, rel=0.005)
 
 
 def test_a_rank_is_predicted_from_one_and_two_layers() -> None:
