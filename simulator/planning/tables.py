@@ -114,6 +114,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode_network = f"{work.network}-decode"
     if decode_network not in CATALOGUE:
         raise InputError(_unserved(work.network))
+    group = node(gpu, split) if split > 1 else None
     mode = "eager" if engine == "eager" else "cuda_graph"
     budget = max(work.token_budget, _CUT)
     longs = (*(n for n in _PREFILLS if n < budget), budget)
@@ -127,14 +128,13 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     middle_of_grid, longest = len(sizes) + min(3, len(sizes) - 1), len(longs) - 1
     decode_moves = prefill_moves = 0.0
-    if split > 1:
-        group = node(gpu, split)
+    if group is not None:
         moved = communication(work.network, points, plain, group, mode)
         prefills = with_communication(prefills, moved, gpu, mode)
-        prefill_moves = communication_share(prefills)[longest]
+        prefill_moves = float(communication_share(prefills)[longest])
         moved = communication(work.network, [(b, 1) for b, _ in grid], plain, group, mode)
         decodes = with_communication(decodes, moved, gpu, mode)
-        decode_moves = communication_share(decodes)[middle_of_grid]
+        decode_moves = float(communication_share(decodes)[middle_of_grid])
     period = prefills.period_s
     cut = period[-1] / period[longest]
     quadratic = max(0.0, 1 - cut) * period[longest] / float(budget) ** 2
@@ -169,7 +169,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     peak = float(prefills.memory_bytes[longest])
     activations = max(peak - weights - logits_bytes(prefill, budget), 0.0)
     shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
-    if split > 1:
+    if group is not None:
         shares["communication"] = decode_moves
     decode_w = (decodes.joules / decodes.period_s).reshape(3, len(sizes))[1]  # at KNEE tokens each
     prefill_w = (prefills.joules / period)[: len(longs)]
