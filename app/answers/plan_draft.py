@@ -69,7 +69,12 @@ class Draft:
 
     def of_kind(self, kind: WorkloadKind) -> Draft:
         """A draft of another kind of workload for the same candidates and prices."""
-        unchanged = {n: self.table[n] for n in ("candidates", "prices") if n in self.table}
+        unchanged = deepcopy(
+            {n: self.table[n] for n in ("candidates", "prices") if n in self.table}
+        )
+        if kind != "serving":
+            for choices in _choices(unchanged.get("candidates", {})):
+                choices.pop("splits", None)
         return of_table(deepcopy(_WORK[kind]) | unchanged)
 
     def of_trace(self, path: Path) -> Draft:
@@ -125,6 +130,11 @@ def checked(draft: Draft) -> Draft:
         raise InputError("workload is missing: expected a section [workload]; add it")
     _ = draft.spec
     return draft
+
+
+def _choices(candidates: Table) -> list[Table]:
+    """What is tried of every GPU, and of each that has choices of its own."""
+    return [candidates, *candidates.get("per_gpu", {}).values()]
 
 
 def _put(table: Table, value: Any, path: tuple[str, ...]) -> None:

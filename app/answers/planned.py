@@ -8,8 +8,8 @@ from app.answers.plan_draft import Draft
 from simulator.planning import Plan, Row
 from simulator.planning.spec import Spec
 
-Candidate = tuple[str, int, str, str]
-"""GPU, count, engine and precision of a row."""
+Candidate = tuple[str, int, str, str, int]
+"""GPU, count, engine, precision and split of a row."""
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,4 @@ class Planned:
 
 def candidate_of(row: Row) -> Candidate:
     """What tells a row from the others of its plan."""
-    return row.gpu, row.count, row.engine, row.precision
+    return row.gpu, row.count, row.engine, row.precision, row.split

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.answers.plan_words import short_gpu, status_words
+from app.answers.plan_words import status_words
+from app.scenes.plan_table import short_name
 from simulator.formats.numbers import number, short
 from simulator.planning import Row
 from simulator.planning.result import Span
@@ -62,8 +63,7 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
         )
     figures += [_load(spec, row), _memory(row), _energy(row, unit)]
     return HeadlineScene(
-        f"{short_gpu(row.name)} ×{row.count}",
-        f"{row.engine}, {row.precision}",
+        *short_name(row),
         status_words(row),
         row.status in ("fits", "uncertain"),
         row.binds if row.binds in REGIMES else None,

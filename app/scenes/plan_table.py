@@ -98,8 +98,10 @@ def mode_of(row: Row, fields: Sequence[str]) -> str:
 
 
 def short_name(row: Row) -> tuple[str, str]:
-    """A configuration in few letters: "H200 SXM ×1" and "vllm, bf16"."""
-    return f"{short_gpu(row.name)} ×{row.count}", f"{row.engine}, {row.precision}"
+    """A configuration in few letters: "H200 SXM ×1", or "H200 SXM ×8 tp=2" where two GPUs share a
+    replica, and "vllm, bf16"."""
+    split = "" if row.split == 1 else f" tp={row.split}"
+    return f"{short_gpu(row.name)} ×{row.count}{split}", f"{row.engine}, {row.precision}"
 
 
 def _money(value: float | None) -> str:

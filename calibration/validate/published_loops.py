@@ -14,16 +14,17 @@ import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache as cached
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from calibration.validate.closed_loop import closed_loop
-from simulator.hardware.gpu import GPU, gpu
+from simulator.hardware.gpu import gpu
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
-from simulator.planning.spec import Workload
+from simulator.planning.spec import SPLITS, Workload
 from simulator.planning.step_time import StepTime
 from simulator.planning.tables import machine
 
@@ -41,7 +42,8 @@ _PROMPT, _ANSWER = 778, 128
 @dataclass(frozen=True)
 class Compared:
     """A figure of a published run: predicted, its ends by the step's interval, and measured.
-    `case` is what runs that are alike but for their card share."""
+    `case` is what runs that are alike but for their card share; `split` is how many GPUs share a
+    replica."""
 
     table: str
     figure: str
@@ -51,6 +53,7 @@ class Compared:
     low: float
     high: float
     measured: float
+    split: int = 1
 
     @property
     def error(self) -> float:
@@ -67,15 +70,19 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def server(network: str, card: GPU, cache: str, precision: str = "fp8") -> tuple[StepTime, Rules]:
-    """The step and the rules of an engine with vLLM's kernels."""
+@cached
+def server(
+    network: str, card: str, cache: str, split: int = 1, precision: str = "fp8"
+) -> tuple[StepTime, Rules]:
+    """The step and the rules of an engine with vLLM's kernels on so many of a card."""
+    own = gpu(card)
     work = Workload("serving", network, token_budget=BUDGET, max_requests=MOST, kv_precision=cache)
-    one = machine(work, card, precision, "vllm")
-    return one.step, Rules(BUDGET, MOST, one.cache_tokens(card, MEMORY))
+    one = machine(work, own, precision, "vllm", split)
+    return one.step, Rules(BUDGET, MOST, one.cache_tokens(own, MEMORY))
 
 
 def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
-    """Each closed loop of one card in fp8; what else there is is counted in `left_out`."""
+    """Each closed loop of one replica in fp8; what else there is is counted in `left_out`."""
     for row in read(path):
         why = _unplanned(row)
         if why:
@@ -85,13 +92,14 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         match = re.search(r"silicon_concurrency=(\d+)", row["silicon_data_source"])
         clients = int(match[1]) if match else int(row["batch_size"])
         prompt, output = int(row["isl"]), int(row["osl"])
-        step, rules = server(network, gpu(row["system"]), cache)
+        split = int(row["tp_size"])
+        step, rules = server(network, row["system"], cache, split)
         tried = [
             closed_loop(step.scaled(times), rules, clients, prompt, output, least)
             for times in (1.0, step.low, step.high)
         ]
-        table = f"{row['backend']}, {network}"
-        case = f"{row['backend']} {prompt} {output} {clients}"
+        table = f"{row['backend']}, {network}{'' if split == 1 else f', tp={split}'}"
+        case = f"{row['backend']} {prompt} {output} {clients} {split}"
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
@@ -103,16 +111,19 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
             ("tokens/s", [t.tokens_per_s for t in tried], rate),
         ):
             yield Compared(
-                table, figure, case, row["system"], values[0], min(values), max(values), truth
-            )
+                table, figure, case, row["system"], values[0], min(values), max(values), truth,
+                split,
+            )  # fmt: skip
 
 
 def _unplanned(row: dict[str, str]) -> str:
     """Why no plan stands for a row; "" if one does."""
     if row["model_path"] not in NETWORKS:
         return f"{row['model_path']}: no network of the catalogue"
-    if row["mode"] != "agg" or row["tp_size"] != "1":
-        return "several GPUs"
+    if row["mode"] != "agg":
+        return "prefill and decode on GPUs of their own"
+    if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
+        return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
     return "" if row["precision"] == "fp8" else f"{row['precision']} is not planned"
 
 
@@ -123,7 +134,7 @@ def submissions(path: Path) -> Iterator[Compared]:
         if row["benchmark"] != "llama3.1-8b" or row["n_accelerators"] != "1":
             continue
         card = _CARDS[row["accelerator"]]
-        step, rules = server("llama3-8b", gpu(card), "")
+        step, rules = server("llama3-8b", card, "")
         offline = row["scenario"].lower() == "offline"
         rate = float(row["samples_per_s"])
         values = [

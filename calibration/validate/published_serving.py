@@ -4,7 +4,8 @@ calibration.validate.published_serving FOLDER`.
 FOLDER holds, gzipped, `serving_requests.csv`: a row a request, with gpu, model, input_tokens,
 output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON; `serving.csv`
 and `mlperf_inference.csv` as `published_loops` reads them. A table that is not there is left out.
-Models that no network of the catalogue stands for, and those on several GPUs, are left out by name.
+Models that no network of the catalogue stands for are left out by name. Replicas over several GPUs
+(tensor parallelism) are summed up apart from those on one card.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Compared]] = {}
     for row in rows:
         groups.setdefault((row.table, row.figure), []).append(row)
-        groups.setdefault(("all", row.figure), []).append(row)
+        groups.setdefault(("all" if row.split == 1 else "all, tp", row.figure), []).append(row)
     for (table, figure), own in sorted(groups.items()):
         middle, high = np.quantile([row.error for row in own], (0.5, 0.9))
         lean = float(np.median([row.predicted / row.measured for row in own])) - 1
@@ -59,8 +60,11 @@ def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
             f"| {table} | {figure} | {len(own)} | {middle:.0%} | {high:.0%} | {lean:+.0%} | "
             f"{inside:.0%} |"
         )
-    tau, pairs = kendall([row for row in rows if row.figure == "tokens/s"])
-    yield f"ranking of cards by tokens/s: Kendall's tau {tau:.2f} of {pairs} pairs"
+    for name, split in (("", False), (", tp", True)):
+        own = [row for row in rows if row.figure == "tokens/s" and (row.split > 1) == split]
+        if own or not split:
+            tau, pairs = kendall(own)
+            yield f"ranking of cards by tokens/s{name}: Kendall's tau {tau:.2f} of {pairs} pairs"
     for why, count in sorted(left_out.items()):
         yield f"left out, {count} runs: {why}"
 

@@ -32,11 +32,15 @@ class Rope(nn.Module):
 
 class Attention(nn.Module):
     """Grouped-query attention: `heads` queries share `kv_heads` keys and values. `merged`: one
-    product gives all three, as serving engines store the weights."""
+    product gives all three, as serving engines store the weights. A rank of a group of `ranks` has
+    its share of the heads."""
 
-    def __init__(self, width: int, heads: int, kv_heads: int, merged: bool = False) -> None:
+    def __init__(
+        self, width: int, heads: int, kv_heads: int, merged: bool = False, ranks: int = 1
+    ) -> None:
         super().__init__()
         self.d = width // heads
+        heads, kv_heads = heads // ranks, kv_heads // ranks
         self.rows = [heads * self.d, kv_heads * self.d, kv_heads * self.d]
         self.merged = nn.Linear(width, sum(self.rows), bias=False) if merged else None
         if not merged:
@@ -100,10 +104,11 @@ class Layer(nn.Module):
         kv_heads: int,
         feed_forward: nn.Module,
         merged: bool = False,
+        ranks: int = 1,
     ) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(width, eps=1e-5)
-        self.attention = Attention(width, heads, kv_heads, merged)
+        self.attention = Attention(width, heads, kv_heads, merged, ranks)
         self.norm = nn.RMSNorm(width, eps=1e-5)
         self.feed_forward = feed_forward
 
@@ -116,7 +121,11 @@ class Layer(nn.Module):
 
 
 class Llama(nn.Module):
-    """The decoder. The long-context rescaling of RoPE is left out: it costs nothing per token."""
+    """The decoder. The long-context rescaling of RoPE is left out: it costs nothing per token.
+
+    With `ranks` it is what one rank of a tensor-parallel group of so many computes: its share of
+    the heads, of `hidden` and of the vocabulary (Shoeybi et al. 2019), without the collectives.
+    """
 
     def __init__(
         self,
@@ -129,14 +138,19 @@ class Llama(nn.Module):
         theta: float = 500000.0,
         tied: bool = True,
         merged: bool = False,
+        ranks: int = 1,
     ) -> None:
         super().__init__()
+        for name, size in (("kv_heads", kv_heads), ("hidden", hidden), ("vocab", vocab)):
+            if ranks < 1 or size % ranks:
+                raise ValueError(f"ranks = {ranks} does not divide {name} = {size}: use a divisor")
+        vocab, hidden = vocab // ranks, hidden // ranks
         self.vocab = vocab
-        self.kv_heads = kv_heads
+        self.kv_heads = kv_heads // ranks
         self.tokens = nn.Embedding(vocab, width)
         self.rope = Rope(width // heads, theta)
         self.layers = nn.ModuleList(
-            Layer(width, heads, kv_heads, SwiGlu(width, hidden, merged), merged)
+            Layer(width, heads, kv_heads, SwiGlu(width, hidden, merged), merged, ranks)
             for _ in range(layers)
         )
         self.norm = nn.RMSNorm(width, eps=1e-5)

@@ -23,7 +23,7 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
 
     def at(changed: Spec, one: Machine = machine, /, **times: float) -> float:
         try:
-            load = requests(changed, changed.requests, row.count).times(**times)
+            load = requests(changed, changed.requests, row.replicas).times(**times)
             return simulate(changed, load, one.step, rules(changed, one, gpu)).token_s
         except RidgepointError:
             return float("nan")
@@ -151,6 +151,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     }[row.engine]
     return [
         Assumption("engine", row.engine, engine),
+        *_split(row),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
         Assumption("cache full", work.admission, "vLLM's rule: the last to come starts again"),
@@ -168,7 +169,14 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         ),
         Assumption(
             "not modelled",
-            "tokenizer, network, sampling, speculative decoding, splits over several GPUs",
+            "tokenizer, network, sampling, speculative decoding",
             "",
         ),
     ]
+
+
+def _split(row: Row) -> list[Assumption]:
+    if row.split == 1:
+        return []
+    how = "tensor parallelism; NCCL's collectives, which no kernel hides"
+    return [Assumption("GPUs of a replica", f"{row.split}", how)]

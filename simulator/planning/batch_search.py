@@ -138,7 +138,7 @@ def _rows(
 
 def gradient_bytes(scenario: Scenario) -> float:
     """Bytes of gradients, as many as of weights."""
-    from simulator.planning.tables import trace_at
+    from simulator.planning.traced_step import trace_at
 
     found = resolve(scenario)
     return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)

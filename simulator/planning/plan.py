@@ -68,7 +68,7 @@ def _assumptions(spec: Spec, rows: tuple[Row, ...], found: SearchResult) -> list
         return of_batches(spec, rows)
     if best is None or best.first_token_s is None:
         return []
-    machine = found.machines[best.gpu, best.engine, best.precision]
+    machine = found.machines[best.gpu, best.engine, best.precision, best.split]
     return of_serving(spec, best, gpu(best.gpu), machine)
 
 

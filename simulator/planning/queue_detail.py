@@ -51,11 +51,11 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     """Simulate the queue of a candidate of a serving spec once more. Raises InputError if it
     cannot serve."""
     card = gpu(row.gpu)
-    one = machine(spec.workload, card, row.precision, row.engine)
+    one = machine(spec.workload, card, row.precision, row.engine, row.split)
     within = rules(spec, one, card)
     rate, prompt, output = lengths(spec)
-    own = rate / row.count
-    load = requests(spec, spec.requests, row.count)
+    own = rate / row.replicas
+    load = requests(spec, spec.requests, row.replicas)
     served = serve(load, one.step, within)
     skipped, dropped = int(len(load) * WARM_UP), int(served.gap_s.size * WARM_UP)
     first = served.first_s[skipped:]
@@ -64,7 +64,7 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     prompt_s = one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0)
     return QueueDetail(
         own,
-        row.count,
+        row.replicas,
         served.gap_s[dropped:],
         served.decoded[dropped:],
         first[np.isfinite(first)],

@@ -17,7 +17,8 @@ Span = tuple[float, float]
 class Row:
     """One candidate. Seconds, USD, watts; None: not known or not requested. `interval` figures are
     80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate is
-    as good in cost, latency, energy and count, and better in one."""
+    as good in cost, latency, energy and count, and better in one. `count` GPUs are `replicas` of
+    `split` each."""
 
     gpu: str
     name: str
@@ -25,6 +26,7 @@ class Row:
     engine: str
     precision: str
     status: Status
+    split: int = 1
     reason: str = ""
     usd_per_h: float | None = None
     price_source: str = ""
@@ -59,8 +61,21 @@ class Row:
 
     @property
     def configuration(self) -> str:
-        """ "2 × H200 SXM, vllm, bf16"."""
-        return f"{self.count} × {self.name}, {self.engine}, {self.precision}"
+        """ "2 × H200 SXM, vllm, bf16" or "8 × H100 SXM as 4 replicas of tp=2, vllm, bf16"."""
+        return f"{self.count} × {self.name}{self.layout}, {self.engine}, {self.precision}"
+
+    @property
+    def layout(self) -> str:
+        """ " as 4 replicas of tp=2"; "" where each GPU is a replica."""
+        if self.split == 1:
+            return ""
+        noun = "replica" if self.replicas == 1 else "replicas"
+        return f" as {self.replicas} {noun} of tp={self.split}"
+
+    @property
+    def replicas(self) -> int:
+        """Servers that share the load."""
+        return self.count // self.split
 
     @property
     def cost(self) -> float:

@@ -109,13 +109,15 @@ def candidate(
     """The row of a candidate: overload is said first, then what binds it; else it is simulated."""
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
-    own = rate / count
+    replicas = count // machine.split
+    own = rate / replicas
     common: dict[str, Any] = {
         "gpu": gpu.id,
         "name": gpu.name,
         "count": count,
         "engine": engine,
         "precision": precision,
+        "split": machine.split,
     }
     batch = float(within.max_requests)
     busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
@@ -133,7 +135,7 @@ def candidate(
             memory_share=need / gpu.memory_bytes,
             reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
         )
-    most = _largest(machine, within, prompt, output, 1.0) * count
+    most = _largest(machine, within, prompt, output, 1.0) * replicas
     state = steady(machine.step, within, own, prompt, output)
     if state.binds:
         what = {
@@ -141,7 +143,7 @@ def candidate(
             "sequences": "all sequences are taken",
             "tokens": "iterations hold no more tokens",
         }[state.binds]
-        needed = ceil(rate / most * count) if most else 0
+        needed = ceil(rate / most * replicas) * machine.split if most else 0
         return Row(
             **common,
             status="overloaded",
@@ -167,7 +169,7 @@ def candidate(
             steady_per_token_s=state.iteration_s,
             reason=f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
         )
-    load = requests(spec, spec.requests, count)
+    load = requests(spec, spec.requests, replicas)
     tried = {
         q: simulate(spec, load, machine.step.scaled(factor(machine.step, q)), within)
         for q in dict.fromkeys(quantiles)
@@ -187,15 +189,13 @@ def candidate(
         status, reason = "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
     per_hour = rate * output * 3600
     tokens_per_s = rate * output
-    compute = state.prompt_share
-    shares = {n: (1 - compute) * s for n, s in machine.shares.items()}
-    shares["compute"] = shares.get("compute", 0.0) + compute
+    shares = machine.shares_beside(state.prompt_share)
     binds = max(shares, key=lambda n: shares[n])
     first = spec.limits.first_token_s
     if first is not None and middle.first_s > first and middle.token_s <= (limit or inf):
         binds = "queueing"
     ends = [
-        _largest(machine, within, prompt, output, factor(machine.step, q)) * count
+        _largest(machine, within, prompt, output, factor(machine.step, q)) * replicas
         for q in (quantiles[2], quantiles[0])
     ]
     return Row(
@@ -251,14 +251,14 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     for draw in range(draws):
         step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws))
         own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
-        found.append(simulate(own, requests(own, own.requests, row.count), step, within))
+        found.append(simulate(own, requests(own, own.requests, row.replicas), step, within))
     chance = sum(f.within(spec) for f in found) / draws
 
     def ends(values: list[float]) -> Span:
         low, high = np.quantile(values, (0.1, 0.9), method="nearest")
         return float(low), float(high)
 
-    load = requests(spec, spec.requests, row.count)
+    load = requests(spec, spec.requests, row.replicas)
     served = serve(load, machine.step, within)
     first = served.first_s[int(len(load) * WARM_UP) :]
     random = np.random.default_rng(spec.seed)

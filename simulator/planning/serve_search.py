@@ -12,11 +12,11 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import GPU, gpu, gpus
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
-from simulator.planning.spec import Candidates, Spec
+from simulator.planning.spec import SPLITS, Candidates, Spec
 from simulator.planning.tables import Machine, machine, parameters
 from simulator.planning.wording import latency, usd
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, int]
 Progress = Callable[[str], None]
 SoFar = Callable[[Sequence[Row]], None]
 
@@ -42,9 +42,23 @@ def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
     return [card for card in cards if everyone or candidates.uses(card.id)]
 
 
-def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
-    """Why no count of this card can serve in this precision, by its data sheet alone; None where
-    nothing speaks against it. `weights` are parameters."""
+def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, ...]:
+    """GPUs of one replica to try: those of the spec, else 1 and, where the weights do not fit on
+    one, the fewest that hold them. `weights` are parameters."""
+    chosen = spec.candidates.splits_of(card.id)
+    return chosen or tuple(sorted({1, _fewest(spec, card, precision, weights) or 1}))
+
+
+def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None:
+    """The smallest split whose GPUs hold the weights; None if there is none."""
+    need = weights * BITS[precision] / 8
+    room = card.memory_bytes * spec.workload.memory_share
+    return next((split for split in SPLITS if need / split <= room), None)
+
+
+def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
+    """Why no count of this card can serve in this precision and split, by its data sheet alone;
+    None where nothing speaks against it. `weights` are parameters."""
     peak = card.peak("tensor", "bf16") or card.peak("tensor", "fp16")
     if peak is None:
         return "its file gives no half-precision tensor peak"
@@ -52,13 +66,15 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
         if not card.peak("tensor", "fp8"):
             return "it has no fp8 products"
         peak = card.peak("tensor", "fp8") or peak
-    need = weights * BITS[precision] / 8
+    need = weights * BITS[precision] / 8 / split
     room = card.memory_bytes * spec.workload.memory_share
     if need > room:
+        fewest = _fewest(spec, card, precision, weights)
+        hint = "no split over GPUs of one node holds them"
         return (
             f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
             f"({spec.workload.memory_share:.0%} of the memory); "
-            "splits over several GPUs are not planned yet"
+            f"{f'tp={fewest} holds them' if fewest else hint}"
         )
     limit = spec.limits.per_token_s
     if limit is not None and need / card.bandwidth_bytes_per_s > limit:
@@ -101,22 +117,31 @@ def search(
 
 
 def of_card(spec: Spec, weights: float, group: tuple[str, GPU]) -> SearchResult:
-    """Every engine and count of one precision of one card."""
+    """Every split, engine and count of one precision of one card."""
     precision, card = group
     found = SearchResult([], {}, {})
-    if reason := bound(spec, card, precision, weights):
-        found.pruned[f"{card.name}, {precision}"] = reason
-        return found
-    for engine in spec.candidates.engines_of(card.id):
-        name = f"{card.name}, {engine}, {precision}"
-        try:
-            one = machine(spec.workload, card, precision, engine)
-        except InputError as error:
-            found.pruned[name] = str(error)
+    for split in splits(spec, card, precision, weights):
+        name = card.name if split == 1 else f"{card.name}, tp={split}"
+        if reason := bound(spec, card, precision, weights, split) or _uncounted(spec, card, split):
+            found.pruned[f"{name}, {precision}"] = reason
             continue
-        found.machines[card.id, engine, precision] = one
-        _counts(spec, card, engine, precision, one, found)
+        for engine in spec.candidates.engines_of(card.id):
+            try:
+                one = machine(spec.workload, card, precision, engine, split)
+            except InputError as error:
+                found.pruned[f"{name}, {engine}, {precision}"] = str(error)
+                continue
+            found.machines[card.id, engine, precision, split] = one
+            _counts(spec, card, engine, precision, one, found)
     return found
+
+
+def _uncounted(spec: Spec, card: GPU, split: int) -> str | None:
+    """Why no count is whole replicas of this split; None if one is."""
+    counts = spec.candidates.counts_of(card.id)
+    if any(count % split == 0 for count in counts):
+        return None
+    return f"no count of {', '.join(map(str, counts))} is a multiple of {split}"
 
 
 def _so_far(rows: list[Row]) -> str:
@@ -135,9 +160,11 @@ def _counts(
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
-    for count in spec.candidates.counts_of(card.id):
+    whole = [n for n in spec.candidates.counts_of(card.id) if n % one.split == 0]
+    for count in whole:
         if fits == 2:
-            name = f"{count} × {card.name}, {engine}, {precision}"
+            split = "" if one.split == 1 else f", tp={one.split}"
+            name = f"{count} × {card.name}{split}, {engine}, {precision}"
             found.pruned[name] = "fewer of them hold every limit"
             continue
         row = candidate(quick, card, count, engine, precision, one, MIDDLE)
@@ -172,7 +199,7 @@ def _refine(
     again: dict[int, Row] = {}
     for place, row in enumerate(order[:_REFINED]):
         progress(f"simulating {row.configuration}")
-        one = found.machines[row.gpu, row.engine, row.precision]
+        one = found.machines[row.gpu, row.engine, row.precision, row.split]
         card = cards[row.gpu]
         full = candidate(spec, card, row.count, row.engine, row.precision, one)
         if place < _BEST and full.first_token_s is not None:

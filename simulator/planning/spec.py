@@ -9,6 +9,8 @@ from typing import Literal
 
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
+SPLITS = (1, 2, 4, 8)
+"""GPUs of one replica: a node links 8 at most, and each needs whole heads of keys and values."""
 PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "fp32")
 
 
@@ -72,17 +74,20 @@ class Choices:
     counts: tuple[int, ...] | None = None
     engines: tuple[str, ...] | None = None
     precisions: tuple[str, ...] | None = None
+    splits: tuple[int, ...] | None = None
     use: bool = True
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What the plan chooses from; `per_gpu` holds, by the GPU's id, what differs for one."""
+    """What the plan chooses from; `per_gpu` holds, by the GPU's id, what differs for one. `splits`
+    are GPUs of one replica; None: 1, or the fewest that hold the weights."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
     engines: tuple[str, ...] = ("vllm",)
     precisions: tuple[str, ...] = ("bf16",)
+    splits: tuple[int, ...] | None = None
     per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
 
     def uses(self, gpu_id: str) -> bool:
@@ -100,6 +105,11 @@ class Candidates:
     def precisions_of(self, gpu_id: str) -> tuple[str, ...]:
         """The precisions of a GPU to try."""
         return self.per_gpu.get(gpu_id, Choices()).precisions or self.precisions
+
+    def splits_of(self, gpu_id: str) -> tuple[int, ...] | None:
+        """The GPUs of one replica to try, ascending; None: 1, or the fewest that hold the
+        weights."""
+        return self.per_gpu.get(gpu_id, Choices()).splits or self.splits
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,12 @@ def check(spec: Spec) -> None:
             raise InputError(
                 f"{section}.{key} means nothing for {work.kind}: expected no such key; remove it"
             )
+    every = spec.candidates
+    if work.kind != "serving" and any(c.splits for c in (every, *every.per_gpu.values())):
+        raise InputError(
+            f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
+            "GPU is a replica of its own; remove it"
+        )
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
             raise InputError(

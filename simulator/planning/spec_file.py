@@ -16,6 +16,7 @@ from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
     ENGINES,
     PRECISIONS,
+    SPLITS,
     Candidates,
     Choices,
     Lengths,
@@ -50,7 +51,7 @@ _SUFFIX: dict[str, str] = {"time": "_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names that serving engines give to limits, for the hint."""
-_TRIED = ("counts", "engines", "precisions")
+_TRIED = ("counts", "engines", "precisions", "splits")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
 
 
@@ -141,7 +142,7 @@ def _candidates(table: Mapping[str, Any]) -> Candidates:
 
 
 def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts, engines and precisions of a section."""
+    """The counts, engines, precisions and splits of a section."""
     values: dict[str, Any] = {}
     for key, names in (("engines", ENGINES), ("precisions", PRECISIONS)):
         if key in table:
@@ -156,6 +157,15 @@ def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
                 "4096, such as [1, 2, 4, 8]; correct them"
             )
         values["counts"] = tuple(sorted(set(counts)))
+    if "splits" in table:
+        splits = table["splits"] if isinstance(table["splits"], list) else [table["splits"]]
+        if not splits or not all(type(s) is int and s in SPLITS for s in splits):
+            raise InputError(
+                f"{where}.splits = {table['splits']!r}: expected GPUs of one replica, 1, 2, 4 "
+                "or 8, which one node links and which divide the 8 heads of keys and values; write "
+                "[1, 2, 4, 8]"
+            )
+        values["splits"] = tuple(sorted(set(splits)))
     return values
 
 

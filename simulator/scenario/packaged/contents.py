@@ -30,6 +30,12 @@ _LAYERS = tuple(
     for sizes in ([("layers", layers)], [("layers", layers), ("merged", True)])
 )
 """Sizes with which plans find what an engine's fused kernels save in a layer."""
+_RANKS = tuple(
+    {"sizes": (*each["sizes"], ("ranks", ranks))} for ranks in (2, 4, 8) for each in _LAYERS
+)
+"""Sizes of one rank, with which plans find the step of a replica over several GPUs."""
+_SPLIT = ("llama3-70b", "llama3-70b-decode")
+"""Networks that plans split most often."""
 _PLAN_DTYPES = {"v100_sxm2_32": "fp16", "mi300x": "bf16"}
 
 _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
@@ -67,6 +73,13 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
     for network in _SERVED_BY_FIRST:
         for sizes in _LAYERS:
             yield request_of(network, "bf16", False, **sizes), _FIRST
+    for network in _SPLIT:
+        for sizes in _RANKS:
+            yield request_of(network, "bf16", False, **sizes), _FIRST
+        for sizes in (*_LAYERS, *_RANKS):
+            yield request_of(network, "bf16", False, **sizes), _SECOND
+        for sizes in ({}, *_LAYERS):  # its links are not known
+            yield request_of(network, "bf16", False, **sizes), "mi300x"
 
 
 def omission(name: str) -> str | None:

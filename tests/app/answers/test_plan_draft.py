@@ -49,6 +49,14 @@ def test_the_sentence_of_a_service():
     assert load_words(first()) == "20,480 tokens a second in, 6,000 out"
 
 
+def test_another_kind_has_no_replicas_over_several_gpus():
+    per_gpu = {"h200": {"splits": [2]}}
+    own = first().put([1, 2], "candidates", "splits").put(per_gpu, "candidates", "per_gpu")
+    assert own.spec.candidates.splits_of("h200_sxm") == (2,)
+    assert own.of_kind("training").spec.candidates.splits_of("h200_sxm") is None
+    assert own.of_kind("serving").spec.candidates.splits_of("h200_sxm") == (2,)
+
+
 def test_the_sentences_of_the_other_kinds():
     inference, training = first().of_kind("inference"), first().of_kind("training")
     assert said(inference) == (
@@ -212,7 +220,7 @@ def test_every_gpu_but_one():
     assert "l40s" not in rest.get("candidates", "gpus")
 
 
-@pytest.mark.parametrize("name", ["llm-service", "vision-trainer", "course"])
+@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course"])
 def test_an_example_is_opened(name: str):
     path = Path(f"examples/plans/{name}.toml")
     draft = opened(path)

@@ -275,6 +275,8 @@ def test_the_table_keeps_what_matters_where_there_is_no_room():
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
         "RTX 4060 Ti ×2", "vllm, bf16"
     )  # fmt: skip
+    split = replace(row("x", "H100 SXM5 80GB", 8, 1, 1), split=2)
+    assert short_name(split) == ("H100 SXM5 ×8 tp=2", "vllm, bf16")
     assert distinguishing(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
     assert texts(spec, ROWS[2:3])[1] == [
         "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",

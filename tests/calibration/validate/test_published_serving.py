@@ -58,6 +58,7 @@ def test_rows_that_no_plan_stands_for_are_counted(
 ) -> None:
     columns = {
         "model_path": "nvidia/Llama-3.1-8B-Instruct-FP8", "mode": "agg", "tp_size": "1",
+        "pp_size": "1",
         "precision": "fp8", "silicon_data_source": "silicon_concurrency=2", "backend": "vllm",
         "system": "h200_sxm", "isl": "10", "osl": "5", "batch_size": "2",
         "silicon_tpot_ms": "1000", "silicon_ttft_ms": "2000",
@@ -66,12 +67,21 @@ def test_rows_that_no_plan_stands_for_are_counted(
     with gzip.open(path, "wt", newline="") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
-        writer.writerows([columns, columns | {"tp_size": "8"}, columns | {"model_path": "x/y"}])
+        writer.writerows([
+            columns,
+            columns | {"tp_size": "16"},
+            columns | {"mode": "disagg"},
+            columns | {"model_path": "x/y"},
+        ])  # fmt: skip
     fixed = constant(1.0, 64), Rules(64, 64, 10_000)
     monkeypatch.setattr(published_loops, "server", lambda *_: fixed)
     left_out: dict[str, int] = {}
     found = {row.figure: row for row in loops(path, left_out)}
-    assert left_out == {"several GPUs": 1, "x/y: no network of the catalogue": 1}
+    assert left_out == {
+        "tp=16 pp=1 is not planned": 1,
+        "prefill and decode on GPUs of their own": 1,
+        "x/y: no network of the catalogue": 1,
+    }
     assert found["time per token"].error == pytest.approx(0)
     assert found["first token"].predicted == pytest.approx(1.0)
     # two clients, each 5 tokens in 2 + 4·1 s

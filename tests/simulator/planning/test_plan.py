@@ -31,7 +31,7 @@ SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
     "load": {"rate": "10/s"},
     "limits": {"per_token": "60 ms", "first_token": "1 s"},
-    "candidates": {"gpus": ["h200", "t4", "rtx4060ti_8"], "counts": [1, 2]},
+    "candidates": {"gpus": ["h200", "t4", "rtx4060ti_8"], "counts": [1, 2], "splits": [1]},
     "simulation": {"requests": 600},
 }
 

@@ -75,7 +75,7 @@ def test_a_gpu_has_choices_of_its_own():
      "remove this section"),
     ({"l40s": {"use": 1}}, "candidates.per_gpu.l40s.use = 1: expected true or false; write one"),
     ({"l40s": {"count": [1]}}, "candidates.per_gpu.l40s: unknown key 'count': did you mean "
-     "'counts'? expected counts, engines, precisions, use; correct it"),
+     "'counts'? expected counts, engines, precisions, splits, use; correct it"),
     ({"l40s": {"counts": [0]}}, "candidates.per_gpu.l40s.counts = [0]: expected whole numbers from "
      "1 to 4096, such as [1, 2, 4, 8]; correct them"),
     ({"l40s": {"engines": ["tgi"]}}, "candidates.per_gpu.l40s.engines = 'tgi': expected one of "
@@ -124,7 +124,7 @@ pue = 1.2
     )
 
 
-@pytest.mark.parametrize("name", ["llm-service", "vision-trainer", "course"])
+@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course"])
 def test_the_examples_are_written_as_they_are_read(name: str):
     table = tomllib.loads(Path(f"examples/plans/{name}.toml").read_text("utf-8"))
     assert tomllib.loads(spec_text(table)) == table
