@@ -9,7 +9,6 @@ from app.terminal import Terminal
 
 if TYPE_CHECKING:
     from simulator.parallel.prediction import ParallelPrediction
-    from simulator.parallel.whatifs import ClusterStep
     from simulator.scenario.scenario import Scenario
 
 
@@ -18,48 +17,9 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
 
     Raises InputError for options that apply to one GPU only.
     """
+    from app.answers.cluster_choice import parallel_question
+
     return parallel_question(scenario, cluster, parallel).predict()
-
-
-def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
-    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
-    from simulator.cluster import cluster as find_cluster
-    from simulator.cluster.layout import layout
-    from simulator.errors import InputError
-
-    if scenario.whatifs:
-        raise InputError(
-            f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
-            "none; remove them"
-        )
-    if scenario.trace_file is not None:
-        raise InputError(
-            f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
-            "name the network instead"
-        )
-    words = parallel.split()
-    machine = find_cluster(cluster)
-    plain = " ".join(word for word in words if not word.startswith("+"))
-    spread = layout(plain, machine)  # reports a typo before torch is imported
-    from simulator.parallel.whatifs import ClusterStep, changed
-    from simulator.tracing.parallel.networks import NetworkStep
-
-    training = bool(scenario.training)
-    optimizer = scenario.optimizer or "adamw"
-    step = NetworkStep(
-        scenario.network,
-        scenario.batch,
-        scenario.seq,
-        scenario.dtype or "fp32",
-        training,
-        None if optimizer == "none" else optimizer,
-        scenario.sizes,
-    )
-    question = ClusterStep(step, spread, machine, scenario.host, scenario.mode)
-    for word in words:
-        if word.startswith("+"):
-            question = changed(question, word[1:])
-    return question
 
 
 def show(p: ParallelPrediction, heading: str) -> None:

@@ -100,8 +100,8 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
 
 
 def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Window):
-    waiting = Planned(of_table(SMALL), progress="preparing llama3-8b")
-    none = Planned(of_table(SMALL), error="Cancelled. Plan again to go on.")
+    waiting = Planned(of_table(SMALL_PLAN), progress="preparing llama3-8b")
+    none = Planned(of_table(SMALL_PLAN), error="Cancelled. Plan again to go on.")
     for planned, said in ((waiting, "Planning …"), (none, "No plan yet")):
         bar = window.plan_page.bar
         bar.put(planned)
