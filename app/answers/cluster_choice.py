@@ -70,6 +70,23 @@ class ClusterChoice:
         return self if rest or not dp else replace(self, dp=dp)
 
 
+_WORDS = {"schedule=2": "schedule=interleaved", "recompute=1": "recompute"}
+_LAYOUT = ("microbatches", "bucket")
+
+
+def with_what_if(choice: ClusterChoice, text: str) -> ClusterChoice:
+    """The choice under a what-if of `simulator.parallel.whatifs`, as words of `--parallel` where
+    there are some."""
+    name, _, value = text.partition("=")
+    if name == "fsdp":
+        return replace(choice, fsdp=value == "1")
+    word = _WORDS.get(text, text if name in _LAYOUT else f"+{text}")
+    others = [
+        each for each in choice.more.split() if each.removeprefix("+").partition("=")[0] != name
+    ]
+    return replace(choice, more=" ".join([*others, word]))
+
+
 def first(scenario: Scenario) -> ClusterChoice:
     """One node of eight of the scenario's GPUs; of H200s where its GPU has edited figures."""
     named = "h200" if isinstance(scenario.gpu, Mapping) else scenario.gpu

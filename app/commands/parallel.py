@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.answers.cluster_words import ranks_words
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
 
@@ -43,22 +44,14 @@ def show(p: ParallelPrediction, heading: str) -> None:
         over = scaled(rank.needed_bytes - p.cluster.gpu.memory_bytes, "B")
         fits = "" if rank.fits else f", does not fit: {over} more than the GPU has"
         console.print(
-            f"  {_ranks(rank.ranks)}: {len(rank.kernels)} kernels, host {seconds(rank.host_s)}, "
-            f"GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
+            f"  {ranks_words(rank.ranks)}: {len(rank.kernels)} kernels, "
+            f"host {seconds(rank.host_s)}, GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
             f"{scaled(rank.needed_bytes, 'B')}{fits}"
         )
         for name, count in rank.unmodelled.items():
             console.print(f"    not modelled: {name} × {count}")
     for note in p.notes:
         console.print(f"  note: {note}")
-
-
-def _ranks(ranks: tuple[int, ...]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
-        return f"ranks {ranks[0]} to {ranks[-1]}"
-    return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
 
 
 def all_clusters() -> None:

@@ -17,7 +17,7 @@ from app.drawing.items import Text
 from app.explorer.background.planning import Planning
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
-from app.views.plan.fields import TextField
+from app.widgets.sentence_fields import TextField
 from app.views.plan.front import CostAgainstSpeed
 from app.views.plan.queue import TheQueue
 from app.views.plan.verdict import PlanVerdict
