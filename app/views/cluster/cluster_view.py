@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.clustered import Clustered
@@ -49,7 +50,7 @@ class ClusterView(View):
 
 
 class ClusterCanvas(DrawingCanvas):
-    """The picture of a view; its spots have tooltips as cards."""
+    """The picture of a view; the tooltip of a spot stands beside the pointer."""
 
     def __init__(self, theme: Theme, view: PictureView) -> None:
         super().__init__(theme, view.title)
@@ -58,12 +59,20 @@ class ClusterCanvas(DrawingCanvas):
 
     def put(self, clustered: Clustered) -> None:
         """Draw again if what is shown has changed."""
-        shown = clustered.answer, clustered.points, clustered.empty
+        shown = clustered.answer, clustered.points, clustered.empty, bool(clustered.progress)
         if shown != self.shown:
             self.shown = shown
             self.redraw()
             drawn = self.drawn
             self.setAccessibleDescription(drawn.title if drawn else "")
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            drawn = self.drawn
+            spot = drawn.pick(event.pos().x(), event.pos().y()) if drawn else None
+            QToolTip.showText(event.globalPos(), spot.tooltip if spot else "", self)
+            return True
+        return super().event(event)
 
     def drawing(self, width: float, height: float) -> Drawing | None:
         clustered = self.view.clustered
