@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.answers.clustered import Clustered
-from app.quantities import between, number, percent, seconds_unit
+from app.quantities import between, count_of, number, percent, seconds_unit
 from app.scenes.plan_headline import Figure
 from simulator.formats.numbers import short
 
@@ -23,16 +23,19 @@ def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
         interval=(low / answer.period_s, high / answer.period_s),
     )
     per_s = answer.samples_per_s
-    tokens = "" if answer.seq is None else f"{short(per_s * answer.seq, 3)} tokens/s"
+    tokens = "" if answer.seq is None else count_of(per_s * answer.seq, "tokens/s")
     throughput = Figure("Throughput", short(per_s, 3), "samples/s", tokens)
     share = clustered.efficiency
     replicas = answer.layout.dp
-    copies = f"{replicas} replicas" if replicas > 1 else "one replica"
     ideal = Figure(
         "Share of ideal",
         percent(share) if share is not None else "–",
-        f"of {replicas}× one replica" if replicas > 1 else "",
-        copies if share is not None else "predicting …" if clustered.progress else "",
+        "",
+        (f"of {replicas} × one replica" if replicas > 1 else "one replica alone")
+        if share is not None
+        else "predicting …"
+        if clustered.progress
+        else "not predicted",
     )
     capacity = answer.cluster.gpu.memory_bytes
     need = answer.largest.needed_bytes
@@ -51,6 +54,6 @@ def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
         "Exposed communication",
         number(answer.exposed_s / exposed),
         exposed_unit,
-        f"of {number(answer.communication_s / moving)} {moving_unit}",
+        f"of {number(answer.communication_s / moving)} {moving_unit} in all",
     )
     return period, throughput, ideal, memory, communication

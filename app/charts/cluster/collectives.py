@@ -15,7 +15,7 @@ from app.drawing import (
     Rectangle,
     Spot,
     Text,
-    elided,
+    fitting,
 )
 from app.quantities import scaled, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
@@ -23,10 +23,10 @@ from simulator.parallel.rank_parts import Collectives
 
 _HEAD, ROW_PX, _BAR_PX = 26.0, 27.0, 84.0
 _COLUMNS = (
-    ("Count", 46.0), ("Bytes each", 104.0), ("Algorithm, protocol", 122.0), ("Each", 62.0),
-    ("All", 62.0), ("Exposed", 68.0),
+    ("Count", 44.0), ("Bytes each", 100.0), ("Algorithm, protocol", 122.0), ("Each", 58.0),
+    ("All", 58.0), ("Exposed", 62.0),
 )  # fmt: skip
-_DROPPED = ("Algorithm, protocol", "Bytes each", "All")
+_DROPPED = ("Algorithm, protocol", "All", "Bytes each")
 """Columns that a narrow table leaves out, in this order."""
 _LEAST_PX = 150.0
 
@@ -39,7 +39,10 @@ def collectives_height(answer: ClusterAnswer) -> float:
 def collective_cells(row: Collectives) -> dict[str, str]:
     """The cells of a row by the heads of their columns."""
     low, high = row.bytes_each
-    sizes = scaled(high, "B") if low == high else f"{scaled(low, 'B')} to {scaled(high, 'B')}"
+    sizes, least = scaled(high, "B"), scaled(low, "B")
+    if least != sizes:
+        number, _, unit = least.partition(" ")
+        sizes = f"{number if sizes.endswith(f' {unit}') else least} to {sizes}"
     return {
         "Count": f"{row.count:,} ×",
         "Bytes each": sizes,
@@ -99,7 +102,7 @@ def _row(
     items: list[Item] = [
         Marker(16, y, "communication", 4.6),
         Text(28, y, name, "ink", SUPPORT_PX, 600),
-        Text(left, y, elided(metrics, purpose, max(0.0, room - left)), "ink3", LABEL_PX),
+        Text(left, y, fitting(metrics, room - left, purpose, row.phase, ""), "ink3", LABEL_PX),
     ]
     cells = collective_cells(row)
     for head, end in ends.items():

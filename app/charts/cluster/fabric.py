@@ -63,8 +63,8 @@ def fabric_drawing(answer: ClusterAnswer, width: float, height: float, metrics: 
     if not others:
         _node(answer, 0, Box.between(_PAD, 6, width - _PAD, bottom), roads, items, spots, metrics)
     else:
-        between = 112.0 if width >= 620 else 84.0
-        side = max(110.0, (0.24 if others == 1 else 0.36) * width)
+        between = 112.0 if width >= 620 else 92.0
+        side = max(118.0, (0.24 if others == 1 else 0.36) * width)
         first = Box.between(_PAD, 6, width - _PAD - side - between, bottom)
         _node(answer, 0, first, roads, items, spots, metrics)
         each = (side - _GAP * (others - 1)) / others
@@ -149,7 +149,7 @@ def _switch(
     each = f"{rate(roads.link)} a GPU, each way{more}"
     room = box.right - 12 - left
     both = metrics.width(each, LABEL_PX) + 16 + metrics.width(use[0], LABEL_PX, 500)
-    right = use[0] if both <= room else use[1]
+    right = fitting(metrics, room, use[0] if both <= room else use[1], use[1].rpartition(", ")[2])
     items.append(Text(box.right - 12, y, right, "communication_ink", LABEL_PX, 500, "end"))
     room -= metrics.width(right, LABEL_PX, 500) + 14
     short = f"{rate(roads.link)}{more}"
@@ -220,14 +220,14 @@ def _network(
     items += road(box, roads.network_mean / roads.network)
     middle = left + wide / 2
     name = network_words(answer.cluster)
-    items.append(Marker(middle - metrics.width(name, SUPPORT_PX, 600) / 2 - 5, y - half - 44,
-                        "communication", 5))  # fmt: skip
-    items.append(Text(middle + 6, y - half - 44, name, "ink", SUPPORT_PX, 600, "middle"))
+    items.append(Marker(middle, y - half - 62, "communication", 5))
+    items.append(Text(middle, y - half - 44, name, "ink", SUPPORT_PX, 600, "middle"))
     nics = network.nics_per_gpu * answer.cluster.gpus_per_node
     rails = f"{nics:g} × {rate(network.bandwidth_bytes_per_s)}"
     items.append(Text(middle, y - half - 28, rails, "ink3", anchor="middle"))
     use = busy_words(roads.network_mean, roads.network, moved.network_bytes, moved.network_s)
-    line = fitting(metrics, wide - 6, use[1], use[1].partition(",")[0])
+    brief, _, share = use[1].partition(", ")
+    line = fitting(metrics, wide - 4, use[1], brief, share)
     items.append(Text(middle, y - half - 12, line, "communication_ink", LABEL_PX, 500, "middle"))
     spots.append(Spot("network", box.grown(0, 50), f"{name}: {rails} a node; {use[0]}"))
 

@@ -32,7 +32,7 @@ def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) ->
     edge = "line2" if rank.fits else "danger"
     items: list[Item] = [Rectangle(box, "bg1", edge, 1.0 if rank.fits else 1.6, 5)]
     inner = box.grown(-7, -5)
-    if inner.width < 24 or inner.height < 10:
+    if inner.width < 8 or inner.height < 6:
         return items
     name = fitting(metrics, inner.width, f"GPU {number}", f"{number}")
     top = inner.top + 7

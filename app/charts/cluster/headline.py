@@ -24,7 +24,7 @@ from app.scenes.cluster_headline import headline_figures
 from app.theme import HEAD_PX, LABEL_PX
 from simulator.parallel.prediction import ParallelRegime
 
-_FIRST = 1.9
+_FIRST = 3.0
 """The first column is so many times as wide as the others."""
 
 
@@ -74,17 +74,13 @@ def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
 def share_words(
     shares: Mapping[ParallelRegime, float], left: float, right: float, y: float, metrics: Metrics
 ) -> list[Item]:
-    """The shares in words, each with its mark; short names where there is little room."""
+    """The shares in words, each with its mark; the marks alone name them where there is little room."""
     percents = whole_percents(shares)
     regimes = by_size(shares)
-    for cut in (99, 4, 0):
-        words = [
-            f"{percents[regime]}% {regime if len(regime) <= cut else regime[:cut]}".strip()
-            for regime in regimes
-        ]
-        widths = [metrics.width(word, LABEL_PX, 500) + 24 for word in words]
-        if sum(widths) <= right - left or not cut:
-            break
+    words = [f"{percents[regime]}% {regime}" for regime in regimes]
+    if sum(metrics.width(word, LABEL_PX, 500) + 22 for word in words) - 8 > right - left:
+        words = [f"{percents[regime]}%" for regime in regimes]
+    widths = [metrics.width(word, LABEL_PX, 500) + 22 for word in words]
     items: list[Item] = []
     x = left
     for regime, word, wide in zip(regimes, words, widths, strict=True):

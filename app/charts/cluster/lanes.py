@@ -23,8 +23,9 @@ from app.quantities import seconds_unit
 from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX
 
-_LEFT, _HEAD, ROW_PX = 116.0, 44.0, 50.0
-_COMPUTE_PX, _COMM_PX = 22.0, 10.0
+_LEFT, _HEAD, ROW_PX, _MOST_PX = 116.0, 44.0, 50.0, 96.0
+_COMPUTE, _COMM = 0.46, 0.2
+"""The parts of a row that the lanes of kernels and of collectives are high."""
 _FILLS: dict[str, tuple[str, Fill]] = {
     "forward": ("forward", "compute"),
     "backward": ("backward", Mix("compute", 0.62, "bg1")),
@@ -48,17 +49,18 @@ def lanes_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     scale, unit = seconds_unit(end_s)
     across = Scale(0.0, end_s / scale, _LEFT, width - 14)
     items = _legend(answer, metrics)
-    bottom = min(height - 6, _HEAD + ROW_PX * len(answer.ranks))
+    row = min(_MOST_PX, max(ROW_PX, (height - _HEAD - 6) / len(answer.ranks)))
+    bottom = min(height - 6, _HEAD + row * len(answer.ranks))
+    items.append(Text(_LEFT - 10, _HEAD - 12, unit, "ink3", anchor="end"))
     for value, words in across.ticks(max(3, int(width / 110))):
         x = across.at(value)
         items.append(Line(((x, _HEAD - 4), (x, bottom)), "grid"))
-        text = words if x < width - 60 else f"{words} {unit}"
-        items.append(Text(min(x, width - 24), _HEAD - 12, text, "ink3", anchor="middle"))
+        items.append(Text(min(x, width - 14), _HEAD - 12, words, "ink3", anchor="middle"))
     spots: list[Spot] = []
     for at, rank in enumerate(answer.ranks):
-        top = _HEAD + ROW_PX * at
-        items += _rank(answer, rank, top, across, scale, metrics)
-        spots.append(Spot(rank.ranks, Box(0, top, width, ROW_PX), ranks_words(rank.ranks)))
+        top = _HEAD + row * at
+        items += _rank(answer, rank, Box(0, top, width, row), across, scale, metrics)
+        spots.append(Spot(rank.ranks, Box(0, top, width, row), ranks_words(rank.ranks)))
     return Drawing(width, height, tuple(items), tuple(spots), "Timeline of the distinct ranks")
 
 
@@ -79,7 +81,7 @@ def _legend(answer: ClusterAnswer, metrics: Metrics) -> list[Item]:
 def _rank(
     answer: ClusterAnswer,
     rank: RankAnswer,
-    top: float,
+    row: Box,
     across: Scale,
     scale: float,
     metrics: Metrics,
@@ -87,18 +89,19 @@ def _rank(
     name = ranks_words(rank.ranks)
     words = elided(metrics, f"{name[0].upper()}{name[1:]}", _LEFT - 16, SUPPORT_PX, 600)
     items: list[Item] = [
-        Text(12, top + 12, words, "ink", SUPPORT_PX, 600),
-        Text(12, top + 28, stage_words(answer.layout, rank.ranks[0]), "ink3"),
+        Text(12, row.top + 12, words, "ink", SUPPORT_PX, 600),
+        Text(12, row.top + 28, stage_words(answer.layout, rank.ranks[0]), "ink3"),
     ]
     last_s = max((s.end_s for s in (*rank.compute, *rank.communication)), default=0.0)
-    whole = Box.between(across.at(0), top + 2, across.at(last_s / scale), top + 2 + _COMPUTE_PX)
+    high = _COMPUTE * row.height
+    whole = Box.between(across.at(0), row.top + 2, across.at(last_s / scale), row.top + 2 + high)
     items.append(Rectangle(whole, Pattern("bubble"), "line"))
-    for spans, y, high in (
-        (rank.compute, whole.top, _COMPUTE_PX),
-        (rank.communication, whole.bottom + 4, _COMM_PX),
+    for spans, y, lane in (
+        (rank.compute, whole.top, high),
+        (rank.communication, whole.bottom + 4, _COMM * row.height),
     ):
         for kind, (_, fill) in _FILLS.items():
-            boxes = [_box(s, y, high, across, scale) for s in spans if s.kind == kind]
+            boxes = [_box(s, y, lane, across, scale) for s in spans if s.kind == kind]
             if boxes:
                 items.append(Rectangles(boxes, fill, crisp=True))
     return items

@@ -9,7 +9,9 @@ from app.drawing.colours import PatternKind, Role
 from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 
-_HEAD, ROW_PX, _HIGH = 30.0, 36.0, 18.0
+_HEAD, ROW_PX, _MOST_PX, _HIGH = 30.0, 36.0, 64.0, 18.0
+_WORDS_PX = 52.0
+"""The height of a row from which on its figures stand below its bar in words."""
 _NAME_PX, _BUSY_PX, _PACE_PX = 116.0, 74.0, 116.0
 _INKS: dict[PatternKind, Role] = {
     "compute": "compute_ink",
@@ -41,6 +43,7 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     """The picture; as many ranks as fit."""
     fit = max(1, int((height - _HEAD - 4) // ROW_PX))
     ranks = answer.ranks if len(answer.ranks) <= fit else answer.ranks[: max(1, fit - 1)]
+    row_px = min(_MOST_PX, max(ROW_PX, (height - _HEAD - 4) / len(answer.ranks)))
     pace = width >= 620 and len(answer.ranks) > 1
     right = width - 10 - _BUSY_PX - (_PACE_PX if pace else 0)
     plot = Box.between(12 + _NAME_PX, _HEAD, right, height)
@@ -48,7 +51,8 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     spots: list[Spot] = []
     slowest = max(answer.ranks, key=_busy_s)
     for at, rank in enumerate(ranks):
-        y = _HEAD + ROW_PX * (at + 0.5)
+        worded = row_px >= _WORDS_PX
+        y = _HEAD + row_px * (at + 0.5) - (10 if worded else 0)
         items += _name(answer, rank, y, metrics)
         items += _bar(rank, plot, y, answer.period_s, metrics)
         busy = f"busy {percent(_busy_s(rank) / answer.period_s)}"
@@ -56,11 +60,13 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
         if pace and rank is slowest:
             words = "sets the pace"
             items.append(Text(plot.right + 10 + _BUSY_PX, y, words, "ink3", LABEL_PX))
-        row = Box(0, y - ROW_PX / 2, width, ROW_PX)
+        if worded:
+            items += _words(rank, answer.period_s, plot.left, width - 10, y + 21, metrics)
+        row = Box(0, _HEAD + row_px * at, width, row_px)
         spots.append(Spot(rank.ranks, row, _tooltip(rank)))
     hidden = len(answer.ranks) - len(ranks)
     if hidden:
-        y = _HEAD + ROW_PX * len(ranks) + 12
+        y = _HEAD + row_px * len(ranks) + 12
         items.append(Text(12, y, f"{hidden} more: enlarge the chart, or see its table", "ink3"))
     title = f"{len(answer.ranks)} distinct ranks of {answer.cluster.gpus}"
     return Drawing(width, height, tuple(items), tuple(spots), title)
@@ -115,6 +121,21 @@ def _bar(rank: RankAnswer, plot: Box, y: float, period_s: float, metrics: Metric
             if metrics.width(words, LABEL_PX, 500) + 14 <= wide:
                 items.append(pill(metrics, left + wide / 2, y, words, _INKS[kind]))
         left += wide
+    return items
+
+
+def _words(
+    rank: RankAnswer, period_s: float, left: float, right: float, y: float, metrics: Metrics
+) -> list[Item]:
+    """The figures of a bar below it, with their percents where there is room."""
+    parts = {kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0}
+    words = {kind: f"{seconds(s)}, {percent(s / period_s)}" for kind, s in parts.items()}
+    if sum(metrics.width(each, LABEL_PX) + 16 for each in words.values()) - 16 > right - left:
+        words = {kind: seconds(part_s) for kind, part_s in parts.items()}
+    items: list[Item] = []
+    for kind, each in words.items():
+        items.append(Text(left, y, each, _INKS[kind]))
+        left += metrics.width(each, LABEL_PX) + 16
     return items
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2
 
 from app.answers.cluster_scaling import Point
 from app.drawing import (
@@ -162,9 +161,10 @@ def _now(
         items.append(Line(((x, plot.top), (x, shares.bottom)), "ink", 1.4))
         items.append(Marker(x, y, None, 5.0, "bg1"))
         words = f"{percent(each.efficiency)} of ideal"
-        right = log2(each.gpus / points[0].gpus) > log2(points[-1].gpus / points[0].gpus) / 2
-        gap, anchor = (-10, "end") if right else (10, "start")
-        items.append(pill(metrics, x + gap, y + 16, words, "ink", weight=600, anchor=anchor))
+        if x + 110 < plot.right:
+            items.append(pill(metrics, x + 8, y + 18, words, "ink", weight=600, anchor="start"))
+        else:
+            items.append(pill(metrics, x - 8, y + 44, words, "ink", weight=600, anchor="end"))
         items.append(Rectangle(Box(x - 13, shares.bottom + 3, 26, 14), "bg3", radius=3))
         items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink", LABEL_PX, 600, "middle"))
     return items

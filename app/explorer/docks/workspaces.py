@@ -105,7 +105,8 @@ class Docks(QMainWindow):
         first, upper, *rest = self.panels
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self.resizeDocks([first, upper, *rest[:1]], list(_GRID_PX), across)
-        self.resizeDocks([upper, *rest[1:2]], [_HALF, _HALF], down)
+        self.resizeDocks([upper, *rest[1:2]], [_WIDE, _NARROW], down)
+        self.resizeDocks([*rest[:1], *rest[2:3]], [_NARROW, _WIDE], down)
 
     def _size_columns(self) -> None:
         """Give the columns their shares of the real width, once."""
