@@ -34,7 +34,17 @@ CHECKS = (
 
 def run(*command: str | Path) -> int:
     """Run a command here and return its exit status."""
-    return subprocess.call([str(part) for part in command], cwd=HERE)
+    return subprocess.call([str(part) for part in command], cwd=HERE, env=environment())
+
+
+def environment() -> dict[str, str]:
+    """The environment of the commands. Where Python shall write no bytecode beside the sources, it
+    is kept in `.venv`: the tests start many processes, and compiling the sources of torch takes
+    each of them seconds."""
+    variables = dict(os.environ)
+    if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
+        variables.setdefault("PYTHONPYCACHEPREFIX", str(ENVIRONMENT / "bytecode"))
+    return variables
 
 
 def install() -> None:

@@ -6,24 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.answers.answer import batch_and_seq
-from app.answers.cluster_choice import ClusterChoice, parallel_question
+from app.answers.cluster_choice import ClusterQuestion
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction
 from simulator.parallel.rank_parts import Collectives, RankParts, collectives, rank_parts
 from simulator.parallel.traffic import Traffic, traffic
-from simulator.scenario.scenario import Scenario
 
 _SPANS = 1500
 """A gap of less than this part of the period joins two spans of one kind."""
-
-
-@dataclass(frozen=True)
-class ClusterQuestion:
-    """What to predict."""
-
-    scenario: Scenario
-    choice: ClusterChoice
 
 
 @dataclass(frozen=True)
@@ -95,8 +86,7 @@ class ClusterAnswer:
 
 def cluster_answer(question: ClusterQuestion) -> ClusterAnswer:
     """Predict. Raises InputError as `ridgepoint predict --cluster` does."""
-    choice = question.choice
-    step = parallel_question(question.scenario, choice.cluster, choice.parallel)
+    step = question.step
     return answer_of(question, step.predict(), step.layout)
 
 

@@ -12,6 +12,7 @@ from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout, layout
 from simulator.errors import InputError
 from simulator.scenario.as_command import as_command
+from simulator.scenario.resolve import check, gpu_of
 from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -110,8 +111,19 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
             f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
             "name the network instead"
         )
+    for name, count in scenario.data_sizes.items():
+        raise InputError(
+            f"--data-size {name}={count} with --cluster: applies to one GPU: expected none; remove "
+            "it"
+        )
+    check(scenario)
     words = parallel.split()
     machine = find_cluster(cluster)
+    if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
+        raise InputError(
+            f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
+            f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
+        )
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
     from simulator.parallel.whatifs import ClusterStep, changed
@@ -135,8 +147,24 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     return question
 
 
-def cluster_command(scenario: Scenario, choice: ClusterChoice) -> str:
-    """The command line that predicts the same. Raises InputError if no option expresses it."""
-    where = shlex.join(["--cluster", choice.cluster, "--parallel", choice.parallel])
-    named = "h200" if isinstance(scenario.gpu, Mapping) else scenario.gpu
-    return f"{as_command(replace(scenario, gpu=named))} {where}"
+@dataclass(frozen=True)
+class ClusterQuestion:
+    """A scenario, whose GPU is replaced by those of a cluster, and how it is spread."""
+
+    scenario: Scenario
+    choice: ClusterChoice
+
+    @property
+    def step(self) -> ClusterStep:
+        """The step. Raises InputError where it has no prediction on several GPUs."""
+        return parallel_question(self._without_gpu, self.choice.cluster, self.choice.parallel)
+
+    @property
+    def command(self) -> str:
+        """The command line that predicts the same. Raises InputError if no option expresses it."""
+        where = shlex.join(["--cluster", self.choice.cluster, "--parallel", self.choice.parallel])
+        return f"{as_command(self._without_gpu)} {where}"
+
+    @property
+    def _without_gpu(self) -> Scenario:
+        return replace(self.scenario, gpu=Scenario.gpu)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
-from app.answers.cluster_answer import ClusterQuestion
-from app.answers.cluster_choice import parallel_question
+from app.answers.cluster_choice import ClusterQuestion
 from simulator.errors import InputError
 from simulator.parallel.prediction import ParallelRegime
 
@@ -43,8 +42,7 @@ def scaling_points(question: ClusterQuestion, say: Say) -> tuple[Point, ...]:
     """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have."""
     from simulator.parallel.whatifs import scaling
 
-    choice = question.choice
-    step = parallel_question(question.scenario, choice.cluster, choice.parallel)
+    step = question.step
     try:
         wide = replace(step, cluster=step.cluster.of_gpus(max(_GPUS, step.cluster.gpus)))
     except InputError:  # one node without a network
@@ -70,8 +68,7 @@ def what_ifs(question: ClusterQuestion, say: Say) -> tuple[WhatIf, ...]:
     """What would change the step, that which saves most first."""
     from simulator.parallel.whatifs import effects
 
-    choice = question.choice
-    step = parallel_question(question.scenario, choice.cluster, choice.parallel)
+    step = question.step
     return tuple(
         WhatIf(each.text, None, 0, each.refusal)
         if each.prediction is None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.answers.cluster_answer import ClusterAnswer, ClusterQuestion
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_choice import ClusterQuestion
 from app.answers.cluster_scaling import Point, WhatIf
 
 

@@ -5,6 +5,7 @@ Modules of the simulator and of the reports are imported where a command runs: t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,7 +71,18 @@ def predict(
 ) -> None:
     """Predict the time of a step, what limits it, and whether it fits in memory."""
     if cluster is not None or parallel is not None:
-        _predict_parallel(question.scenario, cluster, parallel)
+        of_one_gpu = {
+            "--json": json,
+            "--csv": csv,
+            "--chrome-trace": chrome_trace,
+            "--save-trace": save_trace,
+            "--save-scenario": save_scenario,
+            "--html": html,
+            "--measured": measured,
+            "--explain-fusion": explain_fusion,
+            "--exact": exact,
+        }
+        _predict_parallel(question.scenario, cluster, parallel, of_one_gpu)
         return
     from app import outputs, progress
     from app.answers import subject
@@ -132,7 +144,12 @@ def predict(
             show_fusion(console, p, top)
 
 
-def _predict_parallel(scenario: Scenario, cluster: str | None, parallel: str | None) -> None:
+def _predict_parallel(
+    scenario: Scenario,
+    cluster: str | None,
+    parallel: str | None,
+    of_one_gpu: Mapping[str, object],
+) -> None:
     from app import progress
     from app.commands.parallel import predict_parallel, show
     from simulator.errors import InputError
@@ -142,6 +159,12 @@ def _predict_parallel(scenario: Scenario, cluster: str | None, parallel: str | N
             f"--parallel {parallel!r} without --cluster: expected the GPUs to spread the step "
             "over; add --cluster 8xh200"
         )
+    for option, value in of_one_gpu.items():
+        if value:
+            raise InputError(
+                f"{option} with --cluster {cluster}: applies to a prediction of one GPU: expected "
+                "the report alone; remove it"
+            )
     with progress.shown() as step:
         step("tracing each distinct rank")
         p = predict_parallel(scenario, cluster, parallel or "ddp")

@@ -11,8 +11,10 @@ from app.quantities import seconds
 from app.terminal import Terminal
 
 if TYPE_CHECKING:
+    from simulator.cluster.layout import Layout
+    from simulator.parallel.prediction import ParallelPrediction
     from simulator.parallel.split_search import Splits
-    from simulator.parallel.whatifs import ClusterStep, Effect, ScalingPoint
+    from simulator.parallel.whatifs import Effect, ScalingPoint
 
 
 @expanded
@@ -46,31 +48,34 @@ def split(
 
     if scaling not in (None, "weak", "strong"):
         raise InputError(f"--scaling {scaling!r}: expected weak or strong; correct it")
-    case = parallel_question(question.scenario, cluster, parallel or "ddp")
-    heading = f"{question.scenario.network} on {case.cluster.name}"
+    if parallel is not None and not (what_ifs or scaling):
+        raise InputError(
+            f"--parallel {parallel!r} without --what-ifs and --scaling: expected one of them, "
+            "since the search tries all layouts; add one, or remove --parallel"
+        )
+    one = parallel_question(question.scenario, cluster, parallel or "ddp")
+    splits = None
     with progress.shown() as step:
         if parallel is None:
-            whole = replace(case.step, batch=question.scenario.batch)
             splits = search_splits(
-                whole,
-                case.cluster,
-                case.host,
-                case.mode,
+                one.step,
+                one.cluster,
+                one.host,
+                one.mode,
                 lambda text, share: step(f"{text} ({share:.0%})"),
             )
             best = splits.best
-            each = replace(whole, batch=best.batch // best.layout.dp)
-            case = replace(case, step=each, layout=best.layout)
-        else:
-            splits = None
-        listed = whatifs.effects(case, step) if what_ifs else []
-        points = whatifs.scaling(case, scaling == "strong", step) if scaling else []
+            replica = replace(one.step, batch=best.batch // best.layout.dp)
+            one = replace(one, step=replica, layout=best.layout)
+        base = one.predict() if what_ifs else None
+        effects = whatifs.effects(one, step) if what_ifs else []
+        points = whatifs.scaling(one, scaling == "strong", step) if scaling else []
     console = Terminal(highlight=False)
-    console.print(f"[bold]{heading}[/bold]")
+    console.print(f"[bold]{question.scenario.network} on {one.cluster.name}[/bold]")
     if splits:
         _show_splits(console, splits, top)
-    if listed:
-        _show_effects(console, case, listed)
+    if base:
+        _show_effects(console, one.layout, base, effects)
     if points:
         _show_scaling(console, points, whatifs.takeover(points))
 
@@ -86,18 +91,19 @@ def _show_splits(console: Terminal, splits: Splits, top: int) -> None:
     for each in splits.ranked[:top]:
         times = each.period_s / best.period_s
         console.print(f"  {times:5.2f}×  {seconds(each.period_s):>9}  {each.layout}: {each.reason}")
-    reasons = Counter("memory" if "GB" in each.reason else "speed" for each in splits.pruned)
-    counts = ", ".join(f"{count} by {why}" for why, count in sorted(reasons.items()))
+    causes = Counter(each.cause for each in splits.pruned)
+    counts = ", ".join(f"{count} by {cause}" for cause, count in sorted(causes.items()))
     if splits.pruned:
         console.print(f"  pruned: {counts}")
     for each in splits.pruned[:top]:
         console.print(f"    {each.layout}: {each.reason}")
 
 
-def _show_effects(console: Terminal, case: ClusterStep, listed: list[Effect]) -> None:
-    base = case.predict()
-    console.print(f"  what-ifs of {case.layout}, {seconds(base.period_s)}:")
-    for each in listed:
+def _show_effects(
+    console: Terminal, layout: Layout, base: ParallelPrediction, effects: list[Effect]
+) -> None:
+    console.print(f"  what-ifs of {layout}, {seconds(base.period_s)}:")
+    for each in effects:
         if each.prediction is None:
             console.print(f"    +{each.text}: does not apply: {each.refusal}")
             continue
@@ -117,5 +123,5 @@ def _show_scaling(console: Terminal, points: list[ScalingPoint], takeover: int |
             f"    {each.gpus:>6}  {seconds(each.prediction.period_s):>9}  {each.efficiency:6.1%}  "
             f"{share:.0%}"
         )
-    where = f"from {takeover} GPUs on" if takeover else "nowhere up to there"
+    where = f"from {takeover} GPUs on" if takeover else "on none of these"
     console.print(f"    communication is the largest share {where}")

@@ -87,7 +87,7 @@ def complaint(reason: str) -> str:
     if choice := re.search(r"Invalid enum value '(.*)'", reason, re.DOTALL):
         hint = get_type_hints(_struct(key))[key.rpartition(".")[2]]
         options = [word for word in _literals(hint) if word]
-        return f"{key} is {shown(choice[1])}: expected {' or '.join(options)}; write it so"
+        return f"{key} is {shown(choice[1])}: expected {' or '.join(options)}; correct it"
     if wrong_type := re.search(r"Expected `(.*?)`, got `(.*?)`", reason):
         kinds = [_KINDS.get(kind, kind) for kind in wrong_type[1].split(" | ") if kind != "null"]
         came = _KINDS.get(wrong_type[2], wrong_type[2])

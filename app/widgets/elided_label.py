@@ -30,4 +30,5 @@ class Elided(QLabel):
 
     def _fit(self) -> None:
         mode = Qt.TextElideMode.ElideMiddle
-        self.setText(self.fontMetrics().elidedText(self._text, mode, self.width()))
+        elided = self.fontMetrics().elidedText(self._text, mode, self.width())
+        self.setText("" if elided == "…" else elided)

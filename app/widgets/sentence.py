@@ -14,8 +14,8 @@ from app.widgets.sentence_fields import MenuField, TextField
 
 
 class Sentence(QWidget):
-    """Words and fields, in as many lines as needed. Fields keep their widget, and so the focus,
-    while the sentence keeps its form."""
+    """Words and fields, in as many lines as needed. Fields keep their widgets while the sentence
+    keeps its form, and the focus stays in the field of the same name."""
 
     entered = Signal(object, str)
     """Field and text."""
@@ -62,6 +62,7 @@ class Sentence(QWidget):
         self.setFixedHeight(self.flow.heightForWidth(self.width()))
 
     def _build(self, parts: Sequence[Part[Any]]) -> None:
+        focused = next((widget.field.name for widget in self.fields if widget.hasFocus()), "")
         while item := self.flow.takeAt(0):
             widget = item.widget()
             if widget is not None:
@@ -80,6 +81,8 @@ class Sentence(QWidget):
                 field.restored.connect(self.restored)
             self.fields.append(field)
             self._add(field)
+            if part.name == focused:
+                field.setFocus()
 
     def _add(self, widget: QWidget) -> None:
         self.flow.addWidget(widget)

@@ -49,11 +49,11 @@ Floats = NDArray[np.float64]
 def counted(trace: Trace, host: Host) -> tuple[list[float], float]:
     """How often each of `COSTS` is paid in a step, in units of what it is on the default host; and
     the seconds of all else: launches, the optimizer, Python."""
-    made = fused(trace, find_gpu("h200"), "compiled", profile()).trace
-    found = issued(made, find_gpu("h200"))
+    compiled = fused(trace, find_gpu("h200"), "compiled", profile()).trace
+    issue = issued(compiled, find_gpu("h200"))
 
     def host_s(costs: HostCosts) -> float:
-        each = launches(found, host, costs)
+        each = launches(issue, host, costs)
         return float(each.host_s.sum() + each.tail_s)
 
     free = HostCosts(**dict.fromkeys((field.name for field in fields(HostCosts)), 0.0))
@@ -64,17 +64,17 @@ def counted(trace: Trace, host: Host) -> tuple[list[float], float]:
 
 def fit(counts: Floats, rest_s: Floats, seconds: Floats) -> Floats:
     """Non-negative least squares on relative errors: seconds for each of `COSTS`."""
-    found, _ = nnls(counts / seconds[:, None], (seconds - rest_s) / seconds)
-    return np.array([float(f"{v:.3g}") for v in found])
+    costs, _ = nnls(counts / seconds[:, None], (seconds - rest_s) / seconds)
+    return np.array([float(f"{v:.3g}") for v in costs])
 
 
 class Table:
     """Steps as what is counted in them."""
 
     def __init__(self, steps: Sequence[Compiled]) -> None:
-        found = [counted(step.trace, step.host) for step in steps]
-        self.counts = np.array([each for each, _ in found])
-        self.rest = np.array([rest for _, rest in found])
+        steps_counted = [counted(step.trace, step.host) for step in steps]
+        self.counts = np.array([each for each, _ in steps_counted])
+        self.rest = np.array([rest for _, rest in steps_counted])
         self.seconds = np.array([step.seconds for step in steps])
 
     def fit(self, rows: NDArray[np.bool_]) -> Floats:
@@ -111,8 +111,8 @@ def main() -> None:
         reference_op_s=host.seconds["op"],
     )
     replayed, again = fitted(host, launched)
-    made = CompiledHost(SOURCE, launched, _error(ratios), replayed, _error(again))
-    text = msgspec.json.format(msgspec.json.encode(made), indent=1)
+    profiled_host = CompiledHost(SOURCE, launched, _error(ratios), replayed, _error(again))
+    text = msgspec.json.format(msgspec.json.encode(profiled_host), indent=1)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{host.id}.json").write_bytes(text + b"\n")
     print(text.decode())
@@ -124,8 +124,8 @@ def further_graph_s() -> tuple[float, float]:
     the way into a graph: the slopes are of the costs as they were."""
     now = compiled_host().launched
     inference, training = (was - said for was, said in map(slopes, (False, True)))
-    found = now.resumed_s + inference, now.node_s + training - inference
-    resumed_s, node_s = (float(f"{max(each, 0.0):.3g}") for each in found)
+    costs_s = now.resumed_s + inference, now.node_s + training - inference
+    resumed_s, node_s = (float(f"{max(each, 0.0):.3g}") for each in costs_s)
     return resumed_s, node_s
 
 

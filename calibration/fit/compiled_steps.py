@@ -65,14 +65,14 @@ def compiled_steps() -> Iterator[Compiled]:
 def small(suite: str = "compiled_host") -> Iterator[Compiled]:
     """The small steps. Their host lies between what its index says, whose loops over one op are
     warmer than networks, and what their eager twins say, which are nearly as warm as they are."""
-    found = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
-    host = _beside(found[0].host_index)
+    ruled = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
+    host = _beside(ruled[0].host_index)
     twins = [
         step.eager_s / predict_trace(retrace(step.case), host=hooked(host)).period_s
-        for step in found
+        for step in ruled
         if step.eager_s and _BLOCKS in step.case["network"]
     ]
-    for step in found:
+    for step in ruled:
         yield _compiled(step, host.slower(sqrt(median(twins))))
 
 

@@ -32,7 +32,7 @@ class Server(Protocol):
 
 
 class Clock:
-    """Seconds since it was made."""
+    """Seconds since the clock started."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()

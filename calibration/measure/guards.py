@@ -2,7 +2,7 @@
 
 JSON lines: the machine with its host index, then a line a network in inference. Its code is
 compiled by a backend whose code does nothing, so that a call takes what comes before the compiled
-code of `torch.compile`: the guards, and the inputs found and handed over.
+code of `torch.compile`: the guards, and passing the inputs.
 
     call_s   seconds of a call, the smallest of its rounds
     guards   nodes of the guard tree; inputs of the graph, modules, and weights and buffers

@@ -94,8 +94,8 @@ def main() -> None:
                 row: dict[str, Any] = {"call": name}
                 try:
                     row["host_s"] = period(work, 0.03, 3, "cpu").median_s
-                    found = figures(name)
-                    row |= {"kernels": found} if figures is kernels else found
+                    values = figures(name)
+                    row |= {"kernels": values} if figures is kernels else values
                 except Exception as error:  # a backend may refuse a call
                     row["failed"] = repr(error)[:300]
                 say(row)

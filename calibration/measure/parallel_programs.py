@@ -18,21 +18,25 @@ from calibration.cases.parallel_steps import ParallelStep
 Call = Callable[[], Any]
 
 
-def twin(asked: ParallelStep) -> Call:
+def twin(split_step: ParallelStep) -> Call:
     """The step on one GPU; of a pipeline, all blocks with gradients added up over as many
     micro-batches."""
-    if asked.how == "pipeline":
-        return accumulated(asked.case, asked.microbatches)
-    return captured(Step(asked.case, "cuda")) if asked.graph else Step(asked.case, "cuda")
+    if split_step.how == "pipeline":
+        return accumulated(split_step.case, split_step.microbatches)
+    return (
+        captured(Step(split_step.case, "cuda"))
+        if split_step.graph
+        else Step(split_step.case, "cuda")
+    )
 
 
-def spread(asked: ParallelStep, rank: int, ranks: int) -> Call:
+def spread(split_step: ParallelStep, rank: int, ranks: int) -> Call:
     """One rank's share of the step."""
-    if asked.how == "pipeline":
-        return pipelined(asked.case, rank, ranks, asked.microbatches)
-    step = Step(asked.case, "cuda")
-    split(asked.how, step, ranks)
-    return captured(step) if asked.graph else step
+    if split_step.how == "pipeline":
+        return pipelined(split_step.case, rank, ranks, split_step.microbatches)
+    step = Step(split_step.case, "cuda")
+    split(split_step.how, step, ranks)
+    return captured(step) if split_step.graph else step
 
 
 def captured(call: Call) -> Call:

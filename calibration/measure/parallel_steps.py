@@ -116,18 +116,18 @@ def kernels_s(call: Call) -> dict[str, float]:
     return {name: float(f"{seconds:.6g}") for name, seconds in sums.items()}
 
 
-def measured(asked: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
+def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     """The figures of one step. Raises RuntimeError on all ranks if it fails on one."""
-    row: dict[str, Any] = {"one_gpu": timed(together(lambda: twin(asked)))}
+    row: dict[str, Any] = {"one_gpu": timed(together(lambda: twin(split_step)))}
     emptied()
-    row |= timed(together(lambda: spread(asked, rank, ranks)))
+    row |= timed(together(lambda: spread(split_step, rank, ranks)))
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
     return row | {"host_reference_s": float(f"{host_s:.5g}")}
 
 
-def profiled(asked: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
+def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     """The kernels of one step. Raises RuntimeError on all ranks if it fails on one."""
-    call = together(lambda: spread(asked, rank, ranks))
+    call = together(lambda: spread(split_step, rank, ranks))
     for _ in range(2):
         together(call)
     return {"rank_kernels_s": of_each(kernels_s(call))}
@@ -154,11 +154,11 @@ def measure(rank: int, ranks: int, path: str, until: float, places: list[int], p
         for place in those:
             if agreed(float(time.time() > until - LEAST_S)):
                 break
-            asked = STEPS[place]
-            row: dict[str, Any] = {"step": place, **asked.record(), "ranks": ranks}
+            split_step = STEPS[place]
+            row: dict[str, Any] = {"step": place, **split_step.record(), "ranks": ranks}
             began = time.perf_counter()
             try:
-                row |= figures(asked, rank, ranks)
+                row |= figures(split_step, rank, ranks)
             except RuntimeError as error:
                 row["failed"] = str(error)
             if rank == 0:
@@ -181,25 +181,25 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
-    asked = parser.parse_args()
-    ranks, until, path = torch.cuda.device_count(), time.time() + asked.seconds, str(asked.file)
+    options = parser.parse_args()
+    ranks, until, path = torch.cuda.device_count(), time.time() + options.seconds, str(options.file)
     machine = {
         "gpu": torch.cuda.get_device_name(),
         "ranks": ranks,
         "torch": torch.__version__,
         "nccl": ".".join(map(str, nccl.version())),
     }
-    asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
-    places, port = [*range(asked.first, len(STEPS)), *range(asked.first)], PORT
+    options.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
+    places, port = [*range(options.first, len(STEPS)), *range(options.first)], PORT
     while places and time.time() < until - LEAST_S:
-        before = len(asked.file.read_text("utf-8").splitlines())
+        before = len(options.file.read_text("utf-8").splitlines())
         try:
             multiprocessing.spawn(  # pyright: ignore
                 measure, (ranks, path, until, places, port), ranks
             )
             break
         except Exception as error:  # a process died: its step is written off
-            places = places[len(asked.file.read_text("utf-8").splitlines()) - before :]
+            places = places[len(options.file.read_text("utf-8").splitlines()) - before :]
             if places:
                 text = f"{type(error).__name__}: {str(error)[-300:]}"
                 say(path, {"step": places[0], **STEPS[places[0]].record(), "failed": text})

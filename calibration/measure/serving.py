@@ -114,19 +114,19 @@ class Measuring:
         gc.collect()
         gc.disable()
         try:
-            found = run(self.server, load, suite.slots, suite.token_budget, until_s=seconds)
+            served = run(self.server, load, suite.slots, suite.token_budget, until_s=seconds)
         finally:
             gc.enable()
         return {
             "rules": {"token_budget": suite.token_budget, "max_requests": suite.slots},
             "probes": self.probes.seconds(),
-            **_summary(load, found),
+            **_summary(load, served),
             "arrival_s": _rounded(load.arrival_s),
             "prompt": load.prompt,
             "output": load.output,
-            "first_s": _rounded(found.first_s),
-            "last_s": _rounded(found.last_s),
-            "iterations": [[round(v, 6) for v in each] for each in found.iterations],
+            "first_s": _rounded(served.first_s),
+            "last_s": _rounded(served.last_s),
+            "iterations": [[round(v, 6) for v in each] for each in served.iterations],
         }
 
     @torch.no_grad()
@@ -137,7 +137,7 @@ class Measuring:
         prefill()
         server = self.server
         if server is None:
-            raise RuntimeError("no server was made: its runs failed")
+            raise RuntimeError("no server could be built: its runs failed")
         wait: Call = torch.cuda.synchronize if self.device == "cuda" else int
         wait()
         marks = [time.perf_counter()]
@@ -171,15 +171,15 @@ def _rounded(values: list[float]) -> list[float | None]:
     return [None if np.isnan(v) else round(v, 6) for v in values]
 
 
-def _summary(load: Load, found: Run) -> Row:
+def _summary(load: Load, served: Run) -> Row:
     """Percentiles in seconds over answered requests, tokens a second, mean decodes."""
     arrival, output = np.array(load.arrival_s), np.array(load.output)
-    first, last = np.array(found.first_s), np.array(found.last_s)
+    first, last = np.array(served.first_s), np.array(served.last_s)
     done = ~np.isnan(last)
     if not done.any():
         return {"answered": 0}
     each = (last - first)[done] / np.maximum(output[done] - 1, 1)
-    decoding = [i for i in found.iterations if i[2]]
+    decoding = [i for i in served.iterations if i[2]]
     return {
         "answered": int(done.sum()),
         "first_token_s": np.percentile((first - arrival)[done], _PERCENTILES).tolist(),
@@ -247,12 +247,12 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=110.0)
     parser.add_argument("--dry", action="store_true", help="without a GPU: a tiny network")
-    asked = parser.parse_args()
-    until = time.perf_counter() + asked.seconds
-    device: Literal["cuda", "cpu"] = "cpu" if asked.dry else "cuda"
+    options = parser.parse_args()
+    until = time.perf_counter() + options.seconds
+    device: Literal["cuda", "cpu"] = "cpu" if options.dry else "cuda"
     meter: Meter = FakeMeter()
     gpu = "none"
-    if not asked.dry:
+    if not options.dry:
         torch.cuda.set_stream(torch.cuda.Stream())  # captures need one of their own
         properties = torch.cuda.get_device_properties()
         gpu, meter = properties.name, Nvml(str(properties.uuid))
@@ -260,18 +260,18 @@ def main() -> None:
     def left_s() -> float:
         return until - time.perf_counter()
 
-    with asked.file.open("w", encoding="utf-8") as file:
+    with options.file.open("w", encoding="utf-8") as file:
 
         def line(row: Row) -> None:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
             file.flush()
 
         machine = {"gpu": gpu, "cpu": cpu(), **versions(), **meter.limits()}
-        line({"machine": machine, "host_index": {} if asked.dry else host_suite(gpu=True)})
-        measuring = Measuring(TINY if asked.dry else WHOLE, device)
+        line({"machine": machine, "host_index": {} if options.dry else host_suite(gpu=True)})
+        measuring = Measuring(TINY if options.dry else WHOLE, device)
         for part in parts(measuring, meter):
             make, takes_s = part.pop("of"), part.pop("takes_s")
-            if not asked.dry and left_s() < takes_s:
+            if not options.dry and left_s() < takes_s:
                 line({**part, "left_out": "time"})
                 continue
             began = time.perf_counter()
@@ -285,7 +285,7 @@ def main() -> None:
             gc.collect()
             if device == "cuda":
                 torch.cuda.empty_cache()
-        line({"ended": round(asked.seconds - left_s(), 2)})
+        line({"ended": round(options.seconds - left_s(), 2)})
 
 
 def _said(row: Row) -> str:

@@ -61,8 +61,8 @@ def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str
     kernels: list[dict[str, Any]] = []
     for event in events:
         category = event.get("cat", "")
-        if category == "user_annotation" and (found := _RANGE.match(event["name"])):
-            span = (event["ts"], event["ts"] + event["dur"], int(found[1]))
+        if category == "user_annotation" and (match := _RANGE.match(event["name"])):
+            span = (event["ts"], event["ts"] + event["dur"], int(match[1]))
             ranges.setdefault(event["tid"], []).append(span)
         elif category in ("cuda_runtime", "cuda_driver"):
             launches[event["args"].get("correlation", -1)] = (event["tid"], event["ts"])
@@ -114,21 +114,21 @@ def profiled(row: dict[str, Any], case: Case) -> dict[str, Any]:
     for _ in range(3):
         step()
     events = gpu_events(step)
-    found = {**row, **_busy(events)}
+    complete = {**row, **_busy(events)}
     if "ops" in row:
-        found |= _ops(step)
+        complete |= _ops(step)
     elif case.mode != "eager":
         kernels = [e for e in events if e.get("cat") in GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
-        found["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
+        complete["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
     if "period" in row.get("graph", {}):
-        found["graph"] = row["graph"] | _busy(gpu_events(captured(step).replay))
+        complete["graph"] = row["graph"] | _busy(gpu_events(captured(step).replay))
     if "eager" in row:
         twin = Step(replace(case, mode="eager"), "cuda")
         for _ in range(3):
             twin()
-        found["eager"] = row["eager"] | _busy(gpu_events(twin))
-    return found
+        complete["eager"] = row["eager"] | _busy(gpu_events(twin))
+    return complete
 
 
 def _busy(events: list[dict[str, Any]]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[st
     peak_bytes = torch.cuda.max_memory_allocated()
     probes = Probes("cuda")
     before = probes.seconds()
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "case": case.record(),
         "before_bytes": before_bytes,
         "peak_bytes": peak_bytes,
@@ -47,12 +47,12 @@ def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[st
         "probes": [before, probes.seconds()],
     }
     if whole:
-        found["ops"] = []
+        row["ops"] = []
         if case.phase == "inference" and not _SYNCS & _names(step):
-            found["graph"] = _graph(step, budget)
+            row["graph"] = _graph(step, budget)
     elif case.mode != "eager":
-        found |= _beside_eager(case, step, budget)
-    return found
+        row |= _beside_eager(case, step, budget)
+    return row
 
 
 def _names(step: Step) -> set[str]:
@@ -63,7 +63,7 @@ def _names(step: Step) -> set[str]:
 
 
 def _graph(step: Step, budget: float) -> dict[str, Any]:
-    """An inference step captured as a CUDA graph: its times, or why there are none."""
+    """An inference step captured as a CUDA graph: its times, or why it failed."""
     try:
         graph = captured(step)
         return {

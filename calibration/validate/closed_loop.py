@@ -24,7 +24,7 @@ class ClosedLoop:
 def closed_loop(
     step: StepTime, rules: Rules, clients: int, prompt: int, output: int, least: float = 1.0
 ) -> ClosedLoop:
-    """Four requests of each client, at least 20; lengths uniform from `least` times the given ones.
+    """Four requests of each client, at least 20; lengths uniform from `least` times these.
 
     A request enters when one before it ends: as many sequences at once as there are clients, all
     sent at the start, so that the place of a request in the order of the ends is its sending.

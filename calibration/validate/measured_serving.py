@@ -155,11 +155,11 @@ def static(measured: list[Row], host: Host) -> Iterator[str]:
             first = step("prefill", "eager", row["batch"], row["prompt"], host).latency_s
             middle = row["prompt"] + row["answer"] // 2
             each = step("decode", "cuda_graph", row["batch"], middle, host).latency_s
-            told = row["seconds"]
+            measured_s = row["seconds"]
             yield (
                 f"static batch of {row['batch']}: prefill {first * 1e3:.1f} ms, measured "
-                f"{told[0] * 1e3:.1f}; a token {each * 1e3:.2f} ms, measured "
-                f"{np.mean(told[1:]) * 1e3:.2f}"
+                f"{measured_s[0] * 1e3:.1f}; a token {each * 1e3:.2f} ms, measured "
+                f"{np.mean(measured_s[1:]) * 1e3:.2f}"
             )
 
 

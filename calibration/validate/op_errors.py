@@ -100,8 +100,8 @@ def main() -> None:
         p = predict_trace(kept_trace(recording, options.traces))
         ratio = p.gpu_busy_s / recording.gpu_busy_s
         print(f"{recording.name}: {p.gpu_busy_s * 1e3:.2f} ms predicted, {ratio:.2f} of recorded")
-        found = sorted(groups(recording, p).items(), key=lambda item: -abs(item[1].error_s))
-        for text, group in found[: options.rows]:
+        ranked = sorted(groups(recording, p).items(), key=lambda item: -abs(item[1].error_s))
+        for text, group in ranked[: options.rows]:
             print(
                 f"  {group.predicted_s * 1e6:8.0f} of {group.recorded_s * 1e6:8.0f} µs"
                 f" ({group.predicted_s / max(group.recorded_s, 1e-9):.2f}) {group.count} × {text}\n"

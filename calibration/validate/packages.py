@@ -87,7 +87,8 @@ def compared(
     row: Recording | Timed, mode: str, by_host: dict[str, Prediction]
 ) -> Iterator[Outcome]:
     """The figures of one mode of a measured case over what was predicted. Periods stand in groups
-    by what decides them as measured: the host from `HOST_BOUND` times the GPU's busy time on."""
+    by phase and by what decides them as measured: the host where the period is more than
+    `HOST_BOUND` times the GPU's busy time."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
         graph = getattr(row, "graph", None) or {}
@@ -95,21 +96,20 @@ def compared(
             return
         period_s, busy_s = graph["period"]["median_s"], graph["gpu_busy_s"]
         kernels = graph["kernels"]
-    group = f"{mode} {row.case['phase']}"
     decides = "host" if period_s > HOST_BOUND * busy_s else "GPU"
     for host, p in by_host.items():
         low_s, high_s = p.interval_s
         yield Outcome(
             row.name,
-            f"{group} that the {decides} decides, {host}",
+            f"{mode} {row.case['phase']} that the {decides} decides, {host}",
             "period",
             p.period_s / period_s,
             low_s <= period_s <= high_s,
             measured_s=period_s,
         )
     p = by_host[DEFAULT]
-    yield Outcome(row.name, group, "GPU busy", p.gpu_busy_s / busy_s)
-    yield Outcome(row.name, group, "kernels", p.kernel_count / kernels)
+    yield Outcome(row.name, mode, "GPU busy", p.gpu_busy_s / busy_s)
+    yield Outcome(row.name, mode, "kernels", p.kernel_count / kernels)
 
 
 def main() -> None:

@@ -30,9 +30,9 @@ SIZES = [1024 * 4**i for i in range(11)]
 """1 KiB to 1 GiB."""
 
 
-def program(asked: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
+def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
     """The measured step as `predict_step` takes it; on one GPU its twin."""
-    plain = replace(asked, graph=False)  # captured by its mode
+    plain = replace(step, graph=False)  # captured by its mode
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
         return spread(plain, rank, world_size) if world_size > 1 else twin(plain)
@@ -40,9 +40,9 @@ def program(asked: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
     return make
 
 
-def predicted(asked: ParallelStep, where: Cluster | str) -> ParallelPrediction:
+def predicted(step: ParallelStep, where: Cluster | str) -> ParallelPrediction:
     """The prediction of a step; on a cluster of one GPU that of its twin."""
-    return predict_step(program(asked), where, mode="cuda_graph" if asked.graph else "eager")
+    return predict_step(program(step), where, mode="cuda_graph" if step.graph else "eager")
 
 
 def figures(p: ParallelPrediction) -> dict[str, Any]:
@@ -61,6 +61,18 @@ def figures(p: ParallelPrediction) -> dict[str, Any]:
         "waiting_s": p.waiting_s,
         "shares": p.shares,
     }
+
+
+def predicted_row(place: int, machine: Cluster) -> dict[str, Any]:
+    """A step as it is measured: its figures and those of its twin on one GPU, or why it failed."""
+    step = STEPS[place]
+    row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
+    try:
+        row |= figures(predicted(step, machine))
+        row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}"))
+    except InputError as error:
+        row["failed"] = str(error)
+    return row
 
 
 def collectives(machine: Cluster) -> list[dict[str, Any]]:
@@ -92,27 +104,21 @@ def main() -> None:
     parser.add_argument("--cluster", default="2xh200")
     parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
     parser.add_argument("--collectives", action="store_true")
-    asked = parser.parse_args()
-    machine = cluster(asked.cluster)
-    with asked.file.open("w", encoding="utf-8") as file:
+    options = parser.parse_args()
+    machine = cluster(options.cluster)
+    with options.file.open("w", encoding="utf-8") as file:
 
-        def say(row: dict[str, Any]) -> None:
+        def write(row: dict[str, Any]) -> None:
             file.write(json.dumps(row) + "\n")
             file.flush()
 
-        say({"cluster": machine.id, "written": datetime.now(UTC).isoformat(timespec="minutes")})
-        for row in collectives(machine) if asked.collectives else ():
-            say(row)
-        for place in [*range(asked.first, len(STEPS)), *range(asked.first)]:
-            step = STEPS[place]
-            row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
-            try:
-                row |= figures(predicted(step, machine))
-                row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}"))
-            except InputError as error:
-                row["failed"] = str(error)
-            say(row)
-            print(place, step.name, row.get("failed") or row["period_s"], flush=True)
+        write({"cluster": machine.id, "written": datetime.now(UTC).isoformat(timespec="minutes")})
+        for row in collectives(machine) if options.collectives else ():
+            write(row)
+        for place in [*range(options.first, len(STEPS)), *range(options.first)]:
+            row = predicted_row(place, machine)
+            write(row)
+            print(place, STEPS[place].name, row.get("failed") or row["period_s"], flush=True)
 
 
 if __name__ == "__main__":

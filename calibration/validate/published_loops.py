@@ -82,8 +82,8 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
             left_out[why] = left_out.get(why, 0) + 1
             continue
         network, cache, least = NETWORKS[row["model_path"]]
-        found = re.search(r"silicon_concurrency=(\d+)", row["silicon_data_source"])
-        clients = int(found[1]) if found else int(row["batch_size"])
+        match = re.search(r"silicon_concurrency=(\d+)", row["silicon_data_source"])
+        clients = int(match[1]) if match else int(row["batch_size"])
         prompt, output = int(row["isl"]), int(row["osl"])
         step, rules = server(network, gpu(row["system"]), cache)
         tried = [

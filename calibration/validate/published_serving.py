@@ -92,13 +92,13 @@ def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str
             "last_token_s",
         )
     }
-    found = gpu(card.lower())
+    device = gpu(card.lower())
     budget, most = options["max_num_batched_tokens"], options["max_num_seqs"]
     work = Workload("serving", _NETWORKS[model], token_budget=budget, max_requests=most)
-    one = machine(work, found, "bf16", "vllm")
+    one = machine(work, device, "bf16", "vllm")
     output = figures["output_tokens"].astype(int)
     load = Requests(figures["arrival_s"], figures["input_tokens"].astype(int), output)
-    served = serve(load, one.step, Rules(budget, most, one.cache_tokens(found, 0.9)))
+    served = serve(load, one.step, Rules(budget, most, one.cache_tokens(device, 0.9)))
     token_ms = (served.last_s - served.first_s) / np.maximum(output - 1, 1) * 1e3
     error = np.abs(token_ms / figures["tpot_ms"] - 1)
     return (

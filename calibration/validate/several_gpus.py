@@ -1,34 +1,27 @@
 """Compare collectives and steps over two H200s with what was measured there.
 
-`python -m calibration.validate.several_gpus` prints two tables; `--steps` alone the second, which
-traces every step (minutes).
+`python -m calibration.validate.several_gpus` prints the errors of collectives and, by the kind of
+split, of the steps that were predicted before they were measured: as predicted then, and as
+predicted now, which traces each step (`--before` leaves that out). `--steps NAME` compares the
+steps of the first measurement whose name has this, one by one.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
-from pathlib import Path
-from typing import Any
+import sys
 
 import numpy as np
 
 from calibration.cases.parallel_steps import parallel_step
-from calibration.validate.predicted_steps import predicted
+from calibration.validate.blind_steps import Row, measured, predicted_before, rows, table
+from calibration.validate.predicted_steps import predicted, predicted_row
 from simulator.cluster import cluster
 from simulator.collectives import collective_time
 from simulator.errors import InputError
 
-MEASURED = Path(__file__).parents[1] / "measurements" / "h200_sxm_x2"
 CLUSTER = "2xh200"
 HOST_BOUND = 1.4  # times the host's seconds below which a measured time is the host's
-
-
-def rows(name: str) -> list[dict[str, Any]]:
-    """The measured lines of a file, without the machine's."""
-    with gzip.open(MEASURED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        return [row for row in map(json.loads, file) if "machine" not in row]
 
 
 def collectives() -> None:
@@ -43,10 +36,10 @@ def collectives() -> None:
         alone = "graph_s" in row or seconds > HOST_BOUND * row["issue_s"]
         if kind == "exchange" or not alone:
             continue
-        found = collective_time(kind, row["message_bytes"], machine).seconds
+        modelled = collective_time(kind, row["message_bytes"], machine).seconds
         size = "over 1 MiB" if row["message_bytes"] > 2**20 else "to 1 MiB"
         for key in ((size, kind), (size, "all")):
-            errors.setdefault(key, []).append(abs(found / seconds - 1))
+            errors.setdefault(key, []).append(abs(modelled / seconds - 1))
     print("| size | collective | points | median | p90 |\n|--|--|--|--|--|")
     for (size, kind), each in sorted(errors.items()):
         middle, high = np.quantile(each, (0.5, 0.9))
@@ -58,35 +51,56 @@ def steps(named: str) -> None:
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
     for row in rows("parallel_steps"):
-        asked = parallel_step(row)
-        if named not in asked.name or "period_s" not in row:
+        step = parallel_step(row)
+        if named not in step.name or "period_s" not in row:
             continue
         try:
-            p = predicted(asked, CLUSTER)
-            alone = predicted(asked, "1xh200") if "one_gpu" in row else None
+            p = predicted(step, CLUSTER)
+            alone = predicted(step, "1xh200") if "one_gpu" in row else None
         except InputError as error:
-            print(f"| {asked.name} | {error} |")
+            print(f"| {step.name} | {error} |")
             continue
         peak = max(r.peak_memory_bytes + r.workspace_bytes for r in p.ranks)
         ratio = ["–", "–"]
         if alone is not None:
-            measured = row["period_s"] / row["one_gpu"]["period_s"]
-            ratio = [f"{p.period_s / alone.period_s:.3f}", f"{measured:.3f}"]
+            slow_down = row["period_s"] / row["one_gpu"]["period_s"]
+            ratio = [f"{p.period_s / alone.period_s:.3f}", f"{slow_down:.3f}"]
         print(
-            f"| {asked.name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
+            f"| {step.name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
             f"{ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
             flush=True,
         )
 
 
+def blind(before_alone: bool) -> None:
+    """The errors of the steps that were predicted before they were measured."""
+    before = predicted_before()
+    print(f"\nAs predicted before measuring, {len(measured(before))} steps:\n")
+    print(*table(before), sep="\n", flush=True)
+    if not before_alone:
+        machine = cluster(CLUSTER)
+        now: dict[int, Row] = {}
+        for row in measured(before):
+            now[row["step"]] = predicted_row(row["step"], machine)
+            print(row["step"], parallel_step(row).name, file=sys.stderr, flush=True)
+        now = {step: row for step, row in now.items() if "one_gpu" in row}
+        print("\nAs predicted now:\n")
+        print(*table(now), sep="\n")
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--steps", metavar="NAME", help="the steps alone whose name has this")
-    asked = parser.parse_args()
-    if asked.steps is None:
+    parser.add_argument(
+        "--before", action="store_true", help="leave out the predictions of the code now"
+    )
+    options = parser.parse_args()
+    if options.steps is None:
         collectives()
-    steps(asked.steps or "")
+        blind(options.before)
+    else:
+        steps(options.steps)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Fidelity:
 
 
 def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
-    """Trace a recorded case on tensors without memory, its code told that it runs in `mode`."""
+    """Trace a recorded case on tensors without memory, as its code runs in `mode`."""
     known = {key: value for key, value in case.items() if key not in ("name", "mode")}
     step = Step(Case(**known), "meta")
     autocast = {torch.bfloat16: "bf16", torch.float16: "fp16", None: None}[step.autocast]

@@ -216,8 +216,8 @@ def regime_map(
         raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
     if not xs or not ys:
         raise InputError("a map without values: expected at least one value on each axis")
-    found = sweep(scenario, {y: ys, x: xs}, predictor, counted)
-    return map_of(found, x, xs, y, ys)
+    swept = sweep(scenario, {y: ys, x: xs}, predictor, counted)
+    return map_of(swept, x, xs, y, ys)
 
 
 def map_of(found: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value]) -> RegimeMap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simulator.cluster.cluster import Cluster
 from simulator.errors import InputError
@@ -101,6 +101,14 @@ def layout(text: str, cluster: Cluster) -> Layout:
             f"--parallel {text!r}: chunks={chunks} without schedule=interleaved: expected chunks "
             "with that schedule alone; add it, or remove chunks"
         )
-    found = Layout(dp, tp, pp, sharding == "fsdp", numbers.get("microbatches", 0))
-    found = replace(found, schedule=schedule or "1f1b", chunks=chunks)
-    return replace(found, bucket_bytes=numbers.get("bucket", 25) * 2**20, recompute=recompute)
+    return Layout(
+        dp,
+        tp,
+        pp,
+        fsdp=sharding == "fsdp",
+        microbatches=numbers.get("microbatches", 0),
+        schedule=schedule or "1f1b",
+        chunks=chunks,
+        bucket_bytes=numbers.get("bucket", 25) * 2**20,
+        recompute=recompute,
+    )

@@ -153,8 +153,8 @@ _LATEST_US = 1e17  # the year 5138 by a clock that began in 1970
 
 
 def _refuse_impossible(path: Path, events: list[_Event]) -> None:
-    """InputError for a duration below zero, and for kernels of one stream that run together:
-    a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
+    """InputError for durations and times out of range, and for kernels of one stream that run
+    together: a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
     streams: dict[Any, list[int]] = {}
     for place, e in enumerate(events):
         if e.ph == "X" and not 0 <= e.dur <= _LONGEST_US:

@@ -52,8 +52,8 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 
 
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
-    """The steps that differ from a scenario in batch and sequence alone. One of other kernels, of
-    other figures of the GPU or of another host is like none that was timed."""
+    """The steps that differ from a scenario in batch and sequence alone. () for a scenario with
+    other kernels, other figures of the GPU or another host, of which no step was timed."""
     found = resolve(scenario)
     ask = found.ask
     plain = TraceRequest(

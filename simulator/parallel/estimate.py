@@ -134,10 +134,10 @@ def _costs(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> _
     return _COSTS[key]
 
 
-def _costs_of(trace: Trace, found: list[Run], cluster: Cluster, host: Host) -> _Costs:
-    count = 1 + max(run.block for run in found if run.block is not None)
+def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) -> _Costs:
+    count = 1 + max(run.block for run in entries if run.block is not None)
     gpu_s, moving_s, host_s = _by_op(trace, cluster, host)
-    passes = [run for run in found if run.block is not None]
+    passes = [run for run in entries if run.block is not None]
     half = passes[len(passes) // 2 :]  # the second micro-batch
 
     def seconds(some: list[Run]) -> float:
@@ -148,7 +148,7 @@ def _costs_of(trace: Trace, found: list[Run], cluster: Cluster, host: Host) -> _
     inner = [run for run in half if run.block == 1]
     block_s = seconds(inner)
     other_s = max(0.0, seconds(half) - count * block_s)
-    optimizer = [run for run in found if run.block is None]
+    optimizer = [run for run in entries if run.block is None]
     ours = {
         s
         for run in inner
@@ -164,11 +164,14 @@ def _costs_of(trace: Trace, found: list[Run], cluster: Cluster, host: Host) -> _
     share = weight / total["weight"] if total["weight"] else 0.0
     held = float(sum(total.values()))
     turn = next(i for i, op in enumerate(trace.ops) if op.phase == "backward")
-    kept = [0.0, 0.0]
+    kept_bytes, other_kept_bytes = 0.0, 0.0
     forward = next(run for run in passes if run.block == 1 and run.phase == "forward")
     for s in trace.storages:
         if s.role == "activation" and 0 <= s.born < turn and (s.freed is None or s.freed > turn):
-            kept[0 if forward.start <= s.born < forward.end else 1] += s.nbytes
+            if s.born in forward.ops:
+                kept_bytes += s.nbytes
+            else:
+                other_kept_bytes += s.nbytes
     return _Costs(
         block_s,
         other_s,
@@ -176,6 +179,6 @@ def _costs_of(trace: Trace, found: list[Run], cluster: Cluster, host: Host) -> _
         held * share,
         held * (1 - count * share),
         weight,
-        kept[0],
-        max(0.0, kept[1] - (count - 1) * kept[0]),
+        kept_bytes,
+        max(0.0, other_kept_bytes - (count - 1) * kept_bytes),
     )

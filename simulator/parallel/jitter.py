@@ -6,12 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.special import ndtr
 
 
 class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The standard deviation of the logarithm of a host's time for a step."""
+    """The standard deviation of the logarithm of a host's time for a block of steps."""
 
     source: str
     sigma: float
@@ -35,6 +36,7 @@ def largest(count: int) -> float:
         return 0.0
 
     def density(x: float) -> float:
-        return float(x * count * norm.pdf(x) * norm.cdf(x) ** (count - 1))
+        normal = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
+        return float(x * count * normal * ndtr(x) ** (count - 1))
 
     return float(quad(density, -8.0, 8.0)[0])

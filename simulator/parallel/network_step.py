@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _MOST_TRACES = 48
 _TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
-
-
 _MOST_ROLES = 8
 _ROLES: OrderedDict[str, Roles] = OrderedDict()
 

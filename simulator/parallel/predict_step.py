@@ -41,7 +41,7 @@ def predict_step(
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
-    _check_mode(mode)
+    check_mode(mode)
     return simulate_ranks(trace_step(make, machine), machine, driver, mode)
 
 
@@ -58,12 +58,14 @@ def predict_network(
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
-    _check_mode(mode)
-    asked = layout(spread, machine) if isinstance(spread, str) else spread
-    return simulate_ranks(network_roles(step, asked, machine), machine, driver, mode)
+    check_mode(mode)
+    if isinstance(spread, str):
+        spread = layout(spread, machine)
+    return simulate_ranks(network_roles(step, spread, machine), machine, driver, mode)
 
 
-def _check_mode(mode: str) -> None:
+def check_mode(mode: str) -> None:
+    """Raise InputError for a mode that has no prediction on several GPUs."""
     if mode not in MODES:
         raise InputError(
             f"mode {mode!r} on several GPUs: expected one of {', '.join(map(repr, MODES))}; "

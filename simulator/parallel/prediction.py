@@ -88,7 +88,7 @@ class ParallelPrediction:
     interval_s      80% interval of period_s
     communication_s time in which collectives move data, on the rank with the most
     exposed_communication_s  the part of it in which no other kernel runs
-    waiting_s       time in which collectives wait for another rank
+    waiting_s       seconds that collectives wait for another rank, those of each stream added
     shares          elasticities of period_s; the four sum to 1
     ranks           a prediction for each distinct rank
     """
@@ -104,7 +104,7 @@ class ParallelPrediction:
 
     @cached_property
     def shares(self) -> dict[ParallelRegime, float]:
-        """Computed when asked for: three more schedules."""
+        """Computed at the first use, by three more simulations."""
         return self.elasticities()
 
     @property

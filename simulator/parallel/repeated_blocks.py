@@ -20,8 +20,8 @@ _NEAR = 3
 
 
 def repeated(trace: Trace, blocks: str, count: int) -> Trace:
-    """The trace of the network with `count` blocks. Raises UnequalBlocksError where that cannot be
-    told from this one."""
+    """The trace of the network with `count` blocks. Raises UnequalBlocksError where blocks
+    differ and where the trace has too few."""
     entries = runs(trace, blocks)
     traced = 1 + max((run.block for run in entries if run.block is not None), default=-1)
     if count == traced:
@@ -57,7 +57,7 @@ class _Repetition:
                 self.traced(run, chains.added if run.block >= 2 else 0)
 
     def copies(self, run: Run) -> None:
-        """Append the new blocks, that of the forward pass after block 1 and before block 2."""
+        """Append the new blocks between the run of block 1 and that of block 2."""
         added = self.chains.added
         forward = run.block == 2
         for copy in range(1, added + 1) if forward else range(added, 0, -1):

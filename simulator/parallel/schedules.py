@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from simulator.errors import InputError
 
-SCHEDULES = ("1f1b", "gpipe", "interleaved")
-
 
 @dataclass(frozen=True)
 class Action:
@@ -59,8 +57,3 @@ def _interleaved(stage: int, stages: int, microbatches: int, chunks: int) -> lis
         order.append(action("backward", i))
         order.extend(action("forward", j) for j in range(ahead + i, min(ahead + i + 1, total)))
     return order
-
-
-def bubble(stages: int, microbatches: int, chunks: int = 1) -> float:
-    """Idle share of a step of equal stages: (p − 1)/(v·m + p − 1)."""
-    return (stages - 1) / (chunks * microbatches + stages - 1)

@@ -33,15 +33,15 @@ _BESIDE = 1.3
 beside elementwise kernels and copies (two H200s, `calibration/measurements/h200_sxm_x2`)."""
 
 
-def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
+def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
     """Predict a step of these ranks on a cluster."""
     profile = learned(cluster.gpu.id)
     if cluster.gpus == 1:
-        return _one_gpu(found, cluster, host, profile, mode)
-    runs = {rank: issued(trace, cluster.gpu) for rank, trace in found.traces.items()}
+        return _one_gpu(roles, cluster, host, profile, mode)
+    runs = {rank: issued(trace, cluster.gpu) for rank, trace in roles.traces.items()}
     columns = {rank: kernel_times(each, cluster.gpu, profile, host) for rank, each in runs.items()}
     plans = [
-        plan(rank, each, columns[rank], host, cluster, lambda r: found.of[r], mode)
+        plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
         for rank, each in runs.items()
     ]
     if mode == "cuda_graph":
@@ -57,7 +57,7 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     ran = run(plans, machine, STEPS)
     period_s = _period(ran)
     ranks = tuple(
-        _rank(found, rank, cluster, runs[rank], each, own)
+        _rank(roles, rank, cluster, runs[rank], each, own)
         for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
     )
     return ParallelPrediction(
@@ -104,16 +104,16 @@ def _shares(
     machine: Machine,
 ) -> dict[ParallelRegime, float]:
     """Elasticities of the period: slow compute, memory and links a little, one by one."""
-    found: list[float] = []
+    elasticities: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
         seconds = [
             kernel_seconds(run_, columns[rank], _slowed(columns[rank], row))
             for rank, run_ in runs.items()
         ]
         slower = _period(run(nudged(plans, seconds, step), machine, STEPS))
-        found.append(max(0.0, (slower / period_s - 1) / _NUDGE) if period_s else 0.0)
-    total = max(1.0, sum(found))
-    compute, memory, link = (each / total for each in found)
+        elasticities.append(max(0.0, (slower / period_s - 1) / _NUDGE) if period_s else 0.0)
+    total = max(1.0, sum(elasticities))
+    compute, memory, link = (each / total for each in elasticities)
     values = (compute, memory, 1.0 - compute - memory - link, link)
     return dict(zip(PARALLEL_REGIMES, values, strict=True))
 
@@ -128,7 +128,7 @@ def _slowed(columns: Columns, row: int) -> np.ndarray:
 
 
 def _rank(
-    found: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, times: RankTimes
+    roles: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, times: RankTimes
 ) -> RankPrediction:
     """The prediction of one rank, from the last step that was simulated."""
     ops = run_.trace.ops
@@ -163,7 +163,7 @@ def _rank(
     covered = _union([*moving, *others])
     busy = _union(others)
     return RankPrediction(
-        found.ranks(rank),
+        roles.ranks(rank),
         run_.trace,
         cluster,
         kernels,
@@ -229,10 +229,10 @@ def _interval(
 
 
 def _one_gpu(
-    found: Roles, cluster: Cluster, host: Host, profile: Profile, mode: str
+    roles: Roles, cluster: Cluster, host: Host, profile: Profile, mode: str
 ) -> ParallelPrediction:
     """Predict one GPU, as `predict` does for the same ops."""
-    p = simulate(found.traces[0], cluster.gpu, host, profile, mode)
+    p = simulate(roles.traces[0], cluster.gpu, host, profile, mode)
     kernels = [
         RankKernel(
             k.index,

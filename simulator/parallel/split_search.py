@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
@@ -18,7 +18,7 @@ from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.parallel.estimate import Estimate, estimate
 from simulator.parallel.network_step import layers_of
-from simulator.parallel.predict_step import predict_network
+from simulator.parallel.predict_step import check_mode, predict_network
 from simulator.parallel.prediction import ParallelPrediction
 
 if TYPE_CHECKING:
@@ -35,25 +35,25 @@ _SLOWER = 1.6
 
 @dataclass(frozen=True)
 class Split:
-    """A split that was considered. `prediction` is None of those that were only estimated."""
+    """A split that was predicted in full; `batch` is that of all GPUs."""
 
     layout: Layout
     batch: int
-    estimate_s: float
-    memory_bytes: float
-    prediction: ParallelPrediction | None
+    prediction: ParallelPrediction
     reason: str
 
     @property
     def period_s(self) -> float:
-        return self.prediction.period_s if self.prediction else self.estimate_s
+        return self.prediction.period_s
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """A split that was not predicted, and why."""
+    """A split that was not predicted, and why: it divides the step badly, needs too much memory or
+    is estimated to be slow."""
 
     layout: Layout
+    cause: Literal["shape", "memory", "speed"]
     reason: str
 
 
@@ -77,27 +77,35 @@ def search_splits(
     progress: Progress | None = None,
 ) -> Splits:
     """The splits of a step over all GPUs of a cluster; `step.batch` is that of all GPUs together
-    (default: one sample a GPU). Raises InputError if none fits."""
+    (default: one sample a GPU). Raises InputError if the step has no split, or none that fits."""
+    check_mode(mode)
     driver = host if isinstance(host, Host) else find_host(host)
     tell = progress or (lambda text, share: None)
     batch = step.batch or cluster.gpus
     pruned: list[Pruned] = []
-    found: list[tuple[Layout, Estimate]] = []
+    estimates: list[tuple[Layout, Estimate]] = []
     candidates = list(_layouts(step, cluster, batch))
     for number, spread in enumerate(candidates):
         tell(f"estimate {spread}", 0.6 * number / len(candidates))
         try:
-            found.append((spread, estimate(_replica(step, spread, batch), spread, cluster, driver)))
+            replica = _replica(step, spread, batch)
+            estimates.append((spread, estimate(replica, spread, cluster, driver)))
         except InputError as error:
-            pruned.append(Pruned(spread, str(error)))
+            pruned.append(Pruned(spread, "shape", str(error)))
+    if not estimates:
+        reasons = list(dict.fromkeys(each.reason for each in pruned))
+        raise InputError(
+            f"{step.network} cannot be split over {cluster.id}: {'; '.join(reasons[:2])}"
+        )
     capacity = cluster.gpu.memory_bytes
     fitting: list[tuple[Layout, Estimate]] = []
-    for spread, each in found:
+    for spread, each in estimates:
         if each.memory_bytes > capacity:
             over = (each.memory_bytes - capacity) / 1e9
             pruned.append(
                 Pruned(
                     spread,
+                    "memory",
                     f"{each.largest} needs about {each.memory_bytes / 1e9:.0f} GB, {over:.0f} GB "
                     f"more than {cluster.gpu.name} has",
                 )
@@ -105,13 +113,11 @@ def search_splits(
         else:
             fitting.append((spread, each))
     if not fitting:
-        least = min(found, key=lambda pair: pair[1].memory_bytes, default=None)
-        needs = (
-            f"; the least is {least[1].memory_bytes / 1e9:.0f} GB with {least[0]}" if least else ""
-        )
+        least, each = min(estimates, key=lambda pair: pair[1].memory_bytes)
         raise InputError(
             f"{step.network} fits {cluster.id} under no split: expected at most "
-            f"{capacity / 1e9:.0f} GB on each GPU{needs}; add GPUs, or lower the batch"
+            f"{capacity / 1e9:.0f} GB on each GPU; the least is {each.memory_bytes / 1e9:.0f} GB "
+            f"with {least}; add GPUs, or lower the batch"
         )
     fitting.sort(key=lambda pair: pair[1].period_s)
     best_s = fitting[0][1].period_s
@@ -119,15 +125,17 @@ def search_splits(
     for number, (spread, each) in enumerate(fitting):
         if number >= _PREDICTED or each.period_s > _SLOWER * best_s:
             times = each.period_s / best_s
-            pruned.append(Pruned(spread, f"estimated {times:.2f} times as slow as the best"))
+            pruned.append(
+                Pruned(spread, "speed", f"estimated {times:.2f} times as slow as the best")
+            )
             continue
         tell(f"predict {spread}", 0.6 + 0.4 * number / _PREDICTED)
         p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
         if not p.fits:
             over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
-            pruned.append(Pruned(spread, f"does not fit: {over:.1f} GB too much"))
+            pruned.append(Pruned(spread, "memory", f"does not fit: {over:.1f} GB too much"))
             continue
-        ranked.append(Split(spread, batch, each.period_s, each.memory_bytes, p, _reason(p)))
+        ranked.append(Split(spread, batch, p, _reason(p)))
     tell("done", 1.0)
     if not ranked:
         raise InputError(
@@ -140,29 +148,26 @@ def search_splits(
 
 def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
     if batch % spread.dp:
-        raise InputError(f"dp = {spread.dp} does not divide the batch {batch}")
-    each = batch // spread.dp
-    if each % max(1, spread.microbatches):
         raise InputError(
-            f"microbatches = {spread.microbatches} does not divide the batch {each} of a replica"
+            f"dp = {spread.dp} does not divide the batch {batch} of all GPUs: expected a multiple; "
+            "change the batch"
         )
-    return replace(step, batch=each)
+    return replace(step, batch=batch // spread.dp)
 
 
 def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
-    """The splits of a cluster, tensor groups within a node."""
+    """The splits of a cluster, tensor groups within a node; where dp does not divide the batch, one
+    of each shape."""
     layers = layers_of(step)
     for tp in _divisors(cluster.gpus_per_node):
         for pp in _divisors(cluster.gpus // tp):
             if pp > 1 and (layers is None or layers % pp or not step.training):
                 continue
             dp = cluster.gpus // (tp * pp)
-            if batch % dp:
-                continue
             plain = Layout(dp, tp, pp)
-            if pp == 1:
+            if pp == 1 or batch % dp:
                 yield plain
-                if dp > 1:
+                if dp > 1 and batch % dp == 0:
                     yield replace(plain, fsdp=True)
                 continue
             cuts = [n for n in _divisors(batch // dp) if pp <= n <= 8 * pp]
@@ -175,9 +180,10 @@ def _divisors(n: int) -> list[int]:
 
 
 def _reason(p: ParallelPrediction) -> str:
-    """What its step consists of, in brief."""
-    exposed = p.exposed_communication_s / p.period_s
-    waits = p.waiting_s / p.period_s
+    """What the busiest rank's step consists of, in brief."""
+    rank = p.slowest
+    exposed = rank.exposed_communication_s / p.period_s
+    waits = rank.waiting_alone_s / p.period_s
     parts = [f"{exposed:.0%} exposed communication"] if exposed >= 0.005 else []
     if waits >= 0.005:
         parts.append(f"{waits:.0%} waiting for other ranks")

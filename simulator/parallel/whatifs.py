@@ -1,10 +1,11 @@
 """What-ifs of a step over a cluster, and its scaling curves.
 
-Each what-if changes the cluster or the layout and predicts anew; the traces are shared.
+Each what-if changes the cluster or the layout and predicts again; the traces are shared.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -74,34 +75,41 @@ def microbatches(question: ClusterStep, value: float) -> ClusterStep:
 
 def schedule(question: ClusterStep, value: float) -> ClusterStep:
     """Take another pipeline schedule: 0 is 1f1b, 1 gpipe, 2 interleaved with two chunks."""
-    number = int(value)
-    if not 0 <= number < len(SCHEDULES):
-        raise InputError(f"+schedule={value:g}: expected 0 (1f1b), 1 (gpipe) or 2 (interleaved)")
-    chunks = 2 if SCHEDULES[number] == "interleaved" else 1
-    spread = replace(question.layout, schedule=SCHEDULES[number], chunks=chunks)
+    if value not in range(len(SCHEDULES)):
+        raise InputError(
+            f"+schedule={value:g}: expected 0 (1f1b), 1 (gpipe) or 2 (interleaved); correct it"
+        )
+    name = SCHEDULES[int(value)]
+    spread = replace(question.layout, schedule=name, chunks=2 if name == "interleaved" else 1)
     return replace(question, layout=spread)
 
 
 def fsdp(question: ClusterStep, value: float) -> ClusterStep:
     """Shard weights, gradients and optimizer state over the replicas (1), or copy them (0)."""
-    return replace(question, layout=replace(question.layout, fsdp=bool(value)))
+    return replace(question, layout=replace(question.layout, fsdp=_switch("fsdp", value)))
 
 
 def reshard(question: ClusterStep, value: float) -> ClusterStep:
     """Let FSDP free gathered weights after the forward pass (1), or keep them until the backward
     pass is done (0)."""
-    return replace(question, layout=replace(question.layout, reshard=bool(value)))
+    return replace(question, layout=replace(question.layout, reshard=_switch("reshard", value)))
 
 
 def recompute(question: ClusterStep, value: float) -> ClusterStep:
     """Keep the inputs of blocks alone, and run each block again in the backward pass (1)."""
-    return replace(question, layout=replace(question.layout, recompute=bool(value)))
+    return replace(question, layout=replace(question.layout, recompute=_switch("recompute", value)))
 
 
 def prefetch(question: ClusterStep, value: float) -> ClusterStep:
     """Let FSDP gather the weights of so many blocks ahead; 0: as it does by itself."""
     count = 0 if value == 0 else _whole("prefetch", value)
     return replace(question, layout=replace(question.layout, prefetch=count))
+
+
+def _switch(name: str, value: float) -> bool:
+    if value not in (0, 1):
+        raise InputError(f"+{name}={value:g}: expected 0 or 1; correct it")
+    return bool(value)
 
 
 def _whole(name: str, value: float) -> int:
@@ -121,15 +129,17 @@ WHATIFS: dict[str, Callable[[ClusterStep, float], ClusterStep]] = {
 
 
 def changed(question: ClusterStep, text: str) -> ClusterStep:
-    """The step under a what-if such as "link_speed=2". Raises InputError for an unknown one."""
+    """The step under a what-if such as "link_speed=2". Raises InputError for an unknown one and
+    for a number that does not suit it."""
     name, _, value = text.partition("=")
     try:
-        change, number = WHATIFS[name], float(value)
-    except (KeyError, ValueError):
-        raise InputError(
-            f"+{text}: expected one of {', '.join(f'{each}=N' for each in WHATIFS)} with --cluster"
-        ) from None
-    return change(question, number)
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if name not in WHATIFS or not math.isfinite(number):
+        usages = ", ".join(f"{each}=N" for each in WHATIFS)
+        raise InputError(f"+{text}: expected one of {usages} with --cluster; correct it")
+    return WHATIFS[name](question, number)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
     expected, units = _FORMS[kind]
     number, unit = _split(value)
     if number is None or (not unit and kind not in ("count", "share")):
-        raise InputError(f"{where} = {shown(value)}: expected {expected}; write it so")
+        raise InputError(f"{where} = {shown(value)}: expected {expected}; correct it")
     times = 1.0
     if kind in ("price", "money", "power_price"):
         name, slash, per = unit.partition("/")
@@ -63,7 +63,7 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
         )
     result = number * units[unit] * times
     if not isfinite(result) or result < 0 or (result == 0 and kind not in ("share", "money")):
-        raise InputError(f"{where} = {value!r}: expected {expected}; write it so")
+        raise InputError(f"{where} = {value!r}: expected {expected}; correct it")
     if kind == "share" and result > 1:
         raise InputError(f"{where} = {value!r}: expected a share from 0 to 1; write 0.3 or '30%'")
     return result

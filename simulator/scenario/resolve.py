@@ -42,7 +42,7 @@ def resolve(scenario: Scenario) -> ResolvedScenario:
 def base(scenario: Scenario) -> ResolvedScenario:
     """The resolved scenario before any what-if."""
     saved = scenario.trace_file is not None
-    _check(scenario)
+    check(scenario)
     if saved:
         _refuse_fixed(scenario)
     else:
@@ -94,7 +94,8 @@ def faster_host(host: Host, times: float) -> Host:
     )
 
 
-def _check(scenario: Scenario) -> None:
+def check(scenario: Scenario) -> None:
+    """Raise InputError for a batch, a sequence length, a type or an optimizer that none has."""
     for name, value in (("batch", scenario.batch), ("seq", scenario.seq)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: expected 1 or more")

@@ -21,11 +21,10 @@ _L1_BYTES = 256 * 1024
 """L1 and shared memory of one multiprocessor (NVIDIA H100 white paper; 192 KiB on an A100)."""
 _ALL_KEPT, _NONE_KEPT = 0.5, 1.5
 _LOOKUP_CLOCKS = 1.4
-"""Clocks of a multiprocessor for each sector of 32 bytes that a warp touches and L1 has lost. In
-some 52 of 201 permuting copies and additions of 6 µs and more on an H200, those that are not
-coalesced, the lines of the running blocks fill
-L1 0.2 to 10 times: from 1.5 times on they take 1.2 to 1.5 clocks a sector, up to 0.8 times 0.5 to
-1.1."""
+"""Clocks of a multiprocessor for each sector of 32 bytes that a warp touches and L1 has lost. In 52
+of 201 permuting copies and additions of 6 µs and more on an H200, those that are not coalesced, the
+lines of the running blocks fill L1 0.2 to 10 times: from 1.5 times on they take 1.2 to 1.5 clocks a
+sector, up to 0.8 times 0.5 to 1.1."""
 
 
 def least_s(work: Work, gpu: GPU) -> Any:

@@ -74,7 +74,7 @@ def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
 def share_words(
     shares: Mapping[ParallelRegime, float], left: float, right: float, y: float, metrics: Metrics
 ) -> list[Item]:
-    """The shares in words, each with its mark; the marks alone name them where there is little room."""
+    """The shares in words, each with its mark; the figures alone where there is little room."""
     percents = whole_percents(shares)
     regimes = by_size(shares)
     words = [f"{percents[regime]}% {regime}" for regime in regimes]

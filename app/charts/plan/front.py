@@ -30,7 +30,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0
 _BEYOND, _FAR = 1.7, 2.5
 """The axis reaches so many times the limit, at most; points beyond stand at its end. A limit so
 many times beyond all points is not shown."""
-_MARK_PX, _LOG_FROM = 6.5, 5.0
+_MARK_PX, _RING_PX, _LOG_FROM = 6.5, 12.5, 5.0
 _LABEL_DISTANCES = 0.0, 8.0
 _SLOWER = "slower than the limit"
 _NAMED = 40
@@ -58,10 +58,10 @@ def front_drawing(
         items += _cross(point, places[point.candidate], across, up, plot, point.candidate == chosen)
     named = order[: -_NAMED - 1 : -1]
     for point in named:
-        labels.take(Box.around(*places[point.candidate], _MARK_PX))
+        labels.take(Box.around(*places[point.candidate], _reach(point, chosen)))
     items += _caption(scene, plot, across, labels, metrics)
     for point in named:
-        items += _label(point, places[point.candidate], labels, metrics)
+        items += _label(point, places[point.candidate], _reach(point, chosen), labels, metrics)
     if _is_near(scene.limit, across):
         at = (across.at(scene.limit), _TOP / 2 + 2)
         items.append(Text(*at, scene.limit_words, "danger", LABEL_PX, 600, "middle"))
@@ -203,15 +203,21 @@ def _cross(
         low, high = point.cost_interval
         bar((x, up.at(low)), (x, up.at(high)))
     if chosen:
-        ring = Box.around(x, y, _MARK_PX + 6)
-        items.append(Rectangle(ring, Mix("b", 0.18), "b", 2.0, _MARK_PX + 6))
+        ring = Box.around(x, y, _RING_PX)
+        items.append(Rectangle(ring, Mix("b", 0.18), "b", 2.0, _RING_PX))
     items.append(Marker(x, y, point.regime, _MARK_PX, opacity=opacity))
     return [Group(tuple(lines), plot), *items]
+
+
+def _reach(point: FrontPoint, chosen: Candidate | None) -> float:
+    """How far a point's mark reaches, with the ring of the chosen one."""
+    return _RING_PX if point.candidate == chosen else _MARK_PX
 
 
 def _label(
     point: FrontPoint,
     place: tuple[float, float],
+    reach: float,
     labels: Labels,
     metrics: Metrics,
 ) -> list[Item]:
@@ -219,7 +225,7 @@ def _label(
     weight = 600 if point.holds else 400
     for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3
-        box = labels.beside(*place, _MARK_PX, wide, high, _LABEL_DISTANCES)
+        box = labels.beside(*place, reach, wide, high, _LABEL_DISTANCES)
         if box is not None:
             colour = "ink" if point.holds else "ink3"
             at = (box.left, box.top + box.height / 2)

@@ -220,12 +220,16 @@ def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         y = inside.top + inside.height * at / boards
         items.append(Line(((inside.left, y), (inside.right, y)), "line2"))
     used = f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens"
-    few = f"{short(d.cached_tokens / 1e3)}k of {short(d.cache_tokens / 1e3)}k"
+    few = f"{_thousands(d.cached_tokens)} of {_thousands(d.cache_tokens)}"
     words = fitting(metrics, box.width + 8, used, few, f"{share:.0%}")
     items.append(Text(box.left, box.bottom - 27, words, "ink"))
     words = fitting(metrics, box.width + 8, f"{share:.0%} of the cache in use", f"{share:.0%} used")
     items.append(Text(box.left, box.bottom - 10, words, "ink3"))
     return items
+
+
+def _thousands(tokens: float) -> str:
+    return f"{short(tokens / 1e3)}k" if tokens >= 1e3 else f"{tokens:.0f}"
 
 
 def _arrow(left: float, right: float, y: float) -> list[Item]:

@@ -18,7 +18,7 @@ from simulator.errors import InputError, RidgepointError
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from app.answers.cluster_answer import ClusterQuestion
+    from app.answers.cluster_choice import ClusterQuestion
 
 Kind = Literal["progress", "answer", "points", "what_ifs", "error", "done"]
 Heard = Callable[[Kind, Any], None]

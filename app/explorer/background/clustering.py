@@ -8,8 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.cluster_answer import ClusterQuestion
-from app.answers.cluster_choice import ClusterChoice, first
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
 from app.answers.clustered import Clustered
 from app.explorer.background.cluster_process import ClusterProcess, Heard, Kind
 from app.explorer.background.worker import LONG, Worker, later

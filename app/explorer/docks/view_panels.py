@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 
 from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
@@ -17,6 +16,7 @@ from app.explorer.docks.table_dialog import TableDialog, write_csv
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.views.catalogue import VIEWS, Offered
+from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
@@ -206,15 +206,10 @@ class ViewPanels(QObject):
         self.worker.ask(key, question, done, failed, SLOW, True)
 
     def _export(self, offered: Offered, suffix: str) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self.panels[offered],
-            f"Export {offered.title}",
-            f"{offered.title.lower()}.{suffix}",
-            f"*.{suffix}",
-        )
-        if name:
+        title, name = f"Export {offered.title}", f"{offered.title.lower()}.{suffix}"
+        path = ask_where(self.panels[offered], title, name, f".{suffix}")
+        if path is not None:
             write = write_csv if suffix == "csv" else export
-            path = Path(name).with_suffix(f".{suffix}")
             if self._try(lambda: write(self.view(offered), path)):
                 self.written.emit(path)
 

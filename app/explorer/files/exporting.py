@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.answers.answer import Answer
 from app.outputs import write
 from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
+from app.widgets.save_dialog import ask_where
 from simulator.scenario.as_command import as_command
 
 
@@ -63,7 +64,7 @@ def ask_and_export(
 ) -> None:
     """Ask for a path, write the file, and call `written` with the path."""
     usual = f"{answer.subject.name}-{form.name.split()[0].lower()}{form.suffix}"
-    name, _ = QFileDialog.getSaveFileName(parent, f"Export {form.name}", usual, f"*{form.suffix}")
-    if name:
-        export(form, answer, Path(name))
-        written(Path(name))
+    path = ask_where(parent, f"Export {form.lower_name}", usual, form.suffix)
+    if path is not None:
+        export(form, answer, path)
+        written(path)

@@ -19,9 +19,9 @@ from app.explorer.state.incoming import KINDS, code_of, identify
 from app.explorer.state.session import Session
 from app.outputs import whole
 from app.quantities import seconds
+from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
 
-_PLANS = "Plans (*.toml)"
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
@@ -142,10 +142,15 @@ class Opening(QObject):
 
     def save_plan(self, text: str) -> None:
         """Ask for a file and write the plan's TOML to it."""
-        name, _ = QFileDialog.getSaveFileName(self.window_, "Save plan", "plan.toml", _PLANS)
-        if name:
-            path = Path(name) if name.endswith(".toml") else Path(f"{name}.toml")
-            self.attempt(lambda: whole(path, lambda part: part.write_text(text, "utf-8")))
+        path = ask_where(self.window_, "Save plan", "plan.toml", ".toml", "Plans")
+        if path is not None and self.attempt(
+            lambda: whole(path, lambda part: part.write_text(text, "utf-8"))
+        ):
+            self.say_written(path)
+
+    def say_written(self, path: Path) -> None:
+        """Show where a file was written, until the scenario changes."""
+        self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
 
     def _with_trust(self, codes: list[Path], done: Callable[[], object]) -> None:
         """Call `done` once the user agrees to run the code of these files."""

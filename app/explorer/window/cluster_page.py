@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
-from app.answers.cluster_answer import ClusterQuestion
-from app.answers.cluster_choice import cluster_command
+from app.answers.cluster_choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
 from app.theme import Theme
@@ -53,8 +52,7 @@ class ClusterPage:
 
     def copy_command(self) -> None:
         """Copy the command line that predicts the same. Raises InputError if none does."""
-        question = self.clustering.clustered.question
-        QGuiApplication.clipboard().setText(cluster_command(question.scenario, question.choice))
+        QGuiApplication.clipboard().setText(self.clustering.clustered.question.command)
 
     def edit(self, question: ClusterQuestion, words: str, merge: str = "") -> None:
         """Set the scenario, the cluster or the split."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from PySide6.QtWidgets import QFileDialog
 
 from app.answers.cards import Card
 from app.answers.plan_cards import with_gpu
@@ -19,6 +16,7 @@ from app.theme import Theme
 from app.views.plan.headline import PlanBar
 from app.views.plan.plan_view import PlanView
 from app.widgets.drops import Offer
+from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
 from simulator.planning.row_scenario import scenario_of
@@ -99,10 +97,9 @@ class PlanPage:
         plan, spec = planned.plan, planned.spec
         if plan is None or spec is None:
             return
-        name, _ = QFileDialog.getSaveFileName(window, "Report", "plan.html", "Web pages (*.html)")
-        if not name:
+        path = ask_where(window, "Write plan report", "plan.html", ".html", "Web pages")
+        if path is None:
             return
-        path = Path(name) if name.endswith(".html") else Path(f"{name}.html")
 
         def render(cancelled: Callable[[], bool]) -> str:
             from app.html.plan import plan_page  # imported only for a report: it slows the start
@@ -111,7 +108,7 @@ class PlanPage:
 
         def done(text: str) -> None:
             if window.opening.attempt(lambda: write("Report", str(path), text)):
-                window.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
+                window.opening.say_written(path)
 
         window.worker.ask(
             "plan report", render, done, lambda error: window.banner.say(str(error)), LONG

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -150,7 +149,7 @@ class Window(QMainWindow):
         self.shelf.applied.connect(self.dropping.apply)
         for refusing in (self.panels, self.strip, self.inspector.applied):
             refusing.refused.connect(self.banner.say)
-        self.panels.written.connect(self._written)
+        self.panels.written.connect(self.opening.say_written)
         answering, inspector = self.answering, self.inspector
         answering.current_answered.connect(self._draw)
         answering.answers_changed.connect(self.strip.show_sides)
@@ -252,11 +251,9 @@ class Window(QMainWindow):
         """Export the current prediction, if there is one."""
         answer = self.answering.answer
         if answer is not None:
-            self.opening.attempt(lambda: ask_and_export(form, answer, self, self._written))
-
-    def _written(self, path: Path) -> None:
-        """Show where a file was written, until the scenario changes."""
-        self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
+            self.opening.attempt(
+                lambda: ask_and_export(form, answer, self, self.opening.say_written)
+            )
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and is_busy(self):

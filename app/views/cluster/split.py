@@ -9,8 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app.answers import sentence as sentence_parts
-from app.answers.cluster_answer import ClusterQuestion
-from app.answers.cluster_choice import ClusterChoice, with_what_if
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, with_what_if
 from app.answers.cluster_fields import more_field, own_cluster_field, sentence, with_choice
 from app.answers.cluster_words import product_words
 from app.answers.clustered import Clustered

@@ -64,7 +64,7 @@ class TheQueue(PlanView):
         if spec is None or row is None:
             self._say(empty_words(planned))
         elif spec.workload.kind != "serving":
-            self._say("Batches of a fixed size have no queue: each waits until it is full.")
+            self._say("Only the requests of a served network wait in a queue.")
         elif row.first_token_s is None:
             self._say(f"{row.configuration} is not simulated: {row.reason}")
         else:

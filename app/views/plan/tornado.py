@@ -23,10 +23,9 @@ class TornadoCanvas(DrawingCanvas):
         self.scene: TornadoScene | None = None
 
     def put(self, planned: Planned) -> None:
-        """Show the assumptions of a finished plan; those of an earlier one stay while it is
-        stale."""
-        if planned.plan is not None and planned.spec is not None:
-            self.scene = tornado_scene(planned.spec, planned.plan)
+        """Show the assumptions of a plan, none while it is not finished."""
+        plan, spec = planned.plan, planned.spec
+        self.scene = tornado_scene(spec, plan) if plan is not None and spec is not None else None
         if self.scene is not None:
             self.setFixedHeight(int(min(tornado_height(self.scene), _MOST_PX) + ROW_PX / 2))
         self.redraw()

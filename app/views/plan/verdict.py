@@ -101,7 +101,7 @@ class PlanVerdict(PlanView):
     def update_plan(self, planned: Planned) -> None:
         if planned.plan is not None:
             self.words.setText(planned.plan.verdict)
-        elif not planned.rows:
+        elif not planned.stale:
             self.words.setText(empty_words(planned))
         self.words.setEnabled(planned.plan is not None and not planned.stale)
         self.error.setText(planned.error)
@@ -136,6 +136,8 @@ class PlanVerdict(PlanView):
         if planned is None or not planned.rows:
             return ""
         count = len(planned.rows)
+        if count == 1:
+            return "1 candidate"
         return f"{count:,} candidates, cheapest that surely fits first"
 
     def rows(self) -> list[list[str]]:

@@ -220,10 +220,10 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     check, wrap and scale each index, add them, divide by the slice, number, sort, sum. A check is
     an extremum, a comparison and an assertion; the host does not wait for it.
 
-    `index_put` that accumulates is the gradient of indexing: the tracer and the recorder see it out
-    of place, as every dispatch mode does. Without them it writes into its zeros and checks nothing:
-    swin-t's twelve launch 84 kernels less in the steps that nothing recorded, a copy and six of
-    checks each, DLRM's with two indices 13 less.
+    `index_put` that accumulates is the gradient of indexing, which the tracer and the recorder of
+    ops see out of place. Observed without them it writes into its zeros and checks nothing: in the
+    whole steps Swin-T's twelve launch 84 kernels less, a copy and six of checks each, and DLRM's
+    with two indices 13 less.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)

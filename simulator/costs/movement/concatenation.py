@@ -42,13 +42,13 @@ def cat(op: Signature) -> tuple[Work, ...]:
     contiguous. One copy per tensor for a single tensor, more than 4 dimensions, mixed dtypes, or
     pictures with channels last that have gaps.
     """
-    given = op.tensors("tensors")
-    parts = [t for t in given if t.numel]
-    last = bool(given) and all(_is_channels_last(t) for t in given)
+    tensors = op.tensors("tensors")
+    parts = [t for t in tensors if t.numel]
+    last = bool(tensors) and all(_is_channels_last(t) for t in tensors)
     dense = all(t.dense if last else t.contiguous for t in parts)
-    contiguous = dense and not any(t.numel == 0 and len(t.shape) == 1 for t in given)
+    contiguous = dense and not any(t.numel == 0 and len(t.shape) == 1 for t in tensors)
     batched = (
-        len(given) > 1
+        len(tensors) > 1
         and all(len(t.shape) + _is_new_last(op, t) <= _BATCHED_DIMS for t in parts)
         and len({t.dtype for t in (*parts, op.out)}) == 1
         and (contiguous or not last)

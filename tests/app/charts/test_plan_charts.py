@@ -186,6 +186,14 @@ def test_the_caption_of_what_is_too_slow_keeps_clear_of_marks_and_labels():
     assert not any(text_box(caption).intersects(each) for each in (*marks, *pills))
 
 
+def test_labels_keep_clear_of_the_ring_of_the_chosen_candidate():
+    scene = front_scene(read(SERVE), ROWS[:3])
+    drawing = front_drawing(scene, 560, 270, TABULATED, scene.points[0].candidate)
+    items = leaves(drawing.items)
+    ring = next(i.box for i in items if isinstance(i, Rectangle) and i.edge == "b")
+    assert not any(ring.intersects(i.box) for i in items if isinstance(i, Pill))
+
+
 def test_the_bar_says_what_it_waits_for():
     drawing = waiting_drawing("Planning …", 1264, 92)
     assert words(drawing) == ["Planning …"] and drawing.title == "Planning …"
@@ -225,6 +233,8 @@ def test_the_queue_counts_what_is_at_work():
     assert [spot.key for spot in drawing.spots] == [
         "Customers", "Prefill machine", "Decode line", "Cache shelf"
     ]  # fmt: skip
+    few = queue_scene(read(SERVE), replace(detail(), cached_tokens=90.0, cache_tokens=230_000))
+    assert "90 of 230k" in words(queue_drawing(few, 540, 420, TABULATED))
     low = queue_drawing(scene, 900, 200, TABULATED)
     assert "Customers" not in words(low) and "Time per token" in words(low)
 

@@ -84,7 +84,7 @@ def test_an_unknown_gpu(run: Run) -> None:
     assert result.stderr.startswith("error: unknown GPU 'h210': did you mean ")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="has no /dev/null")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev/null")
 def test_a_device_is_not_replaced(run: Run) -> None:
     result = run("predict", "mlp-tiny", "--save-trace", "/dev/null")
     assert result.exit_code == 2

@@ -210,7 +210,7 @@ WRONG = {
     + 'a = { network = "chain" }\nb = { mode = "cudagraph" }': "b.mode is 'cudagraph': expected "
     "eager or cuda_graph or compiled or reduce-overhead",
     TOP.replace("ridgepoint-lesson", "lesson") + SIDES: "format is 'lesson': expected "
-    "ridgepoint-lesson; write it so",
+    "ridgepoint-lesson; correct it",
     TOP + 'choose = "colour"\n' + SIDES: "choose is 'colour': expected ",
     TOP.replace("{period}", "{period") + SIDES: "question has an unmatched brace at '{",
     TOP

@@ -36,8 +36,8 @@ def test_a_step_of_1_25_times_its_busy_time_is_decided_by_its_host() -> None:
         f"eager inference that the {which} decides" for which in ("host", "GPU")
     )
     common = [
-        ("eager inference", "GPU busy", 0.9, None),
-        ("eager inference", "kernels", 1.1, None),
+        ("eager", "GPU busy", 0.9, None),
+        ("eager", "kernels", 1.1, None),
     ]
     assert rows(recording(2.0), "eager") == [
         (f"{host_decides}, host beside it", "period", 1.1, True),
@@ -57,8 +57,8 @@ def test_a_graph_is_held_against_its_own_times() -> None:
     assert rows(recording(2.0, GRAPH), "cuda_graph") == [
         (f"{group} that the GPU decides, host beside it", "period", 2.0, True),
         (f"{group} that the GPU decides, default host", "period", 0.909, True),
-        (group, "GPU busy", 0.9, None),
-        (group, "kernels", 1.1, None),
+        ("cuda_graph", "GPU busy", 0.9, None),
+        ("cuda_graph", "kernels", 1.1, None),
     ]
 
 

@@ -45,24 +45,38 @@ def test_interval_is_of_measured_over_predicted() -> None:
     assert interval(found) == (0.6, 1.8)
 
 
-def test_pages_state_what_is_measured() -> None:
+@pytest.mark.parametrize(
+    ("phase", "cases"), [("inference", 42), pytest.param("", 62, marks=pytest.mark.slow)]
+)
+def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> None:
     host = host_of("validation")
-    steps = [o for r in recordings("validation") for o in outcomes(r, retrace(r.case), host)]
-    assert len({o.case for o in steps}) == 62
+    chosen = [r for r in recordings("validation") if r.case["phase"].startswith(phase)]
+    assert len(chosen) == cases
+    steps = [o for r in chosen for o in outcomes(r, retrace(r.case), host)]
+    stated = PAGE.read_text()
+    rows = [row for row in summary(steps) if row.group.startswith(phase)]
+    assert len(rows) >= 6
+    for row in table(rows).splitlines()[2:]:
+        assert row in stated, "run `ridgepoint validate --write`"
+
+
+def test_the_pages_state_what_is_measured_of_single_ops() -> None:
     # a twentieth of the held-out calls; the table is of all
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100
     stated = PAGE.read_text()
-    for row in table(summary(steps)).splitlines()[2:]:
-        assert row in stated, "run `ridgepoint validate --write`"
     (row,) = re.findall(r"\| single ops, warm \| GPU time \| (\d+) \| ([\d.]+)% \|", stated)
     assert int(row[0]) == sum(p.held_out for p in _launching())
+    median = float(np.median([o.error for o in some])) * 100
+    assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
+
+
+def test_the_readme_has_rows_of_the_page() -> None:
+    stated = PAGE.read_text()
     short = README.read_text().partition("<!-- accuracy -->")[2].splitlines()
     rows = [line for line in short if line.startswith("| ") and not line.startswith("| what")]
     assert len(rows) == 10
     assert all(line in stated for line in rows)
-    median = float(np.median([o.error for o in some])) * 100
-    assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
 
 
 def _launching() -> list[Point]:

@@ -16,6 +16,8 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 
 NAMES = [case.name for case in CASES]
+_QUICK = {case.network: case.name for case in CASES}
+"""The last case of each network, which is training if that was recorded; the others are slow."""
 CARD = find_gpu("h200")
 DATA_DECIDES = ("mixtral",)
 """Networks whose shapes depend on data: their ops are compared by name and dtype."""
@@ -66,7 +68,13 @@ def test_every_case_is_recorded() -> None:
     assert set(OFF) <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in _QUICK.values() else pytest.mark.slow)
+        for name in NAMES
+    ],
+)
 def test_traced_ops_and_kernels_are_the_recorded_ones(name: str) -> None:
     recording = _recorded()[name]
     traced = retrace(recording.case)

@@ -68,7 +68,7 @@ TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
 }
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_pipe_is_refused_without_reading_it(kind: str, tmp_path: Path) -> None:
     read, suffix, text = TEXTS[kind]
@@ -88,7 +88,7 @@ def test_a_device_and_a_folder_are_named(kind: str, tmp_path: Path) -> None:
         assert str(error.value) == text.format(path=path, why=why)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
 def test_the_key_of_a_stored_trace_does_not_read_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "nets.py"
     os.mkfifo(path)

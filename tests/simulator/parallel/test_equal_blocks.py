@@ -10,7 +10,7 @@ from simulator.parallel.buckets import bucketed
 from simulator.parallel.network_step import network_roles
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.repeated_blocks import repeated
-from simulator.parallel.schedules import Action, actions, bubble
+from simulator.parallel.schedules import Action, actions
 from simulator.schedule.memory import memory
 from simulator.tracing.parallel.networks import NetworkStep, program
 from simulator.tracing.parallel.program import trace_rank
@@ -76,9 +76,39 @@ def test_schedules():
     for stage in range(4):
         order = actions("interleaved", stage, 4, 8, 2)
         assert len(set(order)) == len(order) == 32  # 2 passes · 2 chunks · 8 micro-batches
-    assert bubble(4, 8) == pytest.approx(3 / 11)
     with pytest.raises(InputError, match="6 micro-batches and pp = 4: expected a multiple of pp"):
         actions("interleaved", 0, 4, 6, 2)
+
+
+def duration(schedule, stages, microbatches, chunks):
+    """When the last of equal stages is done, a pass through a chunk taking 1 and messages 0."""
+    orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]
+    done, clock, parts = {}, [0] * stages, stages * chunks
+    while any(orders):
+        for stage, order in enumerate(orders):
+            while order:
+                kind, chunk, microbatch = order[0].kind, order[0].chunk, order[0].microbatch
+                part = chunk * stages + stage
+                before = [("forward", part - 1)] if kind == "forward" else [("forward", part)]
+                if kind == "backward" and part < parts - 1:
+                    before.append(("backward", part + 1))
+                if any(p >= 0 and (k, p, microbatch) not in done for k, p in before):
+                    break
+                ready = max((done[k, p, microbatch] for k, p in before if p >= 0), default=0)
+                clock[stage] = max(clock[stage], ready) + 1
+                done[kind, part, microbatch] = clock[stage]
+                order.pop(0)
+    return max(clock)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "chunks"), [("1f1b", 1), ("gpipe", 1), ("interleaved", 2), ("interleaved", 4)]
+)
+@pytest.mark.parametrize(("stages", "microbatches"), [(2, 2), (2, 8), (4, 8), (8, 16)])
+def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches):
+    """Idle: p − 1 passes forward and as many backward (Narayanan et al. 2021, 2.2)."""
+    took = duration(schedule, stages, microbatches, chunks)
+    assert took == 2 * chunks * microbatches + 2 * (stages - 1)
 
 
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])

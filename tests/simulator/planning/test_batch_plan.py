@@ -42,7 +42,6 @@ def test_training_adds_up():
             "network": "resnet50",
             "samples": "1M",
             "batch": 64,
-            "optimizer": "sgd",
             "checkpoint_every": "1000 s",
             "checkpoint": "10 s",
         },
@@ -60,7 +59,7 @@ def test_what_a_training_rests_on_is_varied():
     """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
     work = {
         "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
-        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s",
+        "checkpoint_every": "1000 s", "checkpoint": "10 s",
         "failures_every": "1000000 s",
     }  # fmt: skip
     candidates = RESNET["candidates"] | {"counts": [2]}
@@ -102,7 +101,7 @@ def test_a_batch_that_does_not_fit_has_no_end():
         "gpus": ["rtx4060ti_8"],
         "counts": [1],
         "engines": ["eager"],
-        "precisions": ["fp16"],
+        "precisions": ["bf16"],
     }
     answer = plan({"workload": work, "candidates": candidates})
     batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")

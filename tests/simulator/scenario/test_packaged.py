@@ -31,15 +31,21 @@ from simulator.scenario.packaged.contents import (
     omission,
     requests,
 )
-from simulator.scenario.packaged.index import FOLDER, read_index, stamp, torch_version
+from simulator.scenario.packaged.index import (
+    FOLDER,
+    read_index,
+    stamp,
+    versions_agree,
+)
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_module import trace_module
 
-MADE_HERE = read_index().torch == torch_version() and read_index().python == (
-    f"{sys.version_info.major}.{sys.version_info.minor}"
+traced_by_these_versions = pytest.mark.skipif(
+    not versions_agree(read_index()), reason="the files are of another Python or torch"
 )
+"""Traces count the interpreter's instructions, so that other versions cannot give the same ones."""
 NAMES = {f"{name_of(request)}.{card}": (request, card) for request, card in requests()}
 
 
@@ -98,7 +104,7 @@ def test_the_usual_networks_are_packaged(name: str):
     assert found(*NAMES[name]) is not None
 
 
-@pytest.mark.skipif(not MADE_HERE, reason="the files are of another Python or torch")
+@traced_by_these_versions
 @pytest.mark.parametrize(("name", "batch", "seq"), [
     ("bert-base.fp16.inference.h200", 37, 333),
     ("gpt2.bf16.inference.h200", 3, 96),
@@ -112,7 +118,7 @@ def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not MADE_HERE, reason="the files are of another Python or torch")
+@traced_by_these_versions
 @pytest.mark.parametrize("name", sorted(read_index().entries))
 def test_every_packaged_family_gives_fresh_traces(name: str):
     """At points of each cell that no fit is made at."""
@@ -208,7 +214,7 @@ def test_every_scenario_of_the_lessons_is_packaged():
     "sweep resnet50 --over batch=1,2,4",
     "compare resnet50 vit-b16",
 ])  # fmt: skip
-@pytest.mark.skipif(not MADE_HERE, reason="the files are of another Python or torch")
+@traced_by_these_versions
 def test_a_command_on_a_packaged_network_does_not_import_torch(command: str):
     code = (
         "import sys\nfrom app.cli import app\n"

@@ -33,7 +33,7 @@ CARDS = ["h200", "a100", "v100", "mi300x"]
 @pytest.mark.parametrize(
     "base",
     [
-        asked("bert-base", seq=16),
+        pytest.param(asked("bert-base", seq=16), marks=pytest.mark.slow),
         asked("mlp-tiny", training=True),
         asked("bert-base", seq=16, whatifs=apply(asked(), "no_python").whatifs),
     ],

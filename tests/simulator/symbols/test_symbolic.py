@@ -98,23 +98,19 @@ def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) ->
     return answered
 
 
-# One phase and precision for each network, so that all are met in a minute.
+# A network of each kind; `test_any_point_of_every_network` has the others.
 QUICK = [
-    ("mlp-tiny", True, "fp32"), ("bert-base", False, "fp32"), ("gpt2", False, "fp16"),
-    ("llama3-1b", True, "bf16"), ("t5-base", False, "bf16"), ("vit-b16", True, "bf16"),
-    ("swin-t", False, "autocast"), ("resnet18", True, "fp32"), ("convnext-t", True, "bf16"),
-    ("convnet-tiny", True, "autocast"), ("dlrm", True, "fp32"),
-    ("whisper-encoder", False, "autocast"), ("lstm", True, "fp32"),
-    ("mamba2-130m", False, "fp32"),
+    ("mlp-tiny", True, "fp32"), ("llama3-1b", True, "bf16"), ("gpt2", False, "fp16"),
+    ("swin-t", False, "autocast"), ("resnet18", True, "fp32"), ("convnet-tiny", True, "autocast"),
+    ("dlrm", True, "fp32"), ("lstm", True, "fp32"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "training", "dtype"), QUICK)
 def test_any_point_is_a_fresh_trace(name: str, training: bool, dtype: str) -> None:
-    longest = 32 if name == "whisper-encoder" else 512
-    symbolic = fitted(name, training, dtype, largest_seq=longest if name == "t5-base" else None)
+    symbolic = fitted(name, training, dtype)
     assert symbolic.failures == []
-    assert check(symbolic, random.Random(name), 6, longest) == 6
+    assert check(symbolic, random.Random(name), 6, longest=512) == 6
 
 
 @pytest.mark.slow

@@ -113,6 +113,7 @@ def test_strides_of_weights_and_inputs_are_kept() -> None:
     assert op.outputs[0].stride == (144, 1, 24, 4)
 
 
+@pytest.mark.slow
 def test_seventy_billion_parameters_need_no_memory_here_and_too_much_there() -> None:
     code = """
 import resource, torch

@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from typer.testing import CliRunner
 
-from app.answers.cluster_answer import ClusterAnswer, ClusterQuestion, answer_of
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster_answer import ClusterAnswer, answer_of
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
 from app.answers.cluster_scaling import scaling_points, what_ifs
 from app.explorer.background.cluster_process import CancelledError, Heard
 from app.explorer.state import session_file

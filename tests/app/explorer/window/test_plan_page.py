@@ -1,6 +1,7 @@
 """The page of the plan: edited by keys, pointer and drops, planned in the background."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.answers.cards import MIME
 from app.answers.plan_draft import of_table
-from app.answers.planned import Planned
-from app.drawing.items import Text
 from app.explorer.background.planning import Planning
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
-from app.views.plan.front import CostAgainstSpeed
-from app.views.plan.queue import TheQueue
 from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
@@ -99,20 +96,24 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     assert planned.verdict.isHidden() and planned.strip.isHidden()
 
 
-def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Window):
-    waiting = Planned(of_table(SMALL_PLAN), progress="preparing llama3-8b")
-    none = Planned(of_table(SMALL_PLAN), error="Cancelled. Plan again to go on.")
-    for planned, said in ((waiting, "Planning …"), (none, "No plan yet")):
-        bar = window.plan_page.bar
-        bar.put(planned)
-        assert bar.drawn is not None and bar.drawn.title == said
-        for _, view in window.plan_page.views:
-            view.show_plan(planned)
-            if isinstance(view, CostAgainstSpeed):
-                assert view.canvas.drawn is not None
-                assert [i.words for i in view.canvas.drawn.items if isinstance(i, Text)] == [said]
-            if isinstance(view, TheQueue | PlanVerdict):
-                assert view.words.text() == said
+def test_an_unfinished_plan_shows_no_words_of_the_one_before(planned: Window):
+    state, view = planned.plan_page.planning.planned, answer(planned)
+    view.show_plan(replace(state, plan=None, rows=state.rows[:1], progress="planning L40S"))
+    assert view.words.text() == "Planning …" and view.tornado.isHidden() and view.rests.isHidden()
+    assert view.subtitle() == "1 candidate"
+    stale = replace(state, stale=True)
+    view.show_plan(stale)
+    assert state.plan is not None and view.words.text() == state.plan.verdict
+    assert not view.words.isEnabled() and not view.tornado.isHidden()
+
+
+def test_another_kind_of_workload_leaves_the_focus_in_its_field(planned: Window):
+    planned.activateWindow()
+    at = workload(planned).sentence.field("Kind of workload")
+    at.setFocus()
+    at.entered.emit(at.field, "Train")
+    now = workload(planned).sentence.field("Kind of workload")
+    assert now is not at and now.text() == "Train" and now.hasFocus()
 
 
 def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
@@ -266,6 +267,7 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
     next(a for a in planned.actions() if a.text() == "Save plan …").trigger()
     assert path.read_text("utf-8") == planned.plan_page.text
+    assert planned.banner.label.text() == f"Wrote {path}"
     planned.plan_page.edit(planned.plan_page.planning.planned.draft.of_kind("inference"), "x")
     planned.session.show("Explore")
     data = QMimeData()

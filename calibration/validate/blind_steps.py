@@ -1,0 +1,88 @@
+"""Steps over two H200s that were predicted before they were measured, beside the measurement.
+
+The predictions are those of the code before the measurement (`predicted_steps.jsonl.gz`), or those
+of the code now. Errors are |predicted / measured − 1|; slow-down is the period over that of the
+step's twin on one GPU. A captured step has no peak memory here: measured after the capture, it
+lacks the graph's own pool.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MEASURED = Path(__file__).parents[1] / "measurements" / "h200_sxm_x2"
+KINDS = {
+    "ddp": "DDP",
+    "fsdp": "FSDP2",
+    "tensor": "tensor parallel",
+    "pipeline": "pipeline (1F1B)",
+    "experts": "experts (all-to-all)",
+}
+FIGURES = ("period", "slow-down over one GPU", "peak memory")
+INTERVAL = "in the 80% interval"
+
+Row = dict[str, Any]
+
+
+def rows(name: str) -> list[Row]:
+    """The lines of a file without the one of the machine."""
+    with gzip.open(MEASURED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [row for row in map(json.loads, file) if "case" in row or "part" in row]
+
+
+def predicted_before() -> dict[int, Row]:
+    """The predictions that were written before the measurement, by step."""
+    return {row["step"]: row for row in rows("predicted_steps") if "period_s" in row}
+
+
+def measured(predictions: Mapping[int, Row]) -> list[Row]:
+    """The measured steps that have a prediction."""
+    return [
+        row
+        for row in rows("parallel_steps_second")
+        if "period_s" in row and row["step"] in predictions
+    ]
+
+
+def errors(how: str, predictions: Mapping[int, Row]) -> dict[str, list[float]]:
+    """The errors of the steps of a kind by figure; 1 where an interval holds the period, else 0."""
+    by_figure: dict[str, list[float]] = {name: [] for name in (*FIGURES, INTERVAL)}
+    for row in measured(predictions):
+        if row["how"] != how:
+            continue
+        p = predictions[row["step"]]
+        ratios = {
+            "period": p["period_s"] / row["period_s"],
+            "slow-down over one GPU": _slow_down(p) / _slow_down(row),
+        }
+        if not row["graph"]:
+            ratios["peak memory"] = max(p["peak_bytes"]) / max(row["peak_bytes"])
+        for name, ratio in ratios.items():
+            by_figure[name].append(abs(ratio - 1))
+        low_s, high_s = p["interval_s"]
+        by_figure[INTERVAL].append(float(low_s <= row["period_s"] <= high_s))
+    return by_figure
+
+
+def _slow_down(row: Row) -> float:
+    return row["period_s"] / row["one_gpu"]["period_s"]
+
+
+def table(predictions: Mapping[int, Row]) -> Iterator[str]:
+    """The lines of a Markdown table: median and 90th percentile of the errors of each kind."""
+    yield f"| what | steps | {' | '.join(FIGURES)} | {INTERVAL} |"
+    yield "|---" * (3 + len(FIGURES)) + "|"
+    for how, name in KINDS.items():
+        each = errors(how, predictions)
+        cells = [
+            "{:.1f} / {:.0f}%".format(*(100 * np.quantile(each[figure], (0.5, 0.9))))
+            for figure in FIGURES
+        ]
+        covered = f"{np.mean(each[INTERVAL]):.0%}"
+        yield f"| {name} | {len(each['period'])} | {' | '.join(cells)} | {covered} |"

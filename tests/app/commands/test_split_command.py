@@ -1,0 +1,159 @@
+"""`ridgepoint split`: its whole text, and the errors with exit status 2."""
+
+import pytest
+
+from simulator.hardware.gpu import gpus
+from tests.app.conftest import Run, stdout
+
+SMALL = (
+    "gpt2", "--size", "width=64", "--size", "heads=2", "--size", "vocab=100", "--size", "layers=4",
+    "--seq", "16",
+)  # fmt: skip
+TWO = ("--cluster", "2xh200")
+
+
+def test_the_fastest_split_comes_first(run: Run) -> None:
+    assert stdout(run("split", *SMALL, *TWO)) == "\n".join(
+        (
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
+            "  best: dp=2 ddp, 1.07 ms a step of batch 2 over all GPUs",
+            "   1.00×    1.07 ms  dp=2 ddp: 0 GB",
+            "   1.72×    1.85 ms  tp=2: 3% exposed communication, 0 GB",
+            "  pruned: 1 by speed",
+            "    dp=2 fsdp: estimated 3.04 times as slow as the best",
+        )
+    )
+
+
+def test_a_batch_that_does_not_divide_is_pruned_by_shape(run: Run) -> None:
+    assert stdout(run("split", *SMALL, *TWO, "--batch", "3", "--top", "1")) == "\n".join(
+        (
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
+            "  best: tp=2, 1.85 ms a step of batch 3 over all GPUs",
+            "   1.00×    1.85 ms  tp=2: 3% exposed communication, 0 GB",
+            "  pruned: 1 by shape",
+            "    dp=2 ddp: dp = 2 does not divide the batch 3 of all GPUs: expected a",
+            "multiple; change the batch",
+        )
+    )
+
+
+def test_what_ifs_and_scaling_are_about_the_layout(run: Run) -> None:
+    words = ("--parallel", "ddp", "--what-ifs", "--scaling", "strong", "--batch", "2")
+    assert stdout(run("split", *SMALL, *TWO, *words)) == "\n".join(
+        (
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
+            "  what-ifs of dp=2 ddp, 1.19 ms:",
+            "    +link_speed=2: 1.19 ms (+0.0%), peak 0.0 GB (0.0 before)",
+            "  scaling: GPUs, step, efficiency, communication's share",
+            "         1    1.19 ms  100.0%  0%",
+            "         2    1.19 ms   50.0%  0%",
+            "    communication is the largest share on none of these",
+        )
+    )
+
+
+WHATIFS = (
+    "expected one of link_speed=N, network_speed=N, dp=N, bucket=N, microbatches=N, schedule=N, "
+    "fsdp=N, reshard=N, prefetch=N, recompute=N with --cluster; correct it"
+)
+LAYOUT = (
+    'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
+    "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, recompute, such as "
+    '"dp=2 tp=2 pp=2 microbatches=8"; correct it'
+)
+
+
+def about(layout: str, *words: str) -> tuple[str, ...]:
+    """The options that show what would change a layout on two GPUs."""
+    return (*TWO, "--what-ifs", "--parallel", layout, *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--cluster", "2xh201"),
+         "unknown GPU 'h201': did you mean 'h20' or 'h200'? "
+         f"`ridgepoint gpus` lists all {len(gpus())}"),
+        (("--cluster", "0xh200"), "cluster '0xh200': 0 GPUs in one node: expected 1 to 8; describe "
+         "larger ones in a TOML file with nodes and a [network]"),
+        ((*TWO, "--scaling", "odd"), "--scaling 'odd': expected weak or strong; correct it"),
+        ((*TWO, "--mode", "compiled"), "mode 'compiled' on several GPUs: expected one of 'eager', "
+         "'cuda_graph'; compiled steps are predicted on one GPU (predict)"),
+        ((*TWO, "--batch", "0"), "batch is 0: expected 1 or more"),
+        ((*TWO, "--gpu", "a100"), "GPU a100_sxm_80 with --cluster 2xh200, whose GPUs are h200_sxm: "
+         "expected the same; leave the GPU out, or name another cluster"),
+        ((*TWO, "+cuda_graph"), "+cuda_graph with --cluster: what-ifs apply to one GPU: expected "
+         "none; remove them"),
+        ((*TWO, "--data-size", "nonzero=3"), "--data-size nonzero=3 with --cluster: applies to one "
+         "GPU: expected none; remove it"),
+        ((*TWO, "--parallel", "ddp"), "--parallel 'ddp' without --what-ifs and --scaling: expected "
+         "one of them, since the search tries all layouts; add one, or remove --parallel"),
+        (about("dp=4"), "--parallel 'dp=4': dp·tp·pp = 4·1·1 = 4, but 2xh200 has 2 GPUs: expected "
+         "the product to be equal; change a degree or the cluster"),
+        (about("dp=0"), f"--parallel 'dp=0': 'dp=0': {LAYOUT}"),
+        (about("fsdp ddp"), f"--parallel 'fsdp ddp': 'ddp': {LAYOUT}"),
+        (about("pp=2"), "pp = 2 in inference: expected pp=1, because requests are not split into "
+         "micro-batches; use tp, or predict training"),
+        (about("ddp +speed=2"), f"+speed=2: {WHATIFS}"),
+        (about("ddp +dp=inf"), f"+dp=inf: {WHATIFS}"),
+        (about("ddp +dp=nan"), f"+dp=nan: {WHATIFS}"),
+        (about("ddp +dp=1.5"), "+dp=1.5: expected a whole number from 1 on; correct it"),
+        (about("ddp +bucket=0"), "+bucket=0: expected a number above 0; correct it"),
+        (about("ddp +fsdp=0.5"), "+fsdp=0.5: expected 0 or 1; correct it"),
+        (about("ddp +schedule=0.5"),
+         "+schedule=0.5: expected 0 (1f1b), 1 (gpipe) or 2 (interleaved); correct it"),
+    ],
+)  # fmt: skip
+def test_bad_options_end_with_one_message(run: Run, arguments: tuple[str, ...], text: str) -> None:
+    result = run("split", *SMALL, *arguments)
+    assert (result.exit_code, result.stderr, result.stdout) == (2, f"error: {text}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("nope-1",), "nope-1 cannot be split over 2xh200: unknown network 'nope-1'; `ridgepoint "
+         "networks` lists all"),
+        (("chain", "--train"), "chain cannot be split over 2xh200: network 'chain' has no training "
+         "step: predict inference instead"),
+        (("mlp-tiny", "--batch", "1"), "mlp-tiny cannot be split over 2xh200: dp = 2 does not "
+         "divide the batch 1 of all GPUs: expected a multiple; change the batch; tp = 2: Mlp has "
+         "no linear layers named query, key, value, gate, up, qkv beside out, down: expected a "
+         "transformer of the catalogue; write make(rank, world_size) with parallelize_module and "
+         "call predict_step"),
+        (("mlp-tiny", "--size", "width=400000", "--size", "depth=2"),
+         "mlp-tiny fits 2xh200 under no split: expected at most 151 GB on each GPU; the least is "
+         "1280 GB with dp=2 ddp; add GPUs, or lower the batch"),
+    ],
+)  # fmt: skip
+def test_networks_that_have_no_split(run: Run, arguments: tuple[str, ...], text: str) -> None:
+    result = run("split", *arguments, *TWO)
+    assert (result.exit_code, result.stderr, result.stdout) == (2, f"error: {text}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (SMALL, "Missing option '--cluster'."),
+        ((*SMALL, *TWO, "--top", "0"),
+         "Invalid value for '--top': Input should be greater than or equal to 1"),
+        ((*SMALL, *TWO, "--json", "-"), "No such option: --json (Possible options: --op)"),
+    ],
+)  # fmt: skip
+def test_options_that_the_parser_refuses(run: Run, arguments: tuple[str, ...], text: str) -> None:
+    result = run("split", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "Usage: ridgepoint split [OPTIONS] [NETWORK] [+WHAT-IF]...\n"
+        f"Try 'ridgepoint split -h' for help.\n\nError: {text}\n"
+    )
+
+
+def test_files_of_one_gpu_are_refused_with_a_cluster(run: Run) -> None:
+    result = run("predict", *SMALL, *TWO, "--json", "-")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "error: --json with --cluster 2xh200: applies to a prediction of one GPU: expected the "
+        "report alone; remove it\n"
+    )

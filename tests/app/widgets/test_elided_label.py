@@ -1,0 +1,16 @@
+"""A label shows as much of its text as fits."""
+
+from app.widgets.drawing import application
+from app.widgets.elided_label import Elided
+
+
+def test_a_label_without_room_shows_nothing():
+    running = application()
+    label = Elided()
+    label.show()
+    label.say("list, 2026")
+    for wide, whole in ((200, True), (12, False)):
+        label.resize(wide, 20)
+        assert label.text() == ("list, 2026" if whole else "")
+    assert label.toolTip() == "list, 2026"
+    del running

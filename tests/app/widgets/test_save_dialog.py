@@ -1,0 +1,25 @@
+"""The dialog for a file's place adds the suffix that a name lacks."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.widgets.drawing import application
+from app.widgets.save_dialog import ask_where
+
+
+@pytest.mark.parametrize(("chosen", "path"), [
+    ("a/kernels", Path("a/kernels.csv")), ("a/kernels.csv", Path("a/kernels.csv")),
+    ("a/kernels.json", Path("a/kernels.csv")),
+    ("a/v1.5 layer", Path("a/v1.5 layer.csv")), ("", None),
+])  # fmt: skip
+def test_a_suffix_is_added(chosen: str, path: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = application()
+    shown: list[object] = []
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *given: shown.append(given[1:]) or (chosen, "")
+    )
+    assert ask_where(QWidget(), "Export kernels", "kernels.csv", ".csv") == path
+    assert shown == [("Export kernels", "kernels.csv", "Files (*.csv)")]
+    del running
