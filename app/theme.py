@@ -26,7 +26,8 @@ class Ink:
 @dataclass(frozen=True)
 class Theme:
     """Tokens by name. Grounds from the window up to chips are bg0 to bg3; ink to ink3 are main,
-    supporting and quiet text. `a` is the baseline, `b` a variant (and whatever can be acted on)."""
+    supporting and quiet text. `a` is the baseline, `b` a variant (and whatever can be acted on).
+    The zigzag of communication stands on `zigzag_ground`."""
 
     name: ThemeName
     bg0: str
@@ -42,6 +43,8 @@ class Theme:
     compute: Ink
     memory: Ink
     overhead: Ink
+    communication: Ink
+    zigzag_ground: str
     a: str
     b: str
     c: str
@@ -51,8 +54,13 @@ class Theme:
     danger_ground: str
 
     def regime(self, name: str) -> Ink:
-        """The colours of "compute", "memory" or "overhead"."""
-        return {"compute": self.compute, "memory": self.memory, "overhead": self.overhead}[name]
+        """The colours of "compute", "memory", "overhead" or "communication"."""
+        return {
+            "compute": self.compute,
+            "memory": self.memory,
+            "overhead": self.overhead,
+            "communication": self.communication,
+        }[name]
 
     @property
     def sides(self) -> tuple[str, str, str, str]:
@@ -64,7 +72,8 @@ DARK = Theme(
     "dark", bg0="#0D1116", bg1="#141920", bg2="#1A2029", bg3="#252D38", line="#2A333F",
     line2="#465363", grid="#222A34", ink="#EAEEF3", ink2="#B3BDC9", ink3="#8E9AA8",
     compute=Ink("#419FE3", "#6DB9F2"), memory=Ink("#E69F00", "#F0B030"),
-    overhead=Ink("#EDA6CC", "#F0B2D3"), a="#B3BDC9", b="#2EC4A0", c="#E9DD6A",
+    overhead=Ink("#EDA6CC", "#F0B2D3"), communication=Ink("#009E73", "#7CCB74"),
+    zigzag_ground="#083C2E", a="#B3BDC9", b="#2EC4A0", c="#E9DD6A",
     on_accent="#06231C", focus="#7FE3CB", danger="#FF8F5A", danger_ground="#3A2017",
 )  # fmt: skip
 
@@ -72,7 +81,8 @@ LIGHT = Theme(
     "light", bg0="#E9ECF0", bg1="#F5F7F9", bg2="#FFFFFF", bg3="#E8ECF1", line="#D3D9E0",
     line2="#8B97A5", grid="#E9EDF1", ink="#131920", ink2="#414C59", ink3="#5C6774",
     compute=Ink("#00619F", "#005A94"), memory=Ink("#C27C00", "#855600"),
-    overhead=Ink("#C9649F", "#96386F"), a="#4A5562", b="#00745A", c="#716500",
+    overhead=Ink("#C9649F", "#96386F"), communication=Ink("#009E73", "#2F6B1E"),
+    zigzag_ground="#F5F7F9", a="#4A5562", b="#00745A", c="#716500",
     on_accent="#FFFFFF", focus="#00614B", danger="#B04300", danger_ground="#FCE9DF",
 )  # fmt: skip
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from app.answers import sentence as sentence_parts
 from app.answers.plan_draft import Draft
 from app.quantities import plain
 from simulator.formats.numbers import short
@@ -21,22 +21,8 @@ _UNIFORM = re.compile(r"(.+?)\s+to\s+(.+)")
 _LOGNORMAL = re.compile(r"(.+?),?\s+sigma\s+(.+)")
 
 
-@dataclass(frozen=True)
-class Field:
-    """A figure of the sentence. `shown` is its text, `put` the draft with another text; `options`
-    are the texts to choose from, several of them if `several`; `empty` stands where no figure is
-    given."""
-
-    name: str
-    shown: str
-    put: Callable[[Draft, str], Draft]
-    tip: str = ""
-    options: tuple[str, ...] = ()
-    several: bool = False
-    empty: str = ""
-
-
-Part = str | Field
+Field = sentence_parts.Field[Draft]
+Part = sentence_parts.Part[Draft]
 
 
 def sentence(draft: Draft) -> tuple[Part, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.answers.cluster_words import ranks_words
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
 
 if TYPE_CHECKING:
     from simulator.parallel.prediction import ParallelPrediction
-    from simulator.parallel.whatifs import ClusterStep
     from simulator.scenario.scenario import Scenario
 
 
@@ -18,61 +18,9 @@ def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> Paralle
 
     Raises InputError for options that apply to one GPU only.
     """
+    from app.answers.cluster_choice import parallel_question
+
     return parallel_question(scenario, cluster, parallel).predict()
-
-
-def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
-    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
-    from simulator.cluster import cluster as find_cluster
-    from simulator.cluster.layout import layout
-    from simulator.errors import InputError
-    from simulator.scenario.resolve import check, gpu_of
-    from simulator.scenario.scenario import Scenario
-
-    if scenario.whatifs:
-        raise InputError(
-            f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
-            "none; remove them"
-        )
-    if scenario.trace_file is not None:
-        raise InputError(
-            f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
-            "name the network instead"
-        )
-    for name, count in scenario.data_sizes.items():
-        raise InputError(
-            f"--data-size {name}={count} with --cluster: applies to one GPU: expected none; remove "
-            "it"
-        )
-    check(scenario)
-    words = parallel.split()
-    machine = find_cluster(cluster)
-    if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
-        raise InputError(
-            f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
-            f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
-        )
-    plain = " ".join(word for word in words if not word.startswith("+"))
-    spread = layout(plain, machine)  # reports a typo before torch is imported
-    from simulator.parallel.whatifs import ClusterStep, changed
-    from simulator.tracing.parallel.networks import NetworkStep
-
-    training = bool(scenario.training)
-    optimizer = scenario.optimizer or "adamw"
-    step = NetworkStep(
-        scenario.network,
-        scenario.batch,
-        scenario.seq,
-        scenario.dtype or "fp32",
-        training,
-        None if optimizer == "none" else optimizer,
-        scenario.sizes,
-    )
-    question = ClusterStep(step, spread, machine, scenario.host, scenario.mode)
-    for word in words:
-        if word.startswith("+"):
-            question = changed(question, word[1:])
-    return question
 
 
 def show(p: ParallelPrediction, heading: str) -> None:
@@ -96,22 +44,14 @@ def show(p: ParallelPrediction, heading: str) -> None:
         over = scaled(rank.needed_bytes - p.cluster.gpu.memory_bytes, "B")
         fits = "" if rank.fits else f", does not fit: {over} more than the GPU has"
         console.print(
-            f"  {_ranks(rank.ranks)}: {len(rank.kernels)} kernels, host {seconds(rank.host_s)}, "
-            f"GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
+            f"  {ranks_words(rank.ranks)}: {len(rank.kernels)} kernels, "
+            f"host {seconds(rank.host_s)}, GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
             f"{scaled(rank.needed_bytes, 'B')}{fits}"
         )
         for name, count in rank.unmodelled.items():
             console.print(f"    not modelled: {name} × {count}")
     for note in p.notes:
         console.print(f"  note: {note}")
-
-
-def _ranks(ranks: tuple[int, ...]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
-        return f"ranks {ranks[0]} to {ranks[-1]}"
-    return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
 
 
 def all_clusters() -> None:

@@ -41,7 +41,7 @@ def split(
     from dataclasses import replace
 
     from app import progress
-    from app.commands.parallel import parallel_question
+    from app.answers.cluster_choice import parallel_question
     from simulator.errors import InputError
     from simulator.parallel import whatifs
     from simulator.parallel.split_search import search_splits

@@ -31,7 +31,7 @@ PNG).
 May import the theme and the simulator's regimes.
 """
 
-from app.drawing.colours import Colour, Fill, Mix, Pattern, Role, hex_colour, regime_ink
+from app.drawing.colours import Colour, Fill, Mark, Mix, Pattern, Role, hex_colour, regime_ink
 from app.drawing.geometry import Box, Point
 from app.drawing.items import (
     Group,
@@ -59,6 +59,7 @@ __all__ = [
     "Group",
     "Item",
     "Line",
+    "Mark",
     "Marker",
     "Metrics",
     "Mix",

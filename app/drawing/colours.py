@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Literal
 
 from app.theme import Theme, mixed
-from simulator.prediction import REGIMES, Regime
+from simulator.prediction import Regime
 
 Role = Literal[
     "bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3",
-    "compute", "memory", "overhead", "compute_ink", "memory_ink", "overhead_ink", "on_compute",
+    "compute", "memory", "overhead", "communication", "compute_ink", "memory_ink", "overhead_ink",
+    "communication_ink", "on_compute", "zigzag_ground",
     "a", "b", "c", "on_accent", "focus", "danger", "danger_ground",
 ]  # fmt: skip
 """A colour of the theme by name. A regime's name is its fill, with `_ink` the colour of its words;
@@ -35,14 +36,17 @@ class Mix:
 
 Colour = Role | Mix
 
-PatternKind = Literal["compute", "memory", "overhead", "idle", "refused"]
+Mark = Regime | Literal["communication"]
+"""A regime of one GPU or of several."""
+
+PatternKind = Literal["compute", "memory", "overhead", "communication", "idle", "bubble", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The fill of a regime ("compute" solid, "memory" dotted, "overhead" hatched), of idle time or
-    of a refused area. `strength` mixes its colours with the panel's; without `ground` only the dots
-    or strips are drawn."""
+    """The fill of a regime ("compute" solid, "memory" dotted, "overhead" hatched, "communication"
+    in zigzags), of idle time, of a bubble in a pipeline or of a refused area. `strength` mixes its
+    colours with the panel's; without `ground` only the dots, strips or zigzags are drawn."""
 
     kind: PatternKind
     strength: float = 1.0
@@ -51,14 +55,15 @@ class Pattern:
 
 Fill = Colour | Pattern
 
-_INKS: dict[Regime, Role] = {
+_INKS: dict[Mark, Role] = {
     "compute": "compute_ink",
     "memory": "memory_ink",
     "overhead": "overhead_ink",
+    "communication": "communication_ink",
 }
 
 
-def regime_ink(regime: Regime) -> Role:
+def regime_ink(regime: Mark) -> Role:
     """The colour of a regime's words."""
     return _INKS[regime]
 
@@ -68,7 +73,7 @@ def hex_colour(colour: Colour, theme: Theme) -> str:
     """A colour as "#RRGGBB" in a theme."""
     if isinstance(colour, Mix):
         return mixed(hex_colour(colour.role, theme), hex_colour(colour.ground, theme), colour.share)
-    if colour in REGIMES:
+    if colour in _INKS:
         return theme.regime(colour).fill
     if colour.endswith("_ink"):
         return theme.regime(colour.removesuffix("_ink")).ink

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.drawing.colours import Colour, Fill
+from app.drawing.colours import Colour, Fill, Mark
 from app.drawing.geometry import Box, Point
 from app.drawing.metrics import Metrics
 from app.theme import LABEL_PX
-from simulator.prediction import Regime
 
 Dash = Literal["solid", "dashed", "dotted"]
 Anchor = Literal["start", "middle", "end"]
@@ -82,7 +81,7 @@ class Marker:
 
     x: float
     y: float
-    regime: Regime | None = None
+    regime: Mark | None = None
     radius: float = 5.0
     edge: Colour | None = None
     hollow: bool = False

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.drawing.colours import Colour, Fill, Mix, Pattern, Role
-from app.drawing.shapes import DOTS_PX, HATCH_PX, IDLE_PX, REFUSED_PX
+from app.drawing.shapes import (
+    BUBBLE_PX,
+    DOTS_PX,
+    HATCH_PX,
+    IDLE_PX,
+    REFUSED_PX,
+    ZIGZAG_PX,
+    ZIGZAG_WIDE,
+)
 
 
 def pattern_id(pattern: Pattern) -> str:
@@ -37,6 +45,14 @@ def definition(pattern: Pattern, colour: Callable[[Colour], str]) -> str:
         case "refused":
             strips = _strips(REFUSED_PX, 1.0, colour("line2"))
             return _tile(pattern, REFUSED_PX, colour("bg0"), strips)
+        case "communication":
+            wide, high = ZIGZAG_PX
+            line = _zigzag(colour(_mix("communication", strength)))
+            ground = Mix("zigzag_ground", strength) if strength < 1 else "zigzag_ground"
+            return _tile(pattern, wide, colour(ground), line, high)
+        case "bubble":
+            strips = _strips(BUBBLE_PX, 1.0, colour(Mix("ink3", 0.55 * strength)))
+            return _tile(pattern, BUBBLE_PX, colour("bg1"), strips)
         case "compute":
             raise ValueError("expected a pattern with dots or strips; compute is solid: use plain")
 
@@ -45,8 +61,10 @@ def _mix(role: Role, share: float) -> Colour:
     return role if share == 1.0 else Mix(role, share)
 
 
-def _tile(pattern: Pattern, pitch: float, ground: str, shapes: str) -> str:
-    size = f'width="{pitch:g}" height="{pitch:g}"'
+def _tile(
+    pattern: Pattern, pitch: float, ground: str, shapes: str, high: float | None = None
+) -> str:
+    size = f'width="{pitch:g}" height="{high or pitch:g}"'
     below = f'<rect {size} fill="{ground}"/>' if pattern.ground else ""
     head = f'<pattern id="{pattern_id(pattern)}" {size} patternUnits="userSpaceOnUse">'
     return f"{head}{below}{shapes}</pattern>"
@@ -59,6 +77,15 @@ def _strips(pitch: float, wide: float, colour: str) -> str:
         f"M{start - 1:g} {pitch + 1:g}L{start + pitch + 1:g} -1" for start in (-pitch, 0.0, pitch)
     )
     return f'<path d="{lines}" stroke="{colour}" stroke-width="{wide:g}" fill="none"/>'
+
+
+def _zigzag(colour: str) -> str:
+    """A line down and up again, which goes on in the neighbouring tiles."""
+    wide, high = ZIGZAG_PX
+    low, top = 0.79 * high, 0.21 * high
+    places = (-wide / 2, top), (0.0, low), (wide / 2, top), (wide, low), (1.5 * wide, top)
+    steps = f"M{'L'.join(f'{x:g} {y:g}' for x, y in places)}"
+    return f'<path d="{steps}" stroke="{colour}" stroke-width="{ZIGZAG_WIDE:g}" fill="none"/>'
 
 
 def _dots(colour: str) -> str:

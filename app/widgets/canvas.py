@@ -10,9 +10,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from app.drawing.colours import Mark
 from app.theme import BODY_PX, LABEL_PX, Theme
 from app.widgets.paint import Paint, width
-from simulator.prediction import Regime
 
 CARD_LINE, _PAD = 18.0, 12.0
 
@@ -25,7 +25,7 @@ class Card:
     head: str
     rows: tuple[tuple[str, str], ...]
     note: str = ""
-    regime: Regime | None = None
+    regime: Mark | None = None
 
     @property
     def size(self) -> tuple[float, float]:

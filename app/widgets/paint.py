@@ -21,11 +21,11 @@ from PySide6.QtGui import (
     QPolygonF,
 )
 
+from app.drawing.colours import Mark
 from app.theme import FIXED_FAMILIES, LABEL_PX, Theme, mixed
 from app.widgets.brushes import faint, pattern_brushes
 from app.widgets.fonts import font
 from app.widgets.patterns import fill_pattern, mark_path
-from simulator.prediction import Regime
 
 Points = Sequence[tuple[float, float]]
 _PILL = 0.92
@@ -58,7 +58,8 @@ def fitting(room: float, *texts: str, px: int = LABEL_PX, weight: int = 400) -> 
 
 
 class Paint:
-    """A painter with a theme. The kind of an area is a regime, "idle", "refused" or "#RRGGBB"."""
+    """A painter with a theme. The kind of an area is a regime, "idle", "bubble", "refused" or
+    "#RRGGBB"."""
 
     def __init__(self, painter: QPainter, theme: Theme) -> None:
         self.painter, self.theme = painter, theme
@@ -221,7 +222,7 @@ class Paint:
 
     def mark(
         self,
-        regime: Regime | None,
+        regime: Mark | None,
         x: float,
         y: float,
         radius: float = 5.0,

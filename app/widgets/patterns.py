@@ -13,9 +13,16 @@ from PySide6.QtGui import (
     QPolygonF,
 )
 
-from app.drawing.shapes import DOTS_PX, HATCH_PX, corners
+from app.drawing.colours import Mark
+from app.drawing.shapes import (
+    BUBBLE_PX,
+    DOTS_PX,
+    HATCH_PX,
+    ZIGZAG_PX,
+    ZIGZAG_WIDE,
+    corners,
+)
 from app.theme import Theme, mixed
-from simulator.prediction import Regime
 
 
 def fill_pattern(
@@ -37,6 +44,12 @@ def fill_pattern(
         painter.fillPath(outline, QColor(theme.bg0))
         _hatch(painter, outline, QColor(theme.line2), 10.0, 1.0)
         return
+    if kind == "bubble":
+        if ground:
+            painter.fillPath(outline, QColor(theme.bg1))
+        colour = QColor(mixed(theme.ink3, theme.bg1, 0.55 * strength))
+        _hatch(painter, outline, colour, BUBBLE_PX, 1.0)
+        return
     fill = theme.regime(kind).fill
     if kind == "compute":
         painter.fillPath(outline, QColor(mixed(fill, theme.bg1, strength)))
@@ -44,6 +57,10 @@ def fill_pattern(
         if ground:
             painter.fillPath(outline, QColor(mixed(fill, theme.bg1, 0.45 * strength)))
         _dots(painter, outline, QColor(mixed(fill, theme.bg1, strength)))
+    elif kind == "communication":
+        if ground:
+            painter.fillPath(outline, QColor(mixed(theme.zigzag_ground, theme.bg1, strength)))
+        _zigzags(painter, outline, QColor(mixed(fill, theme.bg1, strength)))
     else:
         if ground:
             painter.fillPath(outline, QColor(mixed(fill, theme.bg1, 0.34 * strength)))
@@ -101,9 +118,27 @@ def _dots(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
     painter.restore()
 
 
-def mark_path(regime: Regime | None, radius: float = 1.0) -> QPainterPath:
-    """The mark of a regime around the origin: triangle, circle or square of equal area; a circle
-    without a regime."""
+def _zigzags(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
+    """Fill an outline with zigzags, cut to it."""
+    box = outline.boundingRect()
+    wide, high = ZIGZAG_PX
+    painter.save()
+    painter.setClipPath(outline, Qt.ClipOperation.IntersectClip)
+    painter.setPen(QPen(colour, ZIGZAG_WIDE))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    first, last = floor(2 * box.left() / wide) - 1, ceil(2 * box.right() / wide) + 1
+    for row in range(floor(box.top() / high), ceil(box.bottom() / high) + 1):
+        places = [
+            QPointF(n * wide / 2, (row + (0.21 if n % 2 else 0.79)) * high)
+            for n in range(first, last + 1)
+        ]
+        painter.drawPolyline(QPolygonF(places))
+    painter.restore()
+
+
+def mark_path(regime: Mark | None, radius: float = 1.0) -> QPainterPath:
+    """The mark of a regime around the origin: triangle, circle, square or diamond of equal area; a
+    circle without a regime."""
     path = QPainterPath()
     outline = corners(regime, radius)
     if outline:

@@ -235,7 +235,7 @@ class _Simulation:
         del rank.running[stream]
         rank.free_s[stream] = now + self.machine.gap_s
         self.wake(r, k, now, True)
-        for other, queue in rank.queues.items():
+        for other, queue in list(rank.queues.items()):
             if queue and other != stream and other not in rank.running:
                 self.begin(r, other, now, True)
         if rank.queues.get(stream):

@@ -7,6 +7,7 @@ import pytest
 from app.theme import TERMINAL, THEMES, Theme, contrast, mixed, rgb, theme
 from simulator.errors import InputError
 
+REGIMES = ("compute", "memory", "overhead", "communication")
 EACH = pytest.mark.parametrize("name", list(THEMES))
 
 
@@ -17,7 +18,7 @@ def grounds(found: Theme) -> tuple[str, ...]:
 @EACH
 def test_words_are_readable_on_every_ground(name: str) -> None:
     found = theme(name)
-    regimes = (found.compute.ink, found.memory.ink, found.overhead.ink)
+    regimes = [found.regime(r).ink for r in REGIMES]
     words = (found.ink, found.ink2, found.ink3, found.a, found.b, found.c, found.danger, *regimes)
     for ink in words:
         for ground in grounds(found):
@@ -28,7 +29,7 @@ def test_words_are_readable_on_every_ground(name: str) -> None:
 @EACH
 def test_marks_are_seen_on_panels(name: str) -> None:
     found = theme(name)
-    for regime in ("compute", "memory", "overhead"):
+    for regime in REGIMES:
         for ground in (found.bg1, found.bg2):
             assert contrast(found.regime(regime).fill, ground) >= 3.0
 
@@ -54,9 +55,18 @@ def oklab(colour: str) -> tuple[float, float, float]:
 @EACH
 def test_regimes_differ_in_colour(name: str) -> None:
     found = theme(name)
-    fills = [oklab(found.regime(r).fill) for r in ("compute", "memory", "overhead")]
+    fills = [oklab(found.regime(r).fill) for r in REGIMES[:3]]
     for one, other in combinations(fills, 2):
         assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 >= 0.185
+
+
+@EACH
+def test_communication_differs_in_colour(name: str) -> None:
+    found = theme(name)
+    own = oklab(found.communication.fill)
+    for regime in REGIMES[:3]:
+        fill = oklab(found.regime(regime).fill)
+        assert sum((a - b) ** 2 for a, b in zip(own, fill, strict=True)) ** 0.5 >= 0.175
 
 
 def test_contrast_of_known_pairs() -> None:

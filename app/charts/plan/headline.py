@@ -19,7 +19,7 @@ from app.drawing import (
 from app.scenes.plan_headline import Figure, HeadlineScene
 from app.theme import HEAD_PX, SUPPORT_PX
 
-_PAD, _FIRST = 14.0, 1.55
+PAD, _FIRST = 14.0, 1.55
 """The first column is so many times as wide as the others."""
 _REACH = 0.5
 """The track of an interval reaches from half the figure to one and a half."""
@@ -29,24 +29,25 @@ def headline_drawing(
     scene: HeadlineScene, width: float, height: float, metrics: Metrics
 ) -> Drawing:
     """The bar, `height` pixels high; narrow columns have shorter texts."""
-    items: list[Item] = [_frame(width, height)]
+    items: list[Item] = [headline_frame(width, height)]
     count = len(scene.figures)
     each = width / (count + _FIRST)
-    items += _first(scene, Box(_PAD, 0, _FIRST * each - 2 * _PAD, height), metrics)
+    items += _first(scene, Box(PAD, 0, _FIRST * each - 2 * PAD, height), metrics)
     for at, figure in enumerate(scene.figures):
         left = (at + _FIRST) * each
         items.append(Line(((left, 14), (left, height - 14)), "line"))
-        items += _column(figure, Box(left + _PAD, 0, each - 2 * _PAD, height), metrics)
+        items += figure_column(figure, Box(left + PAD, 0, each - 2 * PAD, height), metrics)
     return Drawing(width, height, tuple(items), title=f"{scene.name}, {scene.mode}")
 
 
 def waiting_drawing(words: str, width: float, height: float) -> Drawing:
     """The bar without a candidate, and why."""
-    text = Text(_PAD, height / 2, words, "ink2", HEAD_PX, 600)
-    return Drawing(width, height, (_frame(width, height), text), title=words)
+    text = Text(PAD, height / 2, words, "ink2", HEAD_PX, 600)
+    return Drawing(width, height, (headline_frame(width, height), text), title=words)
 
 
-def _frame(width: float, height: float) -> Rectangle:
+def headline_frame(width: float, height: float) -> Rectangle:
+    """The panel behind the bar."""
     return Rectangle(Box(0.5, 0.5, width - 1, height - 1), "bg1", "line", radius=8)
 
 
@@ -71,7 +72,8 @@ def _first(scene: HeadlineScene, box: Box, metrics: Metrics) -> list[Item]:
     return items
 
 
-def _column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
+def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
+    """A figure below its label and above its note with its interval."""
     ink = "danger" if figure.late else "ink"
     label = fitting(
         metrics, box.width, figure.label, figure.label.partition(" per million")[0],

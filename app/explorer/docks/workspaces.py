@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar,
 
 from app.explorer.docks.panel import Panel
 
-ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Plan", "Lessons")
-_PLAN_PX = (330, 740, 490)
+ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
+_PLAN_PX, _GRID_PX = (330, 740, 490), (330, 640, 590)
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
@@ -40,6 +40,9 @@ class Docks(QMainWindow):
         explore = self.objectName() == "Explore"
         if self.objectName() == "Plan":
             self._columns()
+            return
+        if self.objectName() == "Cluster":
+            self._grid()
             return
         for at, dock in enumerate(docks):
             if at == 0:
@@ -77,9 +80,40 @@ class Docks(QMainWindow):
         if self.isVisible():
             self._size_columns()
 
+    def _grid(self) -> None:
+        """The first panel beside two rows of two; the others are tabs of the fourth."""
+        area = Qt.DockWidgetArea.LeftDockWidgetArea
+        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+        first, upper, *rest = self.panels
+        for dock in self.panels:  # in the order of the Tab key
+            self.addDockWidget(area, dock)
+        self.splitDockWidget(first, upper, across)
+        for dock, beside, way in zip(rest, (upper, upper, rest[0]), (across, down, down),
+                                     strict=False):  # fmt: skip
+            self.splitDockWidget(beside, dock, way)
+        for dock in rest[3:]:
+            self.tabifyDockWidget(rest[2], dock)
+        for dock in self.panels:
+            dock.show()
+        for dock in rest[2:3]:
+            dock.raise_()
+        self._sized = False
+        if self.isVisible():
+            self._size_columns()
+
+    def _size_grid(self) -> None:
+        first, upper, *rest = self.panels
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.resizeDocks([first, upper, *rest[:1]], list(_GRID_PX), across)
+        self.resizeDocks([upper, *rest[1:2]], [_WIDE, _NARROW], down)
+        self.resizeDocks([*rest[:1], *rest[2:3]], [_NARROW, _WIDE], down)
+
     def _size_columns(self) -> None:
         """Give the columns their shares of the real width, once."""
         self._sized = True
+        if self.objectName() == "Cluster":
+            self._size_grid()
+            return
         first, *middle, last = self.panels
         across = Qt.Orientation.Horizontal
         self.resizeDocks([first, *middle[:1], last], list(_PLAN_PX), across)

@@ -13,6 +13,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
+from app.answers.cluster_choice import ClusterChoice
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 
@@ -33,7 +34,8 @@ class NamedScenario:
 @dataclass(frozen=True)
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one,
-    the ops selected in it, the theme, the workspace, and the TOML of the plan ("": none yet)."""
+    the ops selected in it, the theme, the workspace, the TOML of the plan ("": none yet), and the
+    cluster with its split (None: none yet)."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
@@ -41,11 +43,12 @@ class State:
     theme: ThemeChoice = "dark"
     workspace: str = "Explore"
     plan: str = ""
+    cluster: ClusterChoice | None = None
 
     @property
     def work(self) -> tuple[object, ...]:
-        """What would be lost without a file: the scenarios and the plan."""
-        return self.sides, self.plan
+        """What would be lost without a file: the scenarios, the plan and the cluster."""
+        return self.sides, self.plan, self.cluster
 
     @property
     def scenario(self) -> Scenario:
@@ -141,6 +144,10 @@ class Session(QObject):
     def set_plan(self, plan: str, text: str, merge: str = "") -> None:
         """Set the TOML of the plan."""
         self._push(replace(self.state, plan=plan), text, merge)
+
+    def set_cluster(self, cluster: ClusterChoice, text: str, merge: str = "") -> None:
+        """Set the cluster and the split over it."""
+        self._push(replace(self.state, cluster=cluster), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""

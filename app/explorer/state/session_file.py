@@ -7,11 +7,13 @@ base 64; an invalid layout is ignored.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from app.answers.cluster_choice import ClusterChoice
 from app.answers.plan_draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
@@ -22,12 +24,22 @@ from simulator.scenario.scenario_file import of_table, table
 
 FORMAT, VERSION, SUFFIX = "ridgepoint-session", 1, ".ridge"
 _MAX_BYTES = 2**20
+_Degree = Annotated[int, msgspec.Meta(ge=1, le=2**20)]
 
 
 class _Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     scenario: dict[str, Any]
     measured: str = ""
+
+
+class _Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    cluster: str
+    dp: _Degree = 1
+    tp: _Degree = 1
+    pp: _Degree = 1
+    fsdp: bool = False
+    more: str = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +53,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     docks: dict[str, str] = {}
     plan: str = ""
     """The TOML of the plan, or ""."""
+    cluster: _Cluster | None = None
     saved_as: str = ""
     """In an autosave: the session's own file, or ""."""
 
@@ -59,6 +72,8 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
     }
     if state.plan:
         body["plan"] = state.plan
+    if state.cluster is not None:
+        body["cluster"] = asdict(state.cluster)
     if saved_as is not None:
         body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
@@ -122,7 +137,8 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
     except (InputError, ValueError) as error:
         raise InputError(f"{path}: {error}") from None
     picked = frozenset(op for op in file.picked if op >= 0)
-    state = State(sides, file.current, picked, file.theme, file.workspace, file.plan)
+    cluster = file.cluster and ClusterChoice(**msgspec.structs.asdict(file.cluster))
+    state = State(sides, file.current, picked, file.theme, file.workspace, file.plan, cluster)
     return state, dict(file.docks)
 
 

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 def is_busy(window: Window) -> bool:
     """Whether anything runs that can be cancelled."""
-    return window.worker.busy() or window.networks.busy or window.plan_page.planning.busy
+    pages = window.plan_page.planning, window.cluster_page.clustering
+    return window.worker.busy() or window.networks.busy or any(page.busy for page in pages)
 
 
 def cancel(window: Window) -> None:
     """Cancel everything; the figures shown stay."""
     window.networks.cancel()
     window.plan_page.planning.cancel()
+    window.cluster_page.clustering.cancel()
     window.worker.cancel_all()
     window.answering.stop()
     window.advising.stop()

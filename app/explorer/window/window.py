@@ -25,6 +25,8 @@ from app.explorer.state.files import Files
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
 from app.explorer.window.cancelling import cancel, is_busy
+from app.explorer.window.cluster_page import WORKSPACE as CLUSTER
+from app.explorer.window.cluster_page import ClusterPage
 from app.explorer.window.commands import Commands
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
@@ -43,7 +45,7 @@ from app.explorer.window.verdict import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 from simulator.scenario.as_command import as_command
 
-_WITHOUT_VERDICT = ("Compare", "Plan", "Lessons")
+_WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
 """Workspaces whose views show the prediction themselves, or ask the user for it."""
 _WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
@@ -82,7 +84,7 @@ class Window(QMainWindow):
         self.networks = NetworkFiles(self, session, self.answering, self.banner)
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
-        self.plan_page = PlanPage(self)
+        self.plan_page, self.cluster_page = PlanPage(self), ClusterPage(self)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -136,6 +138,7 @@ class Window(QMainWindow):
         column.addWidget(self.head)
         column.addWidget(self.verdict)
         column.addWidget(self.plan_page.bar)
+        column.addWidget(self.cluster_page.bar)
         column.addWidget(self.banner)
         return top
 
@@ -179,6 +182,7 @@ class Window(QMainWindow):
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
         self.strip.setVisible(shown in _WITH_SIDES)
         self.plan_page.show(shown == WORKSPACE)
+        self.cluster_page.show(shown == CLUSTER)
         self._advise()
 
     def _failed(self, reason: str) -> None:
@@ -235,7 +239,10 @@ class Window(QMainWindow):
         self.session.set_theme("light" if self.theme.name == "dark" else "dark")
 
     def copy_command(self) -> None:
-        """Copy the command line of the current scenario."""
+        """Copy the command line of the current scenario, on the cluster where that is shown."""
+        if self.session.state.workspace == CLUSTER:
+            self.opening.attempt(self.cluster_page.copy_command)
+            return
         self.opening.attempt(
             lambda: QGuiApplication.clipboard().setText(as_command(self.session.state.scenario))
         )
@@ -272,6 +279,7 @@ class Window(QMainWindow):
             return
         self.networks.cancel()
         self.worker.cancel_all()
+        self.cluster_page.clustering.close()
         self.files.close()
         super().closeEvent(event)
 
@@ -292,6 +300,7 @@ class Window(QMainWindow):
             self.panels,
             self.dropping,
             self.plan_page,
+            self.cluster_page,
             *self.beside,
         ):
             widget.restyle(theme)

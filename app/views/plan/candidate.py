@@ -12,8 +12,8 @@ from app.answers.plan_cards import CandidateCard, Tried
 from app.answers.plan_fields import Field
 from app.answers.plan_words import short_gpu
 from app.theme import Theme
-from app.views.plan.fields import TextField
 from app.widgets.elided_label import Elided
+from app.widgets.sentence_fields import TextField
 from app.widgets.switch import Switch
 
 _COUNT_PX = 23

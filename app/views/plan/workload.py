@@ -32,9 +32,9 @@ from app.answers.planned import Planned
 from app.theme import Theme
 from app.views.plan.add_gpu import AddGpu
 from app.views.plan.candidate import CandidateWidget, form_of
-from app.views.plan.fields import MenuField, TextField
 from app.views.plan.plan_view import PlanView
-from app.views.plan.sentence import Sentence
+from app.widgets.sentence import Sentence
+from app.widgets.sentence_fields import MenuField, TextField
 from app.widgets.tab_order import insert_before, tab_stops
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import InputError

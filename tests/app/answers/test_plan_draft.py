@@ -15,8 +15,9 @@ from app.answers.plan_cards import (
     without_gpu,
 )
 from app.answers.plan_draft import Draft, checked, first, of_table, opened
-from app.answers.plan_fields import Field, prices, sentence
+from app.answers.plan_fields import prices, sentence
 from app.answers.plan_words import load_words
+from app.answers.sentence import Field
 from simulator.errors import InputError
 
 SERVE: dict[str, Any] = {

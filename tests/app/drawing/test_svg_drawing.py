@@ -206,3 +206,16 @@ def test_an_svg_file_needs_no_qt(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
     assert ElementTree.parse(path).getroot().findtext(NAMES + "text") == "µs"
+
+
+def test_communication_has_a_diamond_and_a_zigzag():
+    items = (
+        Rectangle(Box(0, 0, 40, 10), Pattern("communication")),
+        Rectangle(Box(0, 10, 40, 10), Pattern("bubble")),
+        Marker(20, 20, "communication", 10),
+    )
+    text = document(Drawing(40, 40, items), DARK)
+    assert '<pattern id="communication-100" width="10" height="7"' in text
+    assert 'stroke="#009E73" stroke-width="1.8"' in text and 'fill="#083C2E"' in text
+    assert '<pattern id="bubble-100" width="9" height="9"' in text
+    assert 'points="20,7.5 32.5,20 20,32.5 7.5,20"' in text

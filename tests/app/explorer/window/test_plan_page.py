@@ -16,10 +16,10 @@ from app.answers.plan_draft import of_table
 from app.explorer.background.planning import Planning
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
-from app.views.plan.fields import TextField
 from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
+from app.widgets.sentence_fields import TextField
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import SMALL_PLAN
 

@@ -1,12 +1,14 @@
-"""The fields of a plan's sentence: text, and choices from a menu."""
+"""The fields of a sentence: text, and choices from a menu."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QToolButton
 
-from app.answers.plan_fields import Field
+from app.answers.sentence import Field
 
 _PAD_PX, _LEAST_PX = 22, 36
 
@@ -20,7 +22,7 @@ class TextField(QLineEdit):
     restored = Signal()
     """What was typed is taken back."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: Field[Any]) -> None:
         super().__init__()
         self.field = field
         self._named: tuple[str, str, str] | None = None
@@ -31,7 +33,7 @@ class TextField(QLineEdit):
         self.editingFinished.connect(self._enter)
         self.put(field)
 
-    def put(self, field: Field) -> None:
+    def put(self, field: Field[Any]) -> None:
         """Show another value, unless the user is typing one."""
         typing = self.hasFocus() and self.isModified() and self.text() != self.field.shown
         if not typing and self.text() != field.shown:
@@ -82,7 +84,7 @@ class MenuField(QToolButton):
 
     entered = Signal(object, str)
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: Field[Any]) -> None:
         super().__init__()
         self.setProperty("look", "field")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -93,7 +95,7 @@ class MenuField(QToolButton):
         self.setMenu(menu)
         self.put(field)
 
-    def put(self, field: Field) -> None:
+    def put(self, field: Field[Any]) -> None:
         """Show another value."""
         self.field = field
         self.setText(field.shown)

@@ -1,15 +1,16 @@
-"""The workload of a plan as a sentence with fields."""
+"""A question as a sentence with fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from app.answers.plan_fields import Field, Part
-from app.views.plan.fields import MenuField, TextField
+from app.answers.sentence import Field, Part
 from app.widgets.flow_layout import FlowLayout
+from app.widgets.sentence_fields import MenuField, TextField
 
 
 class Sentence(QWidget):
@@ -21,10 +22,10 @@ class Sentence(QWidget):
     restored = Signal()
     """What was typed in a field is taken back."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "Workload") -> None:
         super().__init__()
         self.setProperty("look", "plain")
-        self.setAccessibleName("Workload")
+        self.setAccessibleName(name)
         self.flow = FlowLayout(self)
         self.flow.setContentsMargins(0, 0, 0, 0)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -33,7 +34,7 @@ class Sentence(QWidget):
         self.fields: list[TextField | MenuField] = []
         self._form: list[str] = []
 
-    def put(self, parts: Sequence[Part]) -> bool:
+    def put(self, parts: Sequence[Part[Any]]) -> bool:
         """Show a sentence. Returns whether its fields are other widgets now."""
         fields = [part for part in parts if isinstance(part, Field)]
         form = [part.name if isinstance(part, Field) else part for part in parts]
@@ -60,7 +61,7 @@ class Sentence(QWidget):
         self.flow.invalidate()
         self.setFixedHeight(self.flow.heightForWidth(self.width()))
 
-    def _build(self, parts: Sequence[Part]) -> None:
+    def _build(self, parts: Sequence[Part[Any]]) -> None:
         focused = next((widget.field.name for widget in self.fields if widget.hasFocus()), "")
         while item := self.flow.takeAt(0):
             widget = item.widget()

@@ -1,0 +1,155 @@
+"""A step over several GPUs as the page of the cluster shows it: figures without traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.answers.answer import batch_and_seq
+from app.answers.cluster_choice import ClusterQuestion
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import Layout
+from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction
+from simulator.parallel.rank_parts import Collectives, RankParts, collectives, rank_parts
+from simulator.parallel.traffic import Traffic, traffic
+
+_SPANS = 1500
+"""A gap of less than this part of the period joins two spans of one kind."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a rank's time: its `kind` is a phase of kernels ("forward"), "wait" or
+    "communication"."""
+
+    kind: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """A distinct rank and those that do the same; `memory` holds bytes at the peak by role."""
+
+    ranks: tuple[int, ...]
+    kernels: int
+    parts: RankParts
+    memory: tuple[tuple[str, int], ...]
+    needed_bytes: int
+    fits: bool
+    compute: tuple[Span, ...]
+    communication: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class ClusterAnswer:
+    """The figures of a prediction, as `ParallelPrediction` has them.
+
+    replica_batch  the batch of a replica; `samples_per_s` is that of all GPUs
+    largest        the place of the rank that needs the most memory
+    talking        the place of the rank whose collectives are listed: the most exposed
+    """
+
+    cluster: Cluster
+    layout: Layout
+    mode: str
+    replica_batch: int
+    seq: int | None
+    period_s: float
+    interval_s: tuple[float, float]
+    regime: ParallelRegime
+    shares: dict[ParallelRegime, float]
+    communication_s: float
+    exposed_s: float
+    jitter_s: float
+    ranks: tuple[RankAnswer, ...]
+    talking: int
+    collectives: tuple[Collectives, ...]
+    traffic: Traffic
+    unmodelled: tuple[tuple[str, int], ...]
+
+    @property
+    def samples_per_s(self) -> float:
+        """Samples of all replicas per second."""
+        return self.replica_batch * self.layout.dp / self.period_s
+
+    @property
+    def largest(self) -> RankAnswer:
+        """The rank that needs the most memory."""
+        return max(self.ranks, key=lambda rank: rank.needed_bytes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every rank fits."""
+        return all(rank.fits for rank in self.ranks)
+
+
+def cluster_answer(question: ClusterQuestion) -> ClusterAnswer:
+    """Predict. Raises InputError as `ridgepoint predict --cluster` does."""
+    step = question.step
+    return answer_of(question, step.predict(), step.layout)
+
+
+def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) -> ClusterAnswer:
+    """The figures of a prediction."""
+    batch, seq = batch_and_seq(question.scenario)
+    exposed = [rank.exposed_communication_s for rank in p.ranks]
+    talking = exposed.index(max(exposed))
+    missing = {name: n for rank in p.ranks for name, n in rank.unmodelled.items()}
+    return ClusterAnswer(
+        p.cluster,
+        spread,
+        p.mode,
+        batch or 1,
+        seq,
+        p.period_s,
+        p.interval_s,
+        p.regime,
+        p.shares,
+        p.communication_s,
+        p.exposed_communication_s,
+        p.jitter_s,
+        tuple(_rank(p, rank) for rank in p.ranks),
+        talking,
+        collectives(p, p.ranks[talking]),
+        traffic(p.ranks[talking]),
+        tuple(missing.items()),
+    )
+
+
+def _rank(p: ParallelPrediction, rank: RankPrediction) -> RankAnswer:
+    roles = sorted(rank.memory.at_peak.items(), key=lambda item: -item[1])
+    memory = [(str(role), nbytes) for role, nbytes in roles]
+    memory.append(("workspace", rank.workspace_bytes))
+    gap_s = p.period_s / _SPANS
+    compute = ((k.phase, k.start_s, k.end_s) for k in rank.kernels if k.collective is None)
+    return RankAnswer(
+        rank.ranks,
+        len(rank.kernels),
+        rank_parts(p, rank),
+        tuple((role, nbytes) for role, nbytes in memory if nbytes),
+        rank.needed_bytes,
+        rank.fits,
+        tuple(_joined(compute, gap_s)),
+        tuple(_joined(_communication(rank), gap_s)),
+    )
+
+
+def _communication(rank: RankPrediction) -> Iterator[tuple[str, float, float]]:
+    for k in rank.kernels:
+        if k.collective is not None:
+            if k.wait_s > 0:
+                yield "wait", k.start_s, k.start_s + k.wait_s
+            yield "communication", k.start_s + k.wait_s, k.end_s
+
+
+def _joined(spans: Iterator[tuple[str, float, float]], gap_s: float) -> list[Span]:
+    """Spans in order of time; those of one kind with a small gap between them are one."""
+    joined: list[Span] = []
+    for kind, start_s, end_s in sorted(spans, key=lambda span: span[1]):
+        last = joined[-1] if joined else None
+        if last is not None and last.kind == kind and start_s - last.end_s <= gap_s:
+            joined[-1] = Span(kind, last.start_s, max(last.end_s, end_s))
+        else:
+            joined.append(Span(kind, start_s, end_s))
+    return joined

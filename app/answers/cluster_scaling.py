@@ -1,0 +1,82 @@
+"""The step over fewer and more GPUs, and what changes it: predictions beside the main one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from app.answers.answer import batch_and_seq
+from app.answers.cluster_choice import ClusterQuestion
+from simulator.errors import InputError
+from simulator.parallel.prediction import ParallelRegime
+
+_GPUS = 64
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number of GPUs: the step of as many replicas, each with the same batch."""
+
+    gpus: int
+    replicas: int
+    period_s: float
+    interval_s: tuple[float, float]
+    samples_per_s: float
+    efficiency: float
+    shares: dict[ParallelRegime, float]
+    regime: ParallelRegime
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A what-if with the step that it leaves; None with the reason why it does not apply."""
+
+    text: str
+    period_s: float | None
+    needed_bytes: int
+    refusal: str
+
+
+def scaling_points(question: ClusterQuestion, say: Say) -> tuple[Point, ...]:
+    """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have."""
+    from simulator.parallel.whatifs import scaling
+
+    step = question.step
+    try:
+        wide = replace(step, cluster=step.cluster.of_gpus(max(_GPUS, step.cluster.gpus)))
+    except InputError:  # one node without a network
+        wide = step
+    batch = batch_and_seq(question.scenario)[0] or 1
+    group = step.layout.tp * step.layout.pp
+    return tuple(
+        Point(
+            each.gpus,
+            each.gpus // group,
+            each.prediction.period_s,
+            each.prediction.interval_s,
+            batch * (each.gpus // group) / each.prediction.period_s,
+            each.efficiency,
+            each.prediction.shares,
+            each.prediction.regime,
+        )
+        for each in scaling(wide, tell=say)
+    )
+
+
+def what_ifs(question: ClusterQuestion, say: Say) -> tuple[WhatIf, ...]:
+    """What would change the step, that which saves most first."""
+    from simulator.parallel.whatifs import effects
+
+    step = question.step
+    return tuple(
+        WhatIf(each.text, None, 0, each.refusal)
+        if each.prediction is None
+        else WhatIf(
+            each.text,
+            each.prediction.period_s,
+            max(rank.needed_bytes for rank in each.prediction.ranks),
+            "",
+        )
+        for each in effects(step, say)
+    )

@@ -1,0 +1,109 @@
+"""Words of a step over several GPUs: its ranks, its collectives, its fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.answers.cluster_choice import ClusterChoice
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import Layout
+from simulator.errors import InputError
+from simulator.parallel.rank_parts import Collectives
+
+PARTS = {
+    "compute": "compute",
+    "memory": "memory",
+    "overhead": "overhead and host",
+    "bubble": "waits for a rank",
+    "communication": "exposed communication",
+}
+"""What the period of a rank goes to, in the order of its bar, by the name of its pattern."""
+_ROLES = {
+    "weight": "weights",
+    "gradient": "gradients",
+    "optimizer": "optimizer",
+    "activation": "activations",
+    "input": "inputs",
+    "buffer": "buffers",
+    "workspace": "cuBLAS workspace",
+}
+_TOPOLOGIES = {"nvswitch": "NVSwitch", "mesh": "NVLink mesh", "tree": "PCIe", "none": "no links"}
+_NETWORKS = {"infiniband": "InfiniBand", "ethernet": "Ethernet", "roce": "RoCE"}
+
+
+def ranks_words(ranks: tuple[int, ...]) -> str:
+    """Ranks that do the same: "rank 0", "ranks 0 to 7"."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
+
+
+def role_words(role: str) -> str:
+    """What lies in memory: "weights"."""
+    return _ROLES.get(role, role)
+
+
+def stage_words(layout: Layout, first_rank: int) -> str:
+    """The pipeline stage of a rank: "stage 2 of 4"; "" without a pipeline."""
+    if layout.pp == 1:
+        return ""
+    return f"stage {first_rank // (layout.dp * layout.tp) + 1} of {layout.pp}"
+
+
+def collective_words(row: Collectives) -> tuple[str, str]:
+    """A collective, and of what: "all-reduce", "backward, 8 ranks"."""
+    return row.kind.replace("_", "-"), f"{row.phase}, {row.ranks} ranks"
+
+
+def link_words(cluster: Cluster) -> str:
+    """What links the GPUs of a node: "NVSwitch"."""
+    link = cluster.link
+    if link.kind == "pcie":
+        return "PCIe"
+    return _TOPOLOGIES.get(link.topology, link.topology)
+
+
+def network_words(cluster: Cluster) -> str:
+    """What links the nodes: "InfiniBand"; "" of one node."""
+    network = cluster.network
+    if network is None or cluster.nodes == 1:
+        return ""
+    return _NETWORKS.get(network.kind, network.kind)
+
+
+def whole_percents(shares: Mapping[str, float]) -> dict[str, int]:
+    """Shares as whole percents that sum to 100: the largest remainders are rounded up."""
+    exact = {name: 100 * share for name, share in shares.items()}
+    floors = {name: int(value) for name, value in exact.items()}
+    order = sorted(exact, key=lambda name: floors[name] - exact[name])
+    for name in order[: 100 - sum(floors.values())]:
+        floors[name] += 1
+    return floors
+
+
+def product_words(choice: ClusterChoice) -> tuple[str, bool]:
+    """The product of the degrees and whether it is the number of GPUs; else the error."""
+    try:
+        spread = choice.layout
+    except InputError as error:
+        return str(error), False
+    gpus = choice.machine.gpus
+    return f"{spread.dp} × {spread.tp} × {spread.pp} = {gpus} GPU{'s' * (gpus > 1)} ✓", True
+
+
+def what_if_words(text: str) -> str:
+    """A what-if of `simulator.parallel.whatifs` in words: "Links 2 times as fast"."""
+    name, _, value = text.partition("=")
+    return {
+        "link_speed": f"Links {value} times as fast",
+        "network_speed": f"Network {value} times as fast",
+        "recompute": "Recompute blocks in the backward pass",
+        "microbatches": f"{value} micro-batches",
+        "schedule": "Interleave two chunks a stage",
+        "fsdp": "Shard the weights" if value == "1" else "Copy the weights",
+        "reshard": "Keep gathered weights",
+        "prefetch": f"Gather {value} blocks ahead",
+        "bucket": f"Buckets of {value} MiB",
+    }.get(name, text)

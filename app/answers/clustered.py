@@ -1,0 +1,38 @@
+"""A step over several GPUs as the page shows it: its question, its figures, and its progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster_scaling import Point, WhatIf
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """`answer` belongs to `question` unless it is `stale`; `points` and `what_ifs` come later and
+    are None until then. `progress` says what is being done, "" if nothing is; `error` why the
+    question has no answer."""
+
+    question: ClusterQuestion
+    answer: ClusterAnswer | None = None
+    points: tuple[Point, ...] | None = None
+    what_ifs: tuple[WhatIf, ...] | None = None
+    stale: bool = False
+    progress: str = ""
+    error: str = ""
+
+    @property
+    def empty(self) -> str:
+        """What stands in place of figures before the first prediction."""
+        return "Predicting …" if self.progress else "No prediction yet"
+
+    @property
+    def efficiency(self) -> float | None:
+        """The throughput as a share of the ideal: that of one replica, times the replicas."""
+        answer = self.answer
+        if answer is None:
+            return None
+        gpus = answer.layout.dp * answer.layout.tp * answer.layout.pp
+        return next((each.efficiency for each in self.points or () if each.gpus == gpus), None)

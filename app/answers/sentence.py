@@ -1,0 +1,27 @@
+"""A question as a sentence: words, and fields that each write into its draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True)
+class Field(Generic[D]):
+    """A figure of the sentence. `shown` is its text, `put` the draft with another text; `options`
+    are the texts to choose from, several of them if `several`; `empty` stands where no figure is
+    given."""
+
+    name: str
+    shown: str
+    put: Callable[[D, str], D]
+    tip: str = ""
+    options: tuple[str, ...] = ()
+    several: bool = False
+    empty: str = ""
+
+
+Part = str | Field[D]

@@ -1,0 +1,5 @@
+"""The pictures of a step over several GPUs, one function each; with the data of
+`app.answers.cluster_answer`.
+
+May import drawing, scenes, answers and quantities.
+"""

@@ -1,0 +1,71 @@
+"""One GPU of the cluster: its place in the split, what its time goes to, and its memory."""
+
+from __future__ import annotations
+
+from app.answers.cluster_answer import ClusterAnswer
+from app.charts.cluster.ranks import rank_seconds
+from app.drawing import Box, Item, Metrics, Pattern, Rectangle, Text, fitting
+from app.quantities import percent
+from app.theme import LABEL_PX, SUPPORT_PX
+from simulator.formats.numbers import short
+
+_TALL, _LOW = 74.0, 34.0
+
+
+def place_words(answer: ClusterAnswer, number: int) -> str:
+    """Where a rank is in the split: "copy 1, half 0, stage 2"."""
+    spread = answer.layout
+    group = spread.tp * spread.dp
+    words: list[str] = []
+    if spread.pp > 1:
+        words.append(f"stage {number // group + 1}")
+    if spread.dp > 1:
+        words.append(f"copy {number % group // spread.tp}")
+    if spread.tp > 1:
+        words.append(f"part {number % spread.tp}")
+    return ", ".join(words)
+
+
+def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) -> list[Item]:
+    """The box of a GPU; small boxes have its name, or its bar alone."""
+    rank = next((each for each in answer.ranks if number in each.ranks), answer.ranks[0])
+    edge = "line2" if rank.fits else "danger"
+    items: list[Item] = [Rectangle(box, "bg1", edge, 1.0 if rank.fits else 1.6, 5)]
+    inner = box.grown(-7, -5)
+    if inner.width < 8 or inner.height < 6:
+        return items
+    name = fitting(metrics, inner.width, f"GPU {number}", f"{number}")
+    top = inner.top + 7
+    if box.height >= _LOW:
+        items.append(Text(inner.left, top, name, "ink", LABEL_PX, 600))
+        room = inner.width - metrics.width(name, LABEL_PX, 600) - 8
+        place = place_words(answer, number)
+        words = fitting(metrics, room, place, place.partition(", ")[0], "")
+        items.append(Text(inner.right, top, words, "ink3", LABEL_PX, anchor="end"))
+        top += 12
+    bar = Box(inner.left, top, inner.width, min(12.0, inner.bottom - top))
+    left = bar.left
+    for kind, part_s in rank_seconds(rank).items():
+        wide = bar.width * part_s / answer.period_s
+        if wide >= 0.5:
+            items.append(Rectangle(Box(left, bar.top, wide, bar.height), Pattern(kind)))
+        left += wide
+    items.append(Rectangle(bar, None, "line2", radius=2))
+    if box.height < _TALL:
+        return items
+    capacity = answer.cluster.gpu.memory_bytes
+    used = rank.needed_bytes / capacity
+    track = Box(inner.left, bar.bottom + 8, inner.width, 6)
+    items.append(Rectangle(track, "bg3", radius=2))
+    filled = Box(track.left, track.top, track.width * min(1.0, used), track.height)
+    items.append(Rectangle(filled, "danger" if used > 1 else "ink3", radius=2))
+    y = track.bottom + 11
+    if y + 6 <= inner.bottom:
+        need = f"{short(rank.needed_bytes / 1e9, 3)} GB"
+        words = fitting(metrics, inner.width, f"{need}, {percent(used)} of memory", need)
+        items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
+    busy = (rank.parts.compute_s + rank.parts.memory_s) / answer.period_s
+    if y + 26 <= inner.bottom:
+        words = f"busy {percent(busy)}"
+        items.append(Text(inner.left, y + 19, words, "ink", SUPPORT_PX, 600))
+    return items

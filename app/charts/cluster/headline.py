@@ -1,0 +1,90 @@
+"""The verdict bar of a step over several GPUs: its regime with the four shares, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.answers.cluster_words import whole_percents
+from app.answers.clustered import Clustered
+from app.charts.plan.headline import PAD, figure_column, headline_frame
+from app.drawing import (
+    Box,
+    Drawing,
+    Item,
+    Line,
+    Marker,
+    Metrics,
+    Mix,
+    Pattern,
+    Rectangle,
+    Text,
+    regime_ink,
+)
+from app.scenes.cluster_headline import headline_figures
+from app.theme import HEAD_PX, LABEL_PX
+from simulator.parallel.prediction import ParallelRegime
+
+_FIRST = 3.0
+"""The first column is so many times as wide as the others."""
+
+
+def cluster_headline(
+    clustered: Clustered, width: float, height: float, metrics: Metrics
+) -> Drawing:
+    """The bar of a clustered step that has an answer."""
+    answer = clustered.answer
+    assert answer is not None
+    figures = headline_figures(clustered)
+    each = width / (len(figures) + _FIRST)
+    items: list[Item] = [headline_frame(width, height)]
+    ink = regime_ink(answer.regime)
+    house = Box(PAD, 24, 40, 40)
+    items.append(Rectangle(house, Mix(answer.regime, 0.16), Mix(ink, 0.5), radius=6))
+    items.append(Marker(PAD + 20, 44, answer.regime, 9))
+    left, right = PAD + 52, _FIRST * each - PAD
+    words = f"{answer.regime.capitalize()}-bound"
+    items.append(Text(left, 25, words, ink, HEAD_PX, 600))
+    items += share_bar(answer.shares, Box(left, 44, right - left, 8))
+    items += share_words(answer.shares, left, right, 68, metrics)
+    for at, figure in enumerate(figures):
+        x = (at + _FIRST) * each
+        items.append(Line(((x, 14), (x, height - 14)), "line"))
+        items += figure_column(figure, Box(x + PAD, 0, each - 2 * PAD, height), metrics)
+    return Drawing(width, height, tuple(items), title=words)
+
+
+def by_size(shares: Mapping[ParallelRegime, float]) -> list[ParallelRegime]:
+    """The regimes, the largest share first."""
+    return sorted(shares, key=lambda regime: -shares[regime])
+
+
+def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
+    """The shares beside each other, in their patterns."""
+    items: list[Item] = []
+    left = box.left
+    for regime in by_size(shares):
+        wide = box.width * max(0.0, shares[regime])
+        if wide >= 0.5:
+            part = Box(left, box.top, max(0.5, wide - 1), box.height)
+            items.append(Rectangle(part, Pattern(regime)))
+        left += wide
+    return items
+
+
+def share_words(
+    shares: Mapping[ParallelRegime, float], left: float, right: float, y: float, metrics: Metrics
+) -> list[Item]:
+    """The shares in words, each with its mark; the figures alone where there is little room."""
+    percents = whole_percents(shares)
+    regimes = by_size(shares)
+    words = [f"{percents[regime]}% {regime}" for regime in regimes]
+    if sum(metrics.width(word, LABEL_PX, 500) + 22 for word in words) - 8 > right - left:
+        words = [f"{percents[regime]}%" for regime in regimes]
+    widths = [metrics.width(word, LABEL_PX, 500) + 22 for word in words]
+    items: list[Item] = []
+    x = left
+    for regime, word, wide in zip(regimes, words, widths, strict=True):
+        items.append(Marker(x + 5, y, regime, 4.2))
+        items.append(Text(x + 13, y, word, regime_ink(regime), LABEL_PX, 500))
+        x += wide
+    return items

@@ -1,0 +1,178 @@
+"""Throughput over the number of GPUs, with the ideal and, below, what each step goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.answers.cluster_scaling import Point
+from app.drawing import (
+    Box,
+    Drawing,
+    Item,
+    Line,
+    Marker,
+    Metrics,
+    Mix,
+    Path,
+    Pattern,
+    Rectangle,
+    Spot,
+    Text,
+    pill,
+    polygon,
+    regime_ink,
+)
+from app.quantities import percent, seconds
+from app.scenes.pixel_scale import Scale
+from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX
+from simulator.formats.numbers import short
+from simulator.parallel.prediction import ParallelRegime
+
+_LEFT, _RIGHT, _TOP, _FOOT, _SHARES = 54.0, 16.0, 24.0, 32.0, 0.26
+_STACK: tuple[ParallelRegime, ...] = ("overhead", "memory", "communication", "compute")
+"""The order of the shares from the bottom up."""
+
+
+def scaling_drawing(
+    points: Sequence[Point], now: int, node: int, width: float, height: float, metrics: Metrics
+) -> Drawing:
+    """The curve; `now` is the number of GPUs of the question, `node` that of one node."""
+    if len(points) < 2:
+        words = "One count of GPUs alone: this split has nothing to scale over."
+        text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
+        return Drawing(width, height, (text,), title=words)
+    below = max(36.0, _SHARES * (height - _TOP - _FOOT))
+    shares = Box.between(_LEFT, height - _FOOT - below, width - _RIGHT, height - _FOOT)
+    plot = Box.between(_LEFT, _TOP, width - _RIGHT, shares.top - 10)
+    first, last = points[0], points[-1]
+    ideal = [first.samples_per_s * each.gpus / first.gpus for each in points]
+    across = Scale(first.gpus, last.gpus, plot.left, plot.right, log=True)
+    low = min(min(p.samples_per_s for p in points), ideal[0]) / 1.3
+    up = Scale(low, max(ideal) * 1.3, plot.bottom, plot.top, log=True)
+    items = _axes(points, across, up, plot, shares)
+    items += _shares(points, across, shares, metrics)
+    items.append(Text(8, 11, "samples/s", "ink3"))
+    if first.gpus < node < last.gpus:
+        x = across.at(node)
+        items.append(Line(((x, plot.top), (x, shares.bottom)), "line2", 1.0, "dashed"))
+        items.append(pill(metrics, x, plot.bottom - 9, "one node", "ink3"))
+    items += _curves(points, ideal, across, up)
+    items += _takeover(points, across, plot, shares, metrics)
+    items += _now(points, now, across, up, plot, shares, metrics)
+    spots = tuple(_spot(each, across, up, points) for each in points)
+    return Drawing(width, height, tuple(items), spots, "Throughput over the number of GPUs")
+
+
+def _axes(points: Sequence[Point], across: Scale, up: Scale, plot: Box, shares: Box) -> list[Item]:
+    items: list[Item] = []
+    room, last = 18.0, float("inf")
+    for value, words in up.ticks(6):
+        y = up.at(value)
+        items.append(Line(((plot.left, y), (plot.right, y)), "grid"))
+        if abs(last - y) >= room:
+            items.append(Text(plot.left - 6, y, words, "ink3", anchor="end"))
+            last = y
+    for each in points:
+        x = across.at(each.gpus)
+        items.append(Line(((x, plot.top), (x, plot.bottom)), "grid"))
+        items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink3", anchor="middle"))
+    middle = (plot.left + plot.right) / 2
+    words = "GPUs, the same batch for each replica"
+    items.append(Text(middle, shares.bottom + 24, words, "ink3", anchor="middle"))
+    return items
+
+
+def _curves(
+    points: Sequence[Point], ideal: Sequence[float], across: Scale, up: Scale
+) -> list[Item]:
+    xs = [across.at(each.gpus) for each in points]
+    ends = [
+        [up.at(each.samples_per_s * each.period_s / end_s) for each, end_s in zip(
+            points, [p.interval_s[side] for p in points], strict=True)]
+        for side in (0, 1)
+    ]  # fmt: skip
+    outline = [*zip(xs, ends[0], strict=True), *reversed(list(zip(xs, ends[1], strict=True)))]
+    dashed = [(x, up.at(value)) for x, value in zip(xs, ideal, strict=True)]
+    curve = [(x, up.at(each.samples_per_s)) for x, each in zip(xs, points, strict=True)]
+    x, y = dashed[len(dashed) // 2]
+    return [
+        Path(polygon(outline), Mix("ink", 0.14)),
+        Line(dashed, "ink2", SECOND_WIDTH, "dashed"),
+        Text(x - 8, y - 10, "ideal", "ink2", anchor="end"),
+        Line(curve, "ink", CURVE_WIDTH),
+    ]
+
+
+def _shares(points: Sequence[Point], across: Scale, box: Box, metrics: Metrics) -> list[Item]:
+    """The shares stacked, straight between the points; the largest areas are named."""
+    items: list[Item] = [
+        Text(box.left - 6, box.top + 4, "100%", "ink3", anchor="end"),
+        Text(box.left - 6, box.bottom - 4, "0", "ink3", anchor="end"),
+    ]
+    xs = [across.at(each.gpus) for each in points]
+    floor = [0.0] * len(points)
+    for regime in _STACK:
+        top = [f + max(0.0, p.shares[regime]) for f, p in zip(floor, points, strict=True)]
+        ys = [[box.bottom - box.height * min(1.0, v) for v in line] for line in (top, floor)]
+        outline = [*zip(xs, ys[0], strict=True), *reversed(list(zip(xs, ys[1], strict=True)))]
+        if max(t - f for t, f in zip(top, floor, strict=True)) > 0.002:
+            items.append(Path(polygon(outline), Pattern(regime)))
+        at = max(range(len(points)), key=lambda n: top[n] - floor[n])
+        if (top[at] - floor[at]) * box.height >= 18:
+            half = metrics.width(regime, LABEL_PX, 500) / 2 + 8
+            x = min(max(xs[at], box.left + half), box.right - half)
+            y = (ys[0][at] + ys[1][at]) / 2
+            items.append(pill(metrics, x, y, regime, regime_ink(regime)))
+        floor = top
+    return items
+
+
+def _takeover(
+    points: Sequence[Point], across: Scale, plot: Box, shares: Box, metrics: Metrics
+) -> list[Item]:
+    """From where on communication is the largest share."""
+    first = next((p.gpus for p in points if p.regime == "communication"), None)
+    if first is None:
+        return []
+    x = across.at(first)
+    words = f"communication takes over at {first}"
+    anchor = "end" if x > (plot.left + plot.right) / 2 else "start"
+    return [
+        Line(((x, plot.top), (x, shares.bottom)), "communication_ink", 1.6, "dashed"),
+        pill(metrics, x, plot.top + 8, words, "communication_ink", anchor=anchor),
+    ]
+
+
+def _now(
+    points: Sequence[Point],
+    now: int,
+    across: Scale,
+    up: Scale,
+    plot: Box,
+    shares: Box,
+    metrics: Metrics,
+) -> list[Item]:
+    items: list[Item] = []
+    for each in points:
+        x, y = across.at(each.gpus), up.at(each.samples_per_s)
+        if each.gpus != now:
+            items.append(Marker(x, y, None, 3.6, "ink", hollow=True))
+            continue
+        items.append(Line(((x, plot.top), (x, shares.bottom)), "ink", 1.4))
+        items.append(Marker(x, y, None, 5.0, "bg1"))
+        words = f"{percent(each.efficiency)} of ideal"
+        if x + 110 < plot.right:
+            items.append(pill(metrics, x + 8, y + 18, words, "ink", weight=600, anchor="start"))
+        else:
+            items.append(pill(metrics, x - 8, y + 44, words, "ink", weight=600, anchor="end"))
+        items.append(Rectangle(Box(x - 13, shares.bottom + 3, 26, 14), "bg3", radius=3))
+        items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink", LABEL_PX, 600, "middle"))
+    return items
+
+
+def _spot(each: Point, across: Scale, up: Scale, points: Sequence[Point]) -> Spot:
+    words = (
+        f"{each.gpus} GPUs: {short(each.samples_per_s, 3)} samples/s, {seconds(each.period_s)} a "
+        f"step, {percent(each.efficiency)} of ideal, {each.regime}-bound"
+    )
+    return Spot(each.gpus, Box.around(across.at(each.gpus), up.at(each.samples_per_s), 9), words)

@@ -1,0 +1,144 @@
+"""The process that predicts steps over several GPUs: it imports torch and traces the ranks.
+
+It keeps its traces, so that the next question about the same network is answered at once. Between
+two predictions it looks for another question, which takes the place of the one at work.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any, Literal
+
+from simulator.errors import InputError, RidgepointError
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+    from app.answers.cluster_choice import ClusterQuestion
+
+Kind = Literal["progress", "answer", "points", "what_ifs", "error", "done"]
+Heard = Callable[[Kind, Any], None]
+_POLL_S = 0.03
+_PATIENCE_S = 10.0
+"""How long a question waits for the prediction before it; then the process is started again."""
+
+
+class CancelledError(RidgepointError):
+    """The question was cancelled."""
+
+
+class ClusterProcess:
+    """The process, started with the first question. One thread asks, any thread may end it."""
+
+    def __init__(self) -> None:
+        self._ending = threading.Lock()
+        self._number = 0
+        self._child: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+
+    def ask(self, question: ClusterQuestion, cancelled: Callable[[], bool], heard: Heard) -> None:
+        """Ask, and pass on what comes until all is there. Raises InputError with the reason why
+        there is no prediction, CancelledError once `cancelled`."""
+        fresh = self._child is None or not self._child.is_alive()
+        pipe = self._start() if fresh else self._pipe
+        assert pipe is not None
+        self._number += 1
+        number, waited_s = self._number, 0.0
+        heard("progress", "starting torch" if fresh else "waiting for the former prediction")
+        try:
+            pipe.send((number, question))
+            while True:
+                if cancelled():
+                    raise CancelledError("cancelled")
+                if not pipe.poll(_POLL_S):
+                    waited_s += _POLL_S
+                    if not fresh and waited_s > _PATIENCE_S:
+                        self.end()
+                        self.ask(question, cancelled, heard)
+                        return
+                    continue
+                answered, kind, what = pipe.recv()
+                if answered != number:
+                    continue
+                fresh = True  # it works on this question now
+                if kind == "error":
+                    raise InputError(what)
+                if kind == "done":
+                    return
+                heard(kind, what)
+        except (EOFError, OSError):
+            self.end()
+            if cancelled():
+                raise CancelledError("cancelled") from None
+            raise InputError(
+                f"the process that predicts {question.scenario.network} on several GPUs ended "
+                "unexpectedly, perhaps because memory ran out; try a smaller batch or network"
+            ) from None
+
+    def end(self) -> None:
+        """End the process, with what it is doing."""
+        with self._ending:
+            child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            child.join(2.0)
+
+    def _start(self) -> Connection:
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        child = context.Process(target=serve, args=(theirs,), daemon=True)
+        child.start()
+        theirs.close()
+        self._child, self._pipe = child, ours
+        return ours
+
+
+def serve(pipe: Connection) -> None:
+    """Answer questions until the other end of the pipe is closed."""
+    if hasattr(os, "nice"):
+        os.nice(5)  # the window has priority
+    try:
+        while True:
+            number, question = pipe.recv()
+
+            def send(kind: Kind, what: Any, number: int = number) -> None:
+                if pipe.poll():
+                    raise CancelledError("another question came")
+                pipe.send((number, kind, what))
+
+            try:
+                answer_all(question, send)
+            except CancelledError:
+                continue
+            except InputError as error:
+                pipe.send((number, "error", str(error)))
+            except Exception as error:  # the user's network may raise anything
+                words = (
+                    f"{question.scenario.network} cannot be predicted on several GPUs: "
+                    f"{type(error).__name__}: {error}; expected a network that runs; run "
+                    "`ridgepoint trace` to see where it fails"
+                )
+                pipe.send((number, "error", words))
+    except (EOFError, OSError, KeyboardInterrupt):
+        return
+
+
+def answer_all(question: ClusterQuestion, send: Heard) -> None:
+    """The prediction, then the scaling and the what-ifs; `send` takes each as soon as it is
+    there."""
+    from app.answers.cluster_answer import cluster_answer
+    from app.answers.cluster_scaling import scaling_points, what_ifs
+
+    send("progress", f"tracing {question.scenario.network} on each distinct rank")
+    send("answer", cluster_answer(question))
+
+    def say(text: str) -> None:
+        send("progress", text)
+
+    send("points", scaling_points(question, say))
+    send("what_ifs", what_ifs(question, say))
+    send("done", None)

@@ -1,0 +1,140 @@
+"""The step over several GPUs: predicted in the background while the user edits its question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
+from app.answers.clustered import Clustered
+from app.explorer.background.cluster_process import ClusterProcess, Heard, Kind
+from app.explorer.background.worker import LONG, Worker, later
+from app.explorer.state.session import Session, State
+from simulator.errors import RidgepointError
+
+_PAUSE_MS = 150
+"""Delay after an edit before it is predicted."""
+_KEY = "cluster"
+_LATER: tuple[Kind, ...] = ("points", "what_ifs")
+
+Ask = Callable[[ClusterQuestion, Callable[[], bool], Heard], None]
+
+
+class Clustering(QObject):
+    """Predicts the session's question while `watched`; `clustered` is what the page shows."""
+
+    changed = Signal()
+    """`clustered` has changed."""
+    _heard = Signal(object, str, object)
+
+    def __init__(self, session: Session, worker: Worker, ask: Ask | None = None) -> None:
+        super().__init__()
+        self.session, self.worker = session, worker
+        self.process = ClusterProcess()
+        self._ask = ask or self.process.ask
+        self.watched = False
+        self.clustered = Clustered(question_of(session.state))
+        self._pause = later(_PAUSE_MS, self._start, self)
+        session.changed.connect(self._on_changed)
+        self._heard.connect(self._on_heard)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a step is being predicted."""
+        return self._pause.isActive() or self.worker.busy(_KEY)
+
+    def watch(self, watched: bool) -> None:
+        """Predict from now on, first the current question; or only when it is watched again."""
+        self.watched = watched
+        now = self.clustered
+        if watched and (now.stale or now.answer is None) and not now.error and not self.busy:
+            self._request()
+
+    def choose(self, choice: ClusterChoice, text: str, merge: str = "") -> None:
+        """Set the cluster and the split."""
+        self.session.set_cluster(choice, text, merge)
+
+    def cancel(self) -> None:
+        """Stop predicting; the figures that are there stay."""
+        if self.busy:
+            self._pause.stop()
+            self.worker.cancel(_KEY)
+            self.process.end()
+            late = self.clustered.answer is not None and not self.clustered.stale
+            words = "" if late else "Cancelled. Predict again to go on."
+            self._show(replace(self.clustered, progress="", error=words))
+
+    def again(self) -> None:
+        """Predict the current question once more."""
+        self._request()
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.end()
+
+    def _on_changed(self, before: State, after: State) -> None:
+        question = question_of(after)
+        if question == self.clustered.question:
+            return
+        stale = self.clustered.answer is not None
+        self._show(replace(self.clustered, question=question, stale=stale, error=""))
+        if self.watched:
+            self._request()
+
+    def _request(self) -> None:
+        self.worker.cancel(_KEY)
+        now = self.clustered
+        try:
+            _ = now.question.choice.layout  # says at once what does not divide
+        except RidgepointError as error:
+            self._pause.stop()
+            self._fail(str(error))
+            return
+        doing = f"preparing {now.question.scenario.network}"
+        self._show(replace(now, stale=now.answer is not None, progress=doing, error=""))
+        self._pause.start()
+
+    def _start(self) -> None:
+        question = self.clustered.question
+
+        def run(cancelled: Callable[[], bool]) -> None:
+            def heard(kind: Kind, what: Any) -> None:
+                self._heard.emit(question, kind, what)
+
+            self._ask(question, cancelled, heard)
+
+        self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, LONG)
+
+    def _on_heard(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
+        now = self.clustered
+        if question != now.question or not self.busy:
+            return
+        if kind == "progress":
+            self._show(replace(now, progress=what))
+        elif kind == "answer":
+            self._show(replace(now, answer=what, points=None, what_ifs=None, stale=False))
+        elif kind in _LATER:
+            self._show(replace(now, **{kind: what}))
+
+    def _done(self, question: ClusterQuestion) -> None:
+        if question == self.clustered.question:
+            self._show(replace(self.clustered, progress="", error=""))
+
+    def _failed(self, error: RidgepointError) -> None:
+        self._fail(str(error))
+
+    def _fail(self, reason: str) -> None:
+        now = self.clustered
+        self._show(replace(now, stale=now.answer is not None, progress="", error=reason))
+
+    def _show(self, clustered: Clustered) -> None:
+        self.clustered = clustered
+        self.changed.emit()
+
+
+def question_of(state: State) -> ClusterQuestion:
+    """What a session asks about its current scenario."""
+    return ClusterQuestion(state.scenario, state.cluster or first(state.scenario))

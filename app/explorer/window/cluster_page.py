@@ -1,0 +1,84 @@
+"""Connects the views of the cluster with the session's cluster and its scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QGuiApplication
+
+from app.answers.cluster_choice import ClusterQuestion
+from app.explorer.background.clustering import Clustering
+from app.explorer.docks.veil import Veil
+from app.theme import Theme
+from app.views.cluster.cluster_view import ClusterView
+from app.views.cluster.headline import ClusterBar
+from app.widgets.view import View
+from simulator.errors import RidgepointError
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+    from app.views.catalogue import Offered
+
+WORKSPACE = "Cluster"
+
+
+class ClusterPage:
+    """Shows the step over several GPUs in its views, and passes their edits on."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self.clustering = Clustering(window.session, window.worker)
+        self.clustering.setParent(window)
+        self.clustering.changed.connect(self._show)
+        self.bar = ClusterBar(window.theme)
+        self.veil = Veil(self.bar, window.theme)
+        window.panels.created.connect(self._created)
+
+    @property
+    def views(self) -> list[tuple[Offered, ClusterView]]:
+        """The views that are created."""
+        views = self.window.panels.views.items()
+        return [(offered, view) for offered, view in views if isinstance(view, ClusterView)]
+
+    def show(self, shown: bool) -> None:
+        """Show or hide the verdict bar; predict while it is shown."""
+        self.bar.setVisible(shown)
+        self.clustering.watch(shown)
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.bar.restyle(theme)
+        self.veil.theme = theme
+
+    def copy_command(self) -> None:
+        """Copy the command line that predicts the same. Raises InputError if none does."""
+        QGuiApplication.clipboard().setText(self.clustering.clustered.question.command)
+
+    def edit(self, question: ClusterQuestion, words: str, merge: str = "") -> None:
+        """Set the scenario, the cluster or the split."""
+        now, session = self.clustering.clustered.question, self.window.session
+        try:
+            if question.scenario != now.scenario:
+                session.set_scenario(question.scenario, words)
+            if question.choice != now.choice:
+                self.clustering.choose(question.choice, words, merge)
+        except RidgepointError as error:
+            for _, view in self.views:
+                view.refuse(str(error))
+
+    def _created(self, view: View) -> None:
+        if isinstance(view, ClusterView):
+            view.edited.connect(self.edit)
+            view.cancelled.connect(self.clustering.cancel)
+            view.again.connect(self.clustering.again)
+            view.show_clustered(self.clustering.clustered)
+
+    def _show(self) -> None:
+        clustered = self.clustering.clustered
+        self.bar.put(clustered)
+        self.veil.put(clustered.stale)
+        for offered, view in self.views:
+            view.show_clustered(clustered)
+            panel = self.window.panels.panels[offered]
+            panel.say(view.subtitle())
+            panel.dim(view.dims and clustered.stale)

@@ -1,0 +1,59 @@
+"""The first figures of a step over several GPUs."""
+
+from __future__ import annotations
+
+from app.answers.clustered import Clustered
+from app.quantities import between, count_of, number, percent, seconds_unit
+from app.scenes.plan_headline import Figure
+from simulator.formats.numbers import short
+
+
+def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
+    """Time per step, throughput, share of the ideal, memory and communication."""
+    answer = clustered.answer
+    if answer is None:
+        return ()
+    scale, unit = seconds_unit(answer.period_s)
+    low, high = answer.interval_s
+    period = Figure(
+        "Time per step, 80% interval",
+        number(answer.period_s / scale),
+        unit,
+        between(low, high, answer.period_s),
+        interval=(low / answer.period_s, high / answer.period_s),
+    )
+    per_s = answer.samples_per_s
+    tokens = "" if answer.seq is None else count_of(per_s * answer.seq, "tokens/s")
+    throughput = Figure("Throughput", short(per_s, 3), "samples/s", tokens)
+    share = clustered.efficiency
+    replicas = answer.layout.dp
+    ideal = Figure(
+        "Share of ideal",
+        percent(share) if share is not None else "–",
+        "",
+        (f"of {replicas} × one replica" if replicas > 1 else "one replica alone")
+        if share is not None
+        else "predicting …"
+        if clustered.progress
+        else "not predicted",
+    )
+    capacity = answer.cluster.gpu.memory_bytes
+    need = answer.largest.needed_bytes
+    memory = Figure(
+        "Memory per rank",
+        short(need / 1e9, 3),
+        f"of {short(capacity / 1e9, 3)} GB",
+        f"fits, {percent(need / capacity)} used"
+        if answer.fits
+        else f"does not fit: {short((need - capacity) / 1e9, 3)} GB more than the GPU has",
+        not answer.fits,
+    )
+    moving, moving_unit = seconds_unit(answer.communication_s)
+    exposed, exposed_unit = seconds_unit(answer.exposed_s)
+    communication = Figure(
+        "Exposed communication",
+        number(answer.exposed_s / exposed),
+        exposed_unit,
+        f"of {number(answer.communication_s / moving)} {moving_unit} in all",
+    )
+    return period, throughput, ideal, memory, communication

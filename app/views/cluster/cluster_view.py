@@ -1,0 +1,117 @@
+"""The base class of the views of a step over several GPUs, and of those with one picture."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.clustered import Clustered
+from app.answers.side import Side
+from app.drawing import Drawing, Text
+from app.theme import SUPPORT_PX, Theme
+from app.widgets.drawing_canvas import DrawingCanvas
+from app.widgets.vertical_scroll_area import VerticalScrollArea
+from app.widgets.view import View
+
+
+class ClusterView(View):
+    """A view of the session's step over several GPUs, which it changes by signals."""
+
+    workspace: ClassVar[str] = "Cluster"
+    follows: ClassVar[bool] = False
+    dims: ClassVar[bool] = True
+    """Whether it shows figures that belong to an earlier question while they are stale."""
+    edited = Signal(object, str, str)
+    """ClusterQuestion, the name of the change, and the key under which changes merge."""
+    cancelled = Signal()
+    again = Signal()
+    """The user asked to predict once more."""
+    clustered: Clustered | None = None
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        """The page shows the session's question, which its controller passes on."""
+
+    def show_clustered(self, clustered: Clustered) -> None:
+        """Show a step, or how far it is."""
+        self.clustered = clustered
+        self.update_clustered(clustered)
+
+    @abstractmethod
+    def update_clustered(self, clustered: Clustered) -> None:
+        """Draw from `clustered`."""
+
+    def refuse(self, reason: str) -> None:
+        """Say why the last edit is refused."""
+
+
+class ClusterCanvas(DrawingCanvas):
+    """The picture of a view; the tooltip of a spot stands beside the pointer."""
+
+    def __init__(self, theme: Theme, view: PictureView) -> None:
+        super().__init__(theme, view.title)
+        self.view = view
+        self.shown: tuple[object, ...] = ()
+
+    def put(self, clustered: Clustered) -> None:
+        """Draw again if what is shown has changed."""
+        shown = clustered.answer, clustered.points, clustered.empty, bool(clustered.progress)
+        if shown != self.shown:
+            self.shown = shown
+            self.redraw()
+            drawn = self.drawn
+            self.setAccessibleDescription(drawn.title if drawn else "")
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            drawn = self.drawn
+            spot = drawn.pick(event.pos().x(), event.pos().y()) if drawn else None
+            QToolTip.showText(event.globalPos(), spot.tooltip if spot else "", self)
+            return True
+        return super().event(event)
+
+    def drawing(self, width: float, height: float) -> Drawing | None:
+        clustered = self.view.clustered
+        if clustered is None:
+            return None
+        if clustered.answer is None:
+            words = clustered.empty
+            text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
+            return Drawing(width, height, (text,), title=words)
+        return self.view.picture(clustered, clustered.answer, width, height)
+
+
+class PictureView(ClusterView):
+    """A view of one picture, which scrolls where its rows need more height than there is."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.canvas = ClusterCanvas(theme, self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.area = VerticalScrollArea(self.canvas)
+        column.addWidget(self.area)
+        self.setFocusProxy(self.canvas)
+
+    @abstractmethod
+    def picture(
+        self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
+    ) -> Drawing:
+        """The drawing of a size in pixels."""
+
+    def needed_height(self, answer: ClusterAnswer) -> float:
+        """The least height of the picture in pixels."""
+        return 0.0
+
+    def update_clustered(self, clustered: Clustered) -> None:
+        needed = 0.0 if clustered.answer is None else self.needed_height(clustered.answer)
+        self.canvas.setMinimumHeight(max(110, int(needed)))
+        self.canvas.put(clustered)
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.canvas.restyle(theme)

@@ -1,0 +1,53 @@
+"""The collectives of a step."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_words import ranks_words
+from app.answers.clustered import Clustered
+from app.charts.cluster.collectives import collectives_drawing, collectives_height
+from app.drawing.picture import Drawing
+from app.quantities import seconds
+from app.views.cluster.cluster_view import PictureView
+from app.widgets.drawn import QT_METRICS
+
+
+class CollectivesTable(PictureView):
+    """Alike collectives in a row each."""
+
+    title: ClassVar[str] = "Collectives"
+
+    def picture(
+        self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
+    ) -> Drawing:
+        return collectives_drawing(answer, width, height, QT_METRICS)
+
+    def needed_height(self, answer: ClusterAnswer) -> float:
+        return collectives_height(answer)
+
+    def subtitle(self) -> str:
+        answer = self.clustered.answer if self.clustered else None
+        if answer is None or not answer.collectives:
+            return ""
+        all_s = sum(row.all_s for row in answer.collectives)
+        exposed_s = sum(row.exposed_s for row in answer.collectives)
+        who = ranks_words(answer.ranks[answer.talking].ranks)
+        return f"{seconds(all_s)} in a step, {seconds(exposed_s)} of it exposed, on {who}"
+
+    def rows(self) -> list[list[str]]:
+        answer = self.clustered.answer if self.clustered else None
+        if answer is None:
+            return []
+        rows = [[
+            "Operation", "Phase", "Ranks", "Count", "Least bytes", "Most bytes", "Algorithm",
+            "Protocol", "Each, ms", "All, ms", "Exposed, ms",
+        ]]  # fmt: skip
+        for row in answer.collectives:
+            times = [f"{1e3 * s:.6g}" for s in (row.each_s, row.all_s, row.exposed_s)]
+            sizes = [str(nbytes) for nbytes in row.bytes_each]
+            counts = [str(row.ranks), str(row.count)]
+            how = [row.choice.algorithm, row.choice.protocol]
+            rows.append([row.kind.replace("_", "-"), row.phase, *counts, *sizes, *how, *times])
+        return rows

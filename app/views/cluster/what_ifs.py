@@ -1,0 +1,74 @@
+"""What would change the step, each with a button that applies it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.answers.cluster_scaling import WhatIf
+from app.answers.cluster_words import what_if_words
+from app.answers.clustered import Clustered
+from app.quantities import change, seconds
+
+
+class WhatIfRows(QWidget):
+    """The what-ifs of a step, that which saves most first."""
+
+    applied = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("look", "plain")
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 4, 0, 0)
+        self.column.setSpacing(4)
+        self.head = QLabel("What-ifs of the whole step")
+        self.head.setProperty("tone", "title")
+        self.column.addWidget(self.head)
+        self.rows: list[QWidget] = []
+        self.buttons: list[QPushButton] = []
+        self._shown: tuple[WhatIf, ...] = ()
+        self.hide()
+
+    def put(self, clustered: Clustered) -> None:
+        """Show the what-ifs that are predicted; those of an earlier step cannot be applied."""
+        answer, found = clustered.answer, clustered.what_ifs or ()
+        self.setVisible(bool(found))
+        if answer is not None and found != self._shown:
+            self._shown = found
+            for row in self.rows:
+                row.hide()
+                row.deleteLater()
+            self.rows, self.buttons = [], []
+            for each in found:
+                if each.period_s is not None:
+                    self._add(each, answer.period_s)
+        for button in self.buttons:
+            button.setEnabled(not clustered.stale)
+
+    def _add(self, each: WhatIf, before_s: float) -> None:
+        assert each.period_s is not None
+        name = what_if_words(each.text)
+        words = QLabel(name)
+        effect = QLabel(
+            f"{change(before_s, each.period_s)}, to {seconds(each.period_s)}, "
+            f"{each.needed_bytes / 1e9:.3g} GB"
+        )
+        effect.setProperty("tone", "quiet")
+        button = QPushButton("Apply")
+        button.setAccessibleName(f"Apply: {name}")
+        button.setToolTip(f"+{each.text}")
+        button.clicked.connect(lambda: self.applied.emit(each.text))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(words)
+        texts.addWidget(effect)
+        row = QWidget()
+        row.setProperty("look", "plain")
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addLayout(texts, 1)
+        line.addWidget(button)
+        self.column.addWidget(row)
+        self.rows.append(row)
+        self.buttons.append(button)
