@@ -28,7 +28,8 @@ from simulator.scenario.packaged.index import (
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_module import trace_module
 from simulator.symbols import Symbolic
-from simulator.symbols.family_file import load, with_dtype
+from simulator.symbols.family_file import load, with_dtype, with_lines
+from simulator.symbols.probes import Tracer
 
 _TORCH_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
@@ -40,7 +41,8 @@ def current(name: str, network: str) -> bool:
 
 
 def make(request: TraceRequest, card: str) -> str:
-    """Make the file of a request on a card; returns how: checked, shared, fitted or refused."""
+    """Make the file of a request on a card; returns how: checked, with new lines of code, shared,
+    fitted or refused."""
     gpu, name = find_gpu(card), f"{name_of(request)}.{card}"
     own = FOLDER / f"{name}.families"
     entries = read_index().entries
@@ -49,6 +51,11 @@ def make(request: TraceRequest, card: str) -> str:
         if _agrees(path, request, gpu, guessed=not its_own):
             _enter(name, path, request)
             return "checked" if its_own else f"as {path.name}"
+    if name in entries and own.is_file():
+        _renumber(own, request, gpu)
+        if _agrees(own, request, gpu, guessed=False):
+            _enter(name, own, request)
+            return "checked, new lines of code"
     source = FOLDER / f"{name_of(replace(request, dtype='bf16'))}.{card}.families"
     if request.dtype in ("fp16", "fp32") and source.is_file():
         with_dtype(source, own, _TORCH_DTYPES["bf16"], _TORCH_DTYPES[request.dtype])
@@ -92,17 +99,20 @@ def _same(request: TraceRequest, card: str) -> Iterator[Path]:
             yield FOLDER / entry.file
 
 
+def _renumber(path: Path, request: TraceRequest, gpu: GPU) -> None:
+    """Give a file's families the lines of code of a fresh trace."""
+    families = load(path, _tracer(request, gpu))
+    batch, seq = next(iter(families.families[0][0].points(1)))
+    old = families.at(batch, seq if families.has_seq else None).code
+    new = families.tracer(batch, seq).code
+    with_lines(path, {line: new[module] for module, line in old.items() if module in new})
+
+
 def _agrees(path: Path, request: TraceRequest, gpu: GPU, guessed: bool) -> bool:
     """Do the families of a file give fresh traces? Those that were fitted to this request, by
     other code, are compared at a point of each; those that are guessed at two ends of each cell."""
-
-    def tracer(batch: int, seq: int) -> Trace:
-        has_seq = line_of(request.network)[0] == "both"
-        at = replace(request, batch=batch, seq=seq if has_seq else None)
-        return trace_module(at, gpu)[0]
-
     try:
-        families = load(path, tracer)
+        families = load(path, _tracer(request, gpu))
         cells = families.families
         if not guessed:
             cells = {id(family): (cell, family) for cell, family in cells}.values()
@@ -110,6 +120,15 @@ def _agrees(path: Path, request: TraceRequest, gpu: GPU, guessed: bool) -> bool:
         return all(_equal(families, point) for point in points)
     except InputError:
         return False
+
+
+def _tracer(request: TraceRequest, gpu: GPU) -> Tracer:
+    def traced(batch: int, seq: int) -> Trace:
+        has_seq = line_of(request.network)[0] == "both"
+        at = replace(request, batch=batch, seq=seq if has_seq else None)
+        return trace_module(at, gpu)[0]
+
+    return traced
 
 
 def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
