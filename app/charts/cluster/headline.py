@@ -78,13 +78,13 @@ def share_words(
     percents = whole_percents(shares)
     regimes = by_size(shares)
     words = [f"{percents[regime]}% {regime}" for regime in regimes]
-    if sum(metrics.width(word, LABEL_PX, 500) + 22 for word in words) - 8 > right - left:
+    if sum(metrics.width(word, LABEL_PX, 500) + 19 for word in words) - 6 > right - left:
         words = [f"{percents[regime]}%" for regime in regimes]
-    widths = [metrics.width(word, LABEL_PX, 500) + 22 for word in words]
+    widths = [metrics.width(word, LABEL_PX, 500) + 19 for word in words]
     items: list[Item] = []
     x = left
     for regime, word, wide in zip(regimes, words, widths, strict=True):
-        items.append(Marker(x + 5, y, regime, 4.2))
-        items.append(Text(x + 13, y, word, regime_ink(regime), LABEL_PX, 500))
+        items.append(Marker(x + 4, y, regime, 4.2))
+        items.append(Text(x + 12, y, word, regime_ink(regime), LABEL_PX, 500))
         x += wide
     return items
