@@ -81,7 +81,10 @@ def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) ->
     if y + 6 <= inner.bottom:
         need = f"{short(rank.needed_bytes / 1e9, 3)} GB"
         words = fitting(metrics, inner.width, f"{need}, {percent(used)} of memory", need, "")
-        items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
+        if words:
+            items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
+        else:
+            y -= 17
     busy = (rank.parts.compute_s + rank.parts.memory_s) / answer.period_s
     if y + 26 <= inner.bottom:
         words = fitting(metrics, inner.width, f"busy {percent(busy)}", percent(busy), "",

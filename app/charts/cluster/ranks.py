@@ -13,8 +13,9 @@ from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _HEADS, ROW_PX, _MOST_PX, _HIGH = 48.0, 36.0, 64.0, 18.0
-_WORDS_PX = 52.0
-"""The height of a row from which on its figures stand below its bar in words."""
+_WORDS_PX, _LIST_PX, _LINE_PX = 52.0, 150.0, 18.0
+"""Heights of a row from which on its figures stand below its bar in words, and as a list; height of
+a line of that."""
 _NAME_PX, _BUSY_PX, _PACE_PX = 116.0, 74.0, 116.0
 PART_INKS: dict[PatternKind, Role] = {
     "compute": "compute_ink",
@@ -50,7 +51,9 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     head += 4
     fit = max(1, int((height - head - 4) // ROW_PX))
     ranks = answer.ranks if len(answer.ranks) <= fit else answer.ranks[: max(1, fit - 1)]
-    row_px = min(_MOST_PX, max(ROW_PX, (height - head - 4) / len(answer.ranks)))
+    room_px = (height - head - 4) / len(answer.ranks)
+    listed = room_px >= _LIST_PX
+    row_px = _LIST_PX if listed else min(_MOST_PX, max(ROW_PX, room_px))
     pace = width >= 620 and len(answer.ranks) > 1
     right = width - 10 - _BUSY_PX - (_PACE_PX if pace else 0)
     plot = Box.between(12 + _NAME_PX, head, right, height)
@@ -58,7 +61,7 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     slowest = max(answer.ranks, key=_busy_s)
     for at, rank in enumerate(ranks):
         worded = row_px >= _WORDS_PX
-        y = head + row_px * (at + 0.5) - (10 if worded else 0)
+        y = head + (24 if listed else row_px / 2 - (10 if worded else 0)) + row_px * at
         items += _name(answer, rank, y, metrics)
         items += _bar(rank, plot, y, answer.period_s, metrics)
         busy = f"busy {percent(_busy_s(rank) / answer.period_s)}"
@@ -66,7 +69,9 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
         if pace and rank is slowest:
             words = "sets the pace"
             items.append(Text(plot.right + 10 + _BUSY_PX, y, words, "ink3", LABEL_PX))
-        if worded:
+        if listed:
+            items += _list(rank, answer.period_s, plot, y + 30)
+        elif worded:
             items += _words(rank, answer.period_s, plot.left, width - 10, y + 21, metrics)
         row = Box(0, head + row_px * at, width, row_px)
         spots.append(Spot(rank.ranks, row, _tooltip(rank)))
@@ -127,6 +132,18 @@ def _words(
     for kind, each in words.items():
         items.append(Text(left, y, each, PART_INKS[kind]))
         left += metrics.width(each, LABEL_PX) + 16
+    return items
+
+
+def _list(rank: RankAnswer, period_s: float, plot: Box, y: float) -> list[Item]:
+    """The figures of a bar below it, a line each."""
+    items: list[Item] = []
+    for kind, part_s in rank_seconds(rank).items():
+        if part_s > 0:
+            items.append(Text(plot.left, y, PARTS[kind], "ink2"))
+            items.append(Text(plot.right - 46, y, seconds(part_s), PART_INKS[kind], anchor="end"))
+            items.append(Text(plot.right, y, percent(part_s / period_s), "ink3", anchor="end"))
+            y += _LINE_PX
     return items
 
 
