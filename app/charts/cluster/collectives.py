@@ -71,6 +71,7 @@ def collectives_drawing(
     for name, px in reversed(columns):
         ends[name] = right
         right -= px
+    ends = {name: ends[name] for name, _ in columns}
     items: list[Item] = [Text(28, 13, "Operation", "ink3")]
     items += [Text(end, 13, name, "ink3", anchor="end") for name, end in ends.items()]
     if bar:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.charts.cluster.ranks import rank_seconds
+from app.answers.cluster_answer import ClusterAnswer, RankAnswer
+from app.answers.cluster_words import PARTS
+from app.charts.cluster.ranks import PART_INKS, rank_seconds
 from app.drawing import Box, Item, Metrics, Pattern, Rectangle, Text, fitting
-from app.quantities import percent
+from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 from simulator.formats.numbers import short
 
-_TALL, _LOW = 74.0, 34.0
+_TALL, _LOW, _LINE_PX = 74.0, 34.0, 16.0
 
 
 def place_words(answer: ClusterAnswer, number: int) -> str:
@@ -24,6 +25,23 @@ def place_words(answer: ClusterAnswer, number: int) -> str:
     if spread.tp > 1:
         words.append(f"part {number % spread.tp}")
     return ", ".join(words)
+
+
+def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
+    """What the time goes to, a line each, where there is room for all of them."""
+    parts = {kind: s for kind, s in rank_seconds(rank).items() if s > 0}
+    if box.height < _LINE_PX * len(parts):
+        return []
+    items: list[Item] = []
+    for at, (kind, part_s) in enumerate(parts.items()):
+        y = box.top + _LINE_PX * (at + 0.5)
+        time = seconds(part_s)
+        room = box.width - 16 - metrics.width(time, LABEL_PX) - 6
+        name = fitting(metrics, room, PARTS[kind], PARTS[kind].rpartition(" ")[2], "")
+        items.append(Rectangle(Box(box.left, y - 5, 11, 10), Pattern(kind), "line2", radius=2))
+        items.append(Text(box.left + 16, y, name, "ink3"))
+        items.append(Text(box.right, y, time, PART_INKS[kind], anchor="end"))
+    return items
 
 
 def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) -> list[Item]:
@@ -62,10 +80,15 @@ def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) ->
     y = track.bottom + 11
     if y + 6 <= inner.bottom:
         need = f"{short(rank.needed_bytes / 1e9, 3)} GB"
-        words = fitting(metrics, inner.width, f"{need}, {percent(used)} of memory", need)
-        items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
+        words = fitting(metrics, inner.width, f"{need}, {percent(used)} of memory", need, "")
+        if words:
+            items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
+        else:
+            y -= 17
     busy = (rank.parts.compute_s + rank.parts.memory_s) / answer.period_s
     if y + 26 <= inner.bottom:
-        words = f"busy {percent(busy)}"
+        words = fitting(metrics, inner.width, f"busy {percent(busy)}", percent(busy), "",
+                        px=SUPPORT_PX, weight=600)  # fmt: skip
         items.append(Text(inner.left, y + 19, words, "ink", SUPPORT_PX, 600))
+    items += _parts(rank, Box.between(inner.left, y + 32, inner.right, inner.bottom), metrics)
     return items

@@ -41,7 +41,7 @@ def cluster_headline(
     house = Box(PAD, 24, 40, 40)
     items.append(Rectangle(house, Mix(answer.regime, 0.16), Mix(ink, 0.5), radius=6))
     items.append(Marker(PAD + 20, 44, answer.regime, 9))
-    left, right = PAD + 52, _FIRST * each - PAD
+    left, right = PAD + 48, _FIRST * each - 8
     words = f"{answer.regime.capitalize()}-bound"
     items.append(Text(left, 25, words, ink, HEAD_PX, 600))
     items += share_bar(answer.shares, Box(left, 44, right - left, 8))
@@ -78,13 +78,13 @@ def share_words(
     percents = whole_percents(shares)
     regimes = by_size(shares)
     words = [f"{percents[regime]}% {regime}" for regime in regimes]
-    if sum(metrics.width(word, LABEL_PX, 500) + 22 for word in words) - 8 > right - left:
+    if sum(metrics.width(word, LABEL_PX, 500) + 18 for word in words) - 5 > right - left:
         words = [f"{percents[regime]}%" for regime in regimes]
-    widths = [metrics.width(word, LABEL_PX, 500) + 22 for word in words]
+    widths = [metrics.width(word, LABEL_PX, 500) + 18 for word in words]
     items: list[Item] = []
     x = left
     for regime, word, wide in zip(regimes, words, widths, strict=True):
-        items.append(Marker(x + 5, y, regime, 4.2))
-        items.append(Text(x + 13, y, word, regime_ink(regime), LABEL_PX, 500))
+        items.append(Marker(x + 4, y, regime, 4.2))
+        items.append(Text(x + 12, y, word, regime_ink(regime), LABEL_PX, 500))
         x += wide
     return items

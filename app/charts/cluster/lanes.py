@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.answers.cluster_answer import ClusterAnswer, RankAnswer, Span
 from app.answers.cluster_words import ranks_words, stage_words
+from app.charts.cluster.legend import legend
 from app.drawing import (
     Box,
     Drawing,
@@ -15,15 +16,16 @@ from app.drawing import (
     Pattern,
     Rectangle,
     Rectangles,
+    Role,
     Spot,
     Text,
     elided,
 )
 from app.quantities import seconds_unit
 from app.scenes.pixel_scale import Scale
-from app.theme import LABEL_PX, SUPPORT_PX
+from app.theme import SUPPORT_PX
 
-_LEFT, _HEAD, ROW_PX, _MOST_PX = 116.0, 44.0, 50.0, 96.0
+_LEFT, _HEADS, ROW_PX, _MOST_PX = 116.0, 66.0, 50.0, 96.0
 _COMPUTE, _COMM = 0.46, 0.2
 """The parts of a row that the lanes of kernels and of collectives are high."""
 _FILLS: dict[str, tuple[str, Fill]] = {
@@ -37,7 +39,7 @@ _FILLS: dict[str, tuple[str, Fill]] = {
 
 def lanes_height(answer: ClusterAnswer) -> float:
     """The height that all ranks need, in pixels."""
-    return _HEAD + ROW_PX * len(answer.ranks) + 6
+    return _HEADS + ROW_PX * len(answer.ranks) + 6
 
 
 def lanes_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
@@ -48,34 +50,30 @@ def lanes_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     )
     scale, unit = seconds_unit(end_s)
     across = Scale(0.0, end_s / scale, _LEFT, width - 14)
-    items = _legend(answer, metrics)
-    row = min(_MOST_PX, max(ROW_PX, (height - _HEAD - 6) / len(answer.ranks)))
-    bottom = min(height - 6, _HEAD + row * len(answer.ranks))
-    items.append(Text(_LEFT - 10, _HEAD - 12, unit, "ink3", anchor="end"))
+    items, head = legend(_entries(answer), 12, width - 8, metrics)
+    head += 22
+    row = min(_MOST_PX, max(ROW_PX, (height - head - 6) / len(answer.ranks)))
+    bottom = min(height - 6, head + row * len(answer.ranks))
+    items.append(Text(_LEFT - 10, head - 12, unit, "ink3", anchor="end"))
     for value, words in across.ticks(max(3, int(width / 110))):
         x = across.at(value)
-        items.append(Line(((x, _HEAD - 4), (x, bottom)), "grid"))
-        items.append(Text(min(x, width - 14), _HEAD - 12, words, "ink3", anchor="middle"))
+        items.append(Line(((x, head - 4), (x, bottom)), "grid"))
+        items.append(Text(min(x, width - 14), head - 12, words, "ink3", anchor="middle"))
     spots: list[Spot] = []
     for at, rank in enumerate(answer.ranks):
-        top = _HEAD + row * at
+        top = head + row * at
         items += _rank(answer, rank, Box(0, top, width, row), across, scale, metrics)
         spots.append(Spot(rank.ranks, Box(0, top, width, row), ranks_words(rank.ranks)))
     return Drawing(width, height, tuple(items), tuple(spots), "Timeline of the distinct ranks")
 
 
-def _legend(answer: ClusterAnswer, metrics: Metrics) -> list[Item]:
+def _entries(answer: ClusterAnswer) -> list[tuple[str, Fill, Role]]:
+    """What the legend names: the kinds that occur."""
     kinds = {s.kind for rank in answer.ranks for s in (*rank.compute, *rank.communication)}
-    items: list[Item] = []
-    x = 12.0
-    for kind, (words, fill) in _FILLS.items():
-        if kind in kinds:
-            items.append(Rectangle(Box(x, 8, 14, 10), fill, "line2", radius=2))
-            items.append(Text(x + 19, 13, words, "ink2"))
-            x += 19 + metrics.width(words, LABEL_PX) + 14
-    items.append(Rectangle(Box(x, 8, 14, 10), Pattern("bubble"), "line2", radius=2))
-    items.append(Text(x + 19, 13, "no kernel", "ink2"))
-    return items
+    entries: list[tuple[str, Fill, Role]] = [
+        (words, fill, "ink2") for kind, (words, fill) in _FILLS.items() if kind in kinds
+    ]
+    return [*entries, ("no kernel", Pattern("bubble"), "ink2")]
 
 
 def _rank(

@@ -44,7 +44,7 @@ def memory_drawing(answer: ClusterAnswer, width: float, height: float, metrics: 
     for (role, nbytes), strength in zip(rank.memory, _STRENGTHS, strict=False):
         items.append(Rectangle(Box(0, y - 5, 10, 10), Mix("ink2", strength, "bg1"), radius=2))
         items.append(Text(17, y, role_words(role), "ink2", SUPPORT_PX))
-        figure = f"{short(nbytes / 1e9, 3)} GB" if nbytes >= 1e8 else f"{nbytes / 1e6:,.0f} MB"
+        figure = f"{short(nbytes / 1e9, 3)} GB" if nbytes >= 1e9 else f"{nbytes / 1e6:,.0f} MB"
         items.append(Text(width, y, figure, "ink", SUPPORT_PX, anchor="end"))
         y += ROW_PX
     title = f"{need}, {percent(rank.needed_bytes / capacity)}"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from app.answers.cluster_answer import ClusterAnswer, RankAnswer
 from app.answers.cluster_words import PARTS, ranks_words, stage_words
+from app.charts.cluster.legend import legend
 from app.drawing import Box, Drawing, Item, Metrics, Pattern, Rectangle, Spot, Text, elided, pill
 from app.drawing.colours import PatternKind, Role
 from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 
-_HEAD, ROW_PX, _MOST_PX, _HIGH = 30.0, 36.0, 64.0, 18.0
-_WORDS_PX = 52.0
-"""The height of a row from which on its figures stand below its bar in words."""
+_HEADS, ROW_PX, _MOST_PX, _HIGH = 48.0, 36.0, 64.0, 18.0
+_WORDS_PX, _LIST_PX, _LINE_PX = 52.0, 150.0, 18.0
+"""Heights of a row from which on its figures stand below its bar in words, and as a list; height of
+a line of that."""
 _NAME_PX, _BUSY_PX, _PACE_PX = 116.0, 74.0, 116.0
-_INKS: dict[PatternKind, Role] = {
+PART_INKS: dict[PatternKind, Role] = {
     "compute": "compute_ink",
     "memory": "memory_ink",
     "overhead": "overhead_ink",
@@ -36,23 +40,28 @@ def rank_seconds(rank: RankAnswer) -> dict[PatternKind, float]:
 
 def ranks_height(answer: ClusterAnswer) -> float:
     """The height that all ranks need, in pixels."""
-    return _HEAD + ROW_PX * len(answer.ranks) + 4
+    return _HEADS + ROW_PX * len(answer.ranks) + 4
 
 
 def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
     """The picture; as many ranks as fit."""
-    fit = max(1, int((height - _HEAD - 4) // ROW_PX))
+    kinds = [k for k in PART_INKS if any(rank_seconds(rank)[k] > 0 for rank in answer.ranks)]
+    entries = [(PARTS[kind], Pattern(kind), PART_INKS[kind]) for kind in kinds]
+    items, head = legend(entries, 12, width - 8, metrics)
+    head += 4
+    fit = max(1, int((height - head - 4) // ROW_PX))
     ranks = answer.ranks if len(answer.ranks) <= fit else answer.ranks[: max(1, fit - 1)]
-    row_px = min(_MOST_PX, max(ROW_PX, (height - _HEAD - 4) / len(answer.ranks)))
+    room_px = (height - head - 4) / len(answer.ranks)
+    listed = room_px >= _LIST_PX
+    row_px = _LIST_PX if listed else min(_MOST_PX, max(ROW_PX, room_px))
     pace = width >= 620 and len(answer.ranks) > 1
     right = width - 10 - _BUSY_PX - (_PACE_PX if pace else 0)
-    plot = Box.between(12 + _NAME_PX, _HEAD, right, height)
-    items = _legend(ranks, 12, width, metrics)
+    plot = Box.between(12 + _NAME_PX, head, right, height)
     spots: list[Spot] = []
     slowest = max(answer.ranks, key=_busy_s)
     for at, rank in enumerate(ranks):
         worded = row_px >= _WORDS_PX
-        y = _HEAD + row_px * (at + 0.5) - (10 if worded else 0)
+        y = head + (24 if listed else row_px / 2 - (10 if worded else 0)) + row_px * at
         items += _name(answer, rank, y, metrics)
         items += _bar(rank, plot, y, answer.period_s, metrics)
         busy = f"busy {percent(_busy_s(rank) / answer.period_s)}"
@@ -60,13 +69,15 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
         if pace and rank is slowest:
             words = "sets the pace"
             items.append(Text(plot.right + 10 + _BUSY_PX, y, words, "ink3", LABEL_PX))
-        if worded:
+        if listed:
+            items += _list(rank, answer.period_s, plot, y + 30)
+        elif worded:
             items += _words(rank, answer.period_s, plot.left, width - 10, y + 21, metrics)
-        row = Box(0, _HEAD + row_px * at, width, row_px)
+        row = Box(0, head + row_px * at, width, row_px)
         spots.append(Spot(rank.ranks, row, _tooltip(rank)))
     hidden = len(answer.ranks) - len(ranks)
     if hidden:
-        y = _HEAD + row_px * len(ranks) + 12
+        y = head + row_px * len(ranks) + 12
         items.append(Text(12, y, f"{hidden} more: enlarge the chart, or see its table", "ink3"))
     title = f"{len(answer.ranks)} distinct ranks of {answer.cluster.gpus}"
     return Drawing(width, height, tuple(items), tuple(spots), title)
@@ -74,26 +85,6 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
 
 def _busy_s(rank: RankAnswer) -> float:
     return rank.parts.compute_s + rank.parts.memory_s
-
-
-def _legend(
-    ranks: tuple[RankAnswer, ...], left: float, right: float, metrics: Metrics
-) -> list[Item]:
-    """The parts that occur, each beside its pattern."""
-    items: list[Item] = []
-    x = left
-    for kind, ink in _INKS.items():
-        if not any(rank_seconds(rank)[kind] > 0 for rank in ranks):
-            continue
-        word = PARTS[kind]
-        wide = metrics.width(word, LABEL_PX, 500)
-        if x + 20 + wide > right:
-            word = word.split(" ")[-1 if kind == "communication" else 0]
-            wide = metrics.width(word, LABEL_PX, 500)
-        items.append(Rectangle(Box(x, 9, 14, 10), Pattern(kind), "line2", radius=2))
-        items.append(Text(x + 19, 14, word, ink, LABEL_PX, 500))
-        x += 19 + wide + 14
-    return items
 
 
 def _name(answer: ClusterAnswer, rank: RankAnswer, y: float, metrics: Metrics) -> list[Item]:
@@ -119,7 +110,7 @@ def _bar(rank: RankAnswer, plot: Box, y: float, period_s: float, metrics: Metric
             items.append(Rectangle(box, Pattern(kind), edge, radius=2 if wide > 6 else 0))
             words = seconds(part_s)
             if metrics.width(words, LABEL_PX, 500) + 14 <= wide:
-                items.append(pill(metrics, left + wide / 2, y, words, _INKS[kind]))
+                items.append(pill(metrics, left + wide / 2, y, words, PART_INKS[kind]))
         left += wide
     return items
 
@@ -129,14 +120,35 @@ def _words(
 ) -> list[Item]:
     """The figures of a bar below it, with their percents where there is room."""
     parts = {kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0}
-    words = {kind: f"{seconds(s)}, {percent(s / period_s)}" for kind, s in parts.items()}
-    if sum(metrics.width(each, LABEL_PX) + 16 for each in words.values()) - 16 > right - left:
-        words = {kind: seconds(part_s) for kind, part_s in parts.items()}
+    forms = [
+        {kind: f"{seconds(s)}, {percent(s / period_s)}" for kind, s in parts.items()},
+        {kind: seconds(s) for kind, s in parts.items()},
+        {kind: percent(s / period_s) for kind, s in parts.items()},
+    ]
+    words = next(
+        (form for form in forms if _width(form.values(), metrics) <= right - left), forms[-1]
+    )
     items: list[Item] = []
     for kind, each in words.items():
-        items.append(Text(left, y, each, _INKS[kind]))
+        items.append(Text(left, y, each, PART_INKS[kind]))
         left += metrics.width(each, LABEL_PX) + 16
     return items
+
+
+def _list(rank: RankAnswer, period_s: float, plot: Box, y: float) -> list[Item]:
+    """The figures of a bar below it, a line each."""
+    items: list[Item] = []
+    for kind, part_s in rank_seconds(rank).items():
+        if part_s > 0:
+            items.append(Text(plot.left, y, PARTS[kind], "ink2"))
+            items.append(Text(plot.right - 46, y, seconds(part_s), PART_INKS[kind], anchor="end"))
+            items.append(Text(plot.right, y, percent(part_s / period_s), "ink3", anchor="end"))
+            y += _LINE_PX
+    return items
+
+
+def _width(words: Iterable[str], metrics: Metrics) -> float:
+    return sum(metrics.width(each, LABEL_PX) + 16 for each in words) - 16
 
 
 def _tooltip(rank: RankAnswer) -> str:

@@ -47,8 +47,8 @@ def scaling_drawing(
     first, last = points[0], points[-1]
     ideal = [first.samples_per_s * each.gpus / first.gpus for each in points]
     across = Scale(first.gpus, last.gpus, plot.left, plot.right, log=True)
-    low = min(min(p.samples_per_s for p in points), ideal[0]) / 1.3
-    up = Scale(low, max(ideal) * 1.3, plot.bottom, plot.top, log=True)
+    ends = [end for side in (0, 1) for end in _ends(points, side)]
+    up = Scale(min(ends) / 1.1, max(*ideal, *ends) * 1.1, plot.bottom, plot.top, log=True)
     items = _axes(points, across, up, plot, shares)
     items += _shares(points, across, shares, metrics)
     items.append(Text(8, 11, "samples/s", "ink3"))
@@ -61,6 +61,11 @@ def scaling_drawing(
     items += _now(points, now, across, up, plot, shares, metrics)
     spots = tuple(_spot(each, across, up, points) for each in points)
     return Drawing(width, height, tuple(items), spots, "Throughput over the number of GPUs")
+
+
+def _ends(points: Sequence[Point], side: int) -> list[float]:
+    """Samples per second at one end of the interval of each step."""
+    return [each.samples_per_s * each.period_s / each.interval_s[side] for each in points]
 
 
 def _axes(points: Sequence[Point], across: Scale, up: Scale, plot: Box, shares: Box) -> list[Item]:
@@ -86,11 +91,7 @@ def _curves(
     points: Sequence[Point], ideal: Sequence[float], across: Scale, up: Scale
 ) -> list[Item]:
     xs = [across.at(each.gpus) for each in points]
-    ends = [
-        [up.at(each.samples_per_s * each.period_s / end_s) for each, end_s in zip(
-            points, [p.interval_s[side] for p in points], strict=True)]
-        for side in (0, 1)
-    ]  # fmt: skip
+    ends = [[up.at(end) for end in _ends(points, side)] for side in (0, 1)]
     outline = [*zip(xs, ends[0], strict=True), *reversed(list(zip(xs, ends[1], strict=True)))]
     dashed = [(x, up.at(value)) for x, value in zip(xs, ideal, strict=True)]
     curve = [(x, up.at(each.samples_per_s)) for x, each in zip(xs, points, strict=True)]

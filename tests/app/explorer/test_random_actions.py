@@ -12,15 +12,21 @@ from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
 from random_user import User
 
 from app.examples import FIRST
+from app.explorer.background.cluster_process import ClusterProcess
 from app.explorer.background.tracing import Tracing
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
+from simulator.errors import InputError
 from simulator.scenario import trace_source
 
 START = State((NamedScenario("Today", FIRST),))
 OF_NO_SCREEN = ("This plugin does not support", "propagateSizeHints")
+
+
+def _not_traced(*_: object) -> None:
+    raise InputError("not traced here")
 
 
 @pytest.fixture
@@ -56,6 +62,7 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(
         Tracing, "request", lambda _, need, urgent, callback: callback("not traced here")
     )
+    monkeypatch.setattr(ClusterProcess, "ask", _not_traced)
     running = application()
     made = Window(Session(START), Worker())
     made.resize(1280, 800)

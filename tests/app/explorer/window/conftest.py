@@ -1,16 +1,20 @@
 """A window that the tests of a module share."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from app.answers.cluster_choice import ClusterQuestion
 from app.answers.plan_draft import of_table
 from app.examples import FIRST
+from app.explorer.background.cluster_process import Heard
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
+from tests.app.cluster_answers import CLUSTERED
 from tests.app.explorer.waiting import wait
 
 SMALL_PLAN: dict[str, Any] = {
@@ -23,6 +27,13 @@ SMALL_PLAN: dict[str, Any] = {
 INITIAL = State((NamedScenario("Today", FIRST),), plan=of_table(SMALL_PLAN).text)
 
 
+def answered(question: ClusterQuestion, cancelled: Callable[[], bool], heard: Heard) -> None:
+    """An invented answer in place of the process that predicts several GPUs."""
+    heard("answer", CLUSTERED.answer)
+    heard("points", CLUSTERED.points)
+    heard("what_ifs", CLUSTERED.what_ifs)
+
+
 @pytest.fixture(scope="module")
 def _shared_window(tmp_path_factory: pytest.TempPathFactory):
     patch = pytest.MonkeyPatch()
@@ -30,6 +41,7 @@ def _shared_window(tmp_path_factory: pytest.TempPathFactory):
     patch.setenv("RIDGEPOINT_STATE", str(tmp_path_factory.mktemp("state")))
     running = application()
     shared = Window(Session(INITIAL), Worker())
+    patch.setattr(shared.cluster_page.clustering, "_ask", answered)
     shared.resize(1280, 800)
     shared.show()
     shared.beside[1].hide()  # a hidden inspector searches for no advice

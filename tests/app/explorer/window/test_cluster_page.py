@@ -1,5 +1,6 @@
 """The page of the cluster: edited by keys and pointer, predicted in the background."""
 
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -17,9 +18,11 @@ from typer.testing import CliRunner
 from app.answers.cluster_answer import ClusterAnswer, answer_of
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
 from app.answers.cluster_scaling import scaling_points, what_ifs
+from app.cli import app
 from app.explorer.background.cluster_process import CancelledError, Heard
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
+from app.quantities import seconds
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.ranks import RanksSideBySide
 from app.views.cluster.scaling import Scaling
@@ -33,9 +36,7 @@ from simulator.tracing.parallel.networks import NetworkStep
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import INITIAL
 
-SMALL = Scenario(
-    "gpt2", gpu="h200", batch=4, seq=64, dtype="bf16", training=True, sizes={"layers": 2}
-)
+SMALL = Scenario("gpt2", gpu="h200", batch=4, seq=64, dtype="bf16", training=True)
 TWO = ClusterChoice("2xh200", dp=2)
 
 
@@ -44,9 +45,7 @@ def predicted(question: ClusterQuestion) -> ClusterAnswer:
     choice, machine = question.choice, cluster(question.choice.cluster)
     spread = layout(choice.parallel, machine)
     s = question.scenario
-    step = NetworkStep(
-        s.network, s.batch, s.seq, s.dtype or "fp32", bool(s.training), "adamw", s.sizes
-    )
+    step = NetworkStep(s.network, s.batch, s.seq, s.dtype or "fp32", bool(s.training))
     return answer_of(question, predict_network(step, spread, machine), spread)
 
 
@@ -244,14 +243,9 @@ def test_the_command_yields_the_same_figures(window: Window, predictor: Predicto
     window.copy_command()
     command = QGuiApplication.clipboard().text()
     assert command == (
-        "ridgepoint predict gpt2 --batch 4 --seq 64 --dtype bf16 --train --size layers=2 "
+        "ridgepoint predict gpt2 --batch 4 --seq 64 --dtype bf16 --train "
         "--cluster 2xh200 --parallel 'dp=2 ddp'"
     )
-    import shlex
-
-    from app.cli import app
-    from app.quantities import seconds
-
     printed = CliRunner().invoke(app, shlex.split(command)[1:])
     answer = window.cluster_page.clustering.clustered.answer
     assert answer is not None and f"step {seconds(answer.period_s)} (80%" in printed.output

@@ -1,0 +1,127 @@
+"""The pictures of a step over several GPUs: their figures, and texts inside their picture."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from app.answers.cluster_words import product_words, ranks_words, what_if_words, whole_percents
+from app.answers.clustered import Clustered
+from app.charts.cluster.collectives import collectives_drawing
+from app.charts.cluster.fabric import fabric_drawing
+from app.charts.cluster.headline import cluster_headline
+from app.charts.cluster.lanes import lanes_drawing
+from app.charts.cluster.memory import memory_drawing
+from app.charts.cluster.ranks import ranks_drawing
+from app.charts.cluster.scaling import scaling_drawing
+from app.drawing import TABULATED, Drawing, Group, Item, Pill, Text
+from app.drawing.items import SHARES_LEFT
+from app.drawing.svg import document
+from app.theme import DARK
+from tests.app.cluster_answers import ALONE, CHOICE, CLUSTERED, SHARES
+
+
+def _texts(items: Iterable[Item]) -> Iterable[Text]:
+    for item in items:
+        if isinstance(item, Group):
+            yield from _texts(item.items)
+        elif isinstance(item, Pill):
+            yield item.text
+        elif isinstance(item, Text):
+            yield item
+
+
+def words(drawing: Drawing) -> list[str]:
+    return [text.words for text in _texts(drawing.items)]
+
+
+def scaling(clustered: Clustered, width: float, height: float) -> Drawing:
+    return scaling_drawing(clustered.points or (), 16, 8, width, height, TABULATED)
+
+
+DRAWINGS: dict[str, Callable[[Clustered, float, float], Drawing]] = {
+    "ranks": lambda c, w, h: ranks_drawing(c.answer, w, h, TABULATED),  # pyright: ignore
+    "collectives": lambda c, w, h: collectives_drawing(c.answer, w, h, TABULATED),  # pyright: ignore
+    "fabric": lambda c, w, h: fabric_drawing(c.answer, w, h, TABULATED),  # pyright: ignore
+    "lanes": lambda c, w, h: lanes_drawing(c.answer, w, h, TABULATED),  # pyright: ignore
+    "memory": lambda c, w, h: memory_drawing(c.answer, w, h, TABULATED),  # pyright: ignore
+    "scaling": scaling,
+}
+
+
+@pytest.mark.parametrize("name", list(DRAWINGS))
+@pytest.mark.parametrize("size", [(400, 200), (460, 330), (790, 420), (1200, 700)])
+@pytest.mark.parametrize("clustered", [CLUSTERED, ALONE])
+def test_texts_stay_in_their_picture(name: str, size: tuple[int, int], clustered: Clustered):
+    drawing = DRAWINGS[name](clustered, *size)
+    for text in _texts(drawing.items):
+        wide = TABULATED.width(text.words, text.px, text.weight)
+        left = text.x - SHARES_LEFT[text.anchor] * wide
+        assert left >= -1 and left + wide <= size[0] + 1, text
+    assert document(drawing, DARK).startswith("<svg")
+
+
+def test_the_bar_says_regime_shares_and_figures():
+    drawing = cluster_headline(CLUSTERED, 1400, 92, TABULATED)
+    assert words(drawing) == [
+        "Compute-bound", "65% compute", "17% communication", "13% memory", "5% overhead",
+        "Time per step", "100", "ms", "90 to 120", "Throughput", "320", "samples/s",
+        "41,000 tokens/s", "Share of ideal", "90%", "", "of 4 × one replica", "Memory per rank",
+        "32", "of 85.9 GB", "fits, 37% used", "Exposed communication", "15.0", "ms",
+        "of 20.0 ms in all",
+    ]  # fmt: skip
+
+
+def test_shares_in_percent_sum_to_100():
+    assert whole_percents(SHARES) == {
+        "compute": 65, "memory": 13, "overhead": 5, "communication": 17
+    }  # fmt: skip
+    assert whole_percents({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}) == {"a": 34, "b": 33, "c": 33}
+
+
+def test_ranks_show_what_their_time_goes_to():
+    said = words(DRAWINGS["ranks"](CLUSTERED, 790, 220))
+    assert said[:5] == [
+        "compute", "memory", "overhead and host", "waits for a rank", "exposed communication"
+    ]  # fmt: skip
+    assert "Ranks 8 to 15" in said and "stage 2 of 2" in said and "busy 70%" in said
+    assert said.count("sets the pace") == 1
+    few = words(DRAWINGS["ranks"](CLUSTERED, 790, 60))
+    assert "1 more: enlarge the chart, or see its table" in few
+
+
+def test_collectives_are_listed_with_what_is_exposed():
+    said = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
+    first = said.index("all-reduce")
+    assert said[first : first + 8] == [
+        "all-reduce", "backward, 4 ranks", "12 ×", "4.00 to 28.0 MB", "ring, Simple", "1.00 ms",
+        "12.0 ms", "11.0 ms",
+    ]  # fmt: skip
+    narrow = words(DRAWINGS["collectives"](CLUSTERED, 400, 200))
+    assert "ring, Simple" not in narrow and "11.0 ms" in narrow
+    assert words(DRAWINGS["collectives"](ALONE, 400, 200)) == [
+        "No GPU waits for another: this step has no collectives."
+    ]
+
+
+def test_roads_are_named_with_their_use():
+    drawing = DRAWINGS["fabric"](CLUSTERED, 1200, 700)
+    said = words(drawing)
+    assert {"Node 0", "Node 1", "NVSwitch", "InfiniBand", "8 × 50 GB/s"} < {*said}
+    assert "450 GB/s a GPU, each way" in said
+    assert "20 GB/s in use, 4%; 167 GB/s while a collective runs" in said
+    assert "4 GB/s in use, 1%" in said
+    assert [spot.key for spot in drawing.spots if isinstance(spot.key, int)] == [*range(16)]
+
+
+def test_the_scaling_marks_the_count_and_where_communication_takes_over():
+    said = words(scaling(CLUSTERED, 790, 420))
+    assert {"90% of ideal", "ideal", "communication takes over at 32", "one node"} < {*said}
+    assert words(scaling(ALONE, 400, 200)) == [
+        "One count of GPUs alone: this split has nothing to scale over."
+    ]
+
+
+def test_words():
+    assert ranks_words((0, 2, 4)) == "ranks 0, 2, 4" and ranks_words((3,)) == "rank 3"
+    assert product_words(CHOICE) == ("4 × 2 × 2 = 16 GPUs ✓", True)
+    assert what_if_words("fsdp=1") == "Shard the weights"
