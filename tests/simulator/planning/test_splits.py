@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from msgspec import structs
 
 from simulator import InputError
 from simulator.collectives.price import collective_time
@@ -252,6 +253,13 @@ def test_cards_without_known_links_say_so(card: str, split: int, message: str) -
     with pytest.raises(InputError) as error:
         node(gpu(card), split)
     assert str(error.value) == message
+
+
+def test_a_card_without_an_interconnect_is_not_split() -> None:
+    alone = structs.replace(gpu("h100"), interconnect=None)
+    with pytest.raises(InputError) as error:
+        node(alone, 2)
+    assert str(error.value) == "its cards have no link: its file gives no interconnect"
 
 
 def test_a_node_has_the_links_of_its_card() -> None:
