@@ -118,6 +118,8 @@ def _settle(window: Window) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1].startswith("-"):
+        sys.exit(f"{sys.argv[1]} is not a folder: expected [FOLDER] [WORKSPACE …]")
     place = Path(sys.argv[1] if len(sys.argv) > 1 else "build/screenshots")
     if _SCALE in os.environ:
         taken(place, sys.argv[2:])
