@@ -27,11 +27,13 @@ class Docks(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
         self._sized = True
+        self._waiting: QByteArray | None = None
 
     def reset(self) -> None:
         """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
         first panel with the others beside it, from the fourth on as tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
+        self._waiting = None
         for panel in self.panels:
             panel.setFloating(False)
             self.removeDockWidget(panel)
@@ -120,13 +122,26 @@ class Docks(QMainWindow):
         self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
 
     def restore_state(self, state: QByteArray) -> None:
-        """Restore a layout."""
-        self._sized = self.restoreState(state) or self._sized
+        """Restore a layout, once the docks are shown: Qt divides the size that they have."""
+        self._waiting = state
+        if self.isVisible():
+            self._restore_waiting()
+
+    def save_state(self) -> QByteArray:
+        """The layout."""
+        return self.saveState() if self._waiting is None else self._waiting
+
+    def _restore_waiting(self) -> None:
+        state, self._waiting = self._waiting, None
+        if state is not None:
+            self._sized = self.restoreState(state) or self._sized
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
-        if event.type() == QEvent.Type.Show and not self._sized:
-            self._size_columns()
+        if event.type() == QEvent.Type.Show:
+            self._restore_waiting()
+            if not self._sized:
+                self._size_columns()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
         return done
@@ -172,7 +187,7 @@ class Workspaces(QStackedWidget):
 
     def layouts(self) -> dict[str, str]:
         """The layout of each workspace: Qt's bytes in base 64."""
-        return {name: to_base64(docks.saveState()) for name, docks in self.docks.items()}
+        return {name: to_base64(docks.save_state()) for name, docks in self.docks.items()}
 
     def restore(self, layouts: dict[str, str]) -> None:
         """Restore layouts; an invalid one is ignored."""

@@ -47,7 +47,8 @@ class Stepper(QWidget):
         self.box.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.box.setFixedWidth(52)
         self.box.setKeyboardTracking(False)
-        self.box.setAccessibleName(f"{name} parallelism: {note}")
+        for widget in (self.box, self.box.lineEdit()):
+            widget.setAccessibleName(f"{name} parallelism: {note}")
         self.name.setBuddy(self.box)
         self.box.valueChanged.connect(self.changed)
         self.less = self._button("−", f"Less {name.lower()} parallelism", -1)

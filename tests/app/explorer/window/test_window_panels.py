@@ -20,7 +20,7 @@ from tests.app.explorer.window.front import in_front
 
 
 def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
-    assert len(list(in_front(window))) == 17  # made one after the other, as they were seen
+    assert len(list(in_front(window))) == 23  # made one after the other, as they were seen
     places, each = list[QWidget](), window.nextInFocusChain()
     while each is not None and each is not window:
         places.append(each)
