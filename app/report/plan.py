@@ -59,6 +59,9 @@ def headings(plan: Plan) -> list[str]:
     return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
 
 
+_WRAPPED = ("configuration", "why not")
+
+
 def show(plan: Plan, top: int) -> None:
     """Print the verdict, the ranked table and the assumptions."""
     from rich.text import Text
@@ -74,7 +77,7 @@ def show(plan: Plan, top: int) -> None:
     console.print()
     shown = table()
     for name in headings(plan):
-        shown.add_column(name, no_wrap=name != "why not", overflow="fold")
+        shown.add_column(name, no_wrap=name not in _WRAPPED, overflow="fold")
     for row in plan.rows[:top]:
         shown.add_row(*(Text(cell) for cell in cells(plan, row)))
     console.print(shown, width=wide)
