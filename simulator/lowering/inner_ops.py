@@ -1,9 +1,9 @@
 """The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
 and allocates its result, as one called from Python does.
 
-A convolution with a bias adds it by `add_` behind cuDNN (`ATen/native/Convolution.cpp`), a tensor
-with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
-in ATen's own kernels copies the mean first.
+Recorded kernels show them: a convolution's bias is added behind cuDNN's kernel, a tensor with gaps
+is copied to a contiguous one, `masked_fill` is a clone and a fill, a batch norm in ATen's own kernels
+copies the mean first.
 """
 
 from __future__ import annotations
