@@ -35,6 +35,21 @@ def test_the_menu_holds_every_page() -> None:
     assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
 
 
+def test_the_page_of_examples_includes_each_file_of_the_folder() -> None:
+    """Between two markers, a notation of pymdownx.snippets that the formatter does not take for
+    Python."""
+    page = (DOCS / "examples.md").read_text("utf-8")
+    included = re.findall(r"^--8<--\n(\S+)\n--8<--$", page, re.MULTILINE)
+    files = (ROOT / "examples").glob("*.py")
+    assert sorted(included) == sorted(path.relative_to(ROOT).as_posix() for path in files)
+
+
+def test_the_lessons_are_counted() -> None:
+    written = re.search(r"The (\w+) in `app/lessons/`", (DOCS / "your-own.md").read_text("utf-8"))
+    assert written and written[1] == "eleven"
+    assert len(list((ROOT / "app/lessons").glob("*.toml"))) == 11
+
+
 @pytest.mark.parametrize("name", ["capacity_planner", "architect", "teacher"])
 def test_an_example_runs(name: str) -> None:
     command = [sys.executable, ROOT / "examples" / f"{name}.py"]

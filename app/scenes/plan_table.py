@@ -40,13 +40,13 @@ def columns(spec: Spec) -> tuple[Column, ...]:
     percent = f"{spec.limits.percentile:g}%"
     unit = "token" if kind == "serving" or spec.workload.tokens else "sample"
     hourly = Column(("USD", "an hour"), 54, 3, lambda row: (_money(row.usd_per_h), ""))
-    million = Column(
-        ("USD per", f"M {unit}s"), 54, 1, lambda row: (_money(row.usd_per_million), "")
-    )
+    millions = ("USD per", f"M {unit}s")
+    px = 54 if unit == "token" else 64
+    million = Column(millions, px, 1, lambda row: (_money(row.usd_per_million), ""))
     energy = Column(("J per", unit), 56, 5, lambda row: (_plain(row.joules_per_unit), ""))
     most = Column(("carries", "a second"), 56, 4, lambda row: (_plain(row.largest_rate_per_s), ""))
     if kind == "serving":
-        token = ("Per token,", f"{percent}, ms")
+        token = ("Token,", f"{percent}, ms")
         return (
             hourly,
             million,

@@ -58,17 +58,20 @@ def _figures(row: Row) -> tuple[float, float, float, float]:
     return far if cost is None else cost, _time(row), far if joules is None else joules, row.count
 
 
-def break_even(row: Row, other: Row) -> str:
-    """The price of an hour of the other's GPU below which it costs less, and its price now, or
-    ""."""
+def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
+    """The price of an hour of the other's GPU, without its energy, below which it costs less, and
+    its price now; "" where a price is not known or the energy alone costs more."""
     if row.usd_per_h is None or other.usd_per_h is None:
         return ""
+    energy = (other.watts or 0.0) / 1000 * energy_usd_per_kwh / other.count
     if row.usd_total is not None and other.gpu_hours:
         each = row.usd_total / other.gpu_hours
     else:
         each = row.usd_per_h / other.count
+    if each <= energy:
+        return ""
     now = other.usd_per_h / other.count
-    return f"{usd(each)} an hour for each GPU (now {usd(now)})"
+    return f"{usd(each - energy)} an hour for each GPU (now {usd(now - energy)})"
 
 
 def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
@@ -90,10 +93,15 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
         return f"{text} {other.configuration} {saved} {other.reason or 'may miss a limit'}."
     if others:
         other = min(others, key=lambda row: (row.status != "fits", _unpriced(row), row.cost))
-        even = break_even(best, other)
-        how = f"it would cost less below {even}" if even else f"no price is known for {other.name}"
+        even = break_even(best, other, spec.prices.energy_usd_per_kwh)
         if other.status == "uncertain":
             how = other.reason
+        elif even:
+            how = f"it would cost less below {even}"
+        elif _unpriced(best) or _unpriced(other):
+            how = f"no price is known for {other.name}"
+        else:
+            how = "its energy alone costs more"
         return f"{text} The runner-up is {other.configuration}: {how}."
     return f"{text} No other GPU among the candidates holds every limit."
 

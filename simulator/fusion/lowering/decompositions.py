@@ -231,8 +231,9 @@ def _whole(lowering: Lowering, index: int, op: Op) -> None:
     if picked in reads and picked not in lowering.pending:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
+    first = len(lowering.nodes)
     reduce(lowering, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    node = lowering.nodes[-1]
+    node = lowering.nodes[first]  # of a split sum the one that reads the rows
     whole = max(op.signature["self"].numel, 1)
     if picked in lowering.pending:  # and computed for these alone
         held = lowering.pending[picked]

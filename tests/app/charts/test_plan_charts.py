@@ -259,18 +259,29 @@ def test_the_verdict_bar_of_a_candidate():
     assert "Cost" in narrow or "Cost per million tokens" not in narrow
 
 
+TRAIN = {"workload": {"kind": "training", "network": "gpt2", "tokens": "20B"}}
+INFER = {"workload": {"kind": "inference", "network": "resnet50"}}
+
+
+@pytest.mark.parametrize("spec", [SERVE, TRAIN, INFER], ids=["serving", "training", "inference"])
+def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
+    for column in columns(read(spec)):
+        width = max(TABULATED.width(words) for words in column.head)
+        assert width + 4 <= column.brief.px, column.head
+
+
 def test_the_table_keeps_what_matters_where_there_is_no_room():
     spec = read(SERVE)
     every = columns(spec)
     assert [" ".join(c.head) for c in every] == [
-        "USD an hour", "USD per M tokens", "Per token, 99%, ms", "First, ms", "carries a second",
+        "USD an hour", "USD per M tokens", "Token, 99%, ms", "First, ms", "carries a second",
         "J per token",
     ]  # fmt: skip
     assert [c.cell(ROWS[0]) for c in every][2] == ("30.0", "24.0 to 36.0")
     some = shown(every, 200)
-    assert [c.head[0] for c in some] == ["USD per", "Per token,"]
+    assert [c.head[0] for c in some] == ["USD per", "Token,"]
     few = shown(every, 120)
-    assert [c.head[0] for c in few] == ["USD per", "Per token,"]
+    assert [c.head[0] for c in few] == ["USD per", "Token,"]
     assert few[1].cell(ROWS[0]) == ("30.0", "")
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
         "RTX 4060 Ti ×2", "vllm, bf16"

@@ -37,4 +37,12 @@ def test_a_break_even_stands_beside_the_price_now():
     """One card at 2 USD an hour against two at 3 each: 1 USD each costs as much."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.0)
-    assert break_even(best, other) == "1.00 USD an hour for each GPU (now 3.00 USD)"
+    assert break_even(best, other, 0.0) == "1.00 USD an hour for each GPU (now 3.00 USD)"
+
+
+def test_a_break_even_is_a_price_without_energy():
+    """Two cards of 3 USD whose 2,000 W cost 0.20 USD each: 0.80 and 0.20 USD are 1 USD."""
+    best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
+    other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.4, watts=2000.0)
+    assert break_even(best, other, 0.2) == "0.80 USD an hour for each GPU (now 3.00 USD)"
+    assert break_even(best, other, 1.0) == ""  # energy of 1 USD each
