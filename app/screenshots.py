@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.answers.cluster_choice import ClusterChoice
 from app.examples import FIRST
 from app.explorer.state.places import FOLDER_VARIABLE
 from app.explorer.state.session import ThemeChoice
@@ -70,10 +71,14 @@ def taken(folder: Path, workspaces: list[str]) -> None:
 
 
 def _prepare(window: Window, workspace: str) -> None:
-    """What a user would have done there: two ops joined, a lesson revealed."""
+    """What a user would have done there: two ops joined, a lesson revealed, a cluster chosen."""
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
+    if workspace == "Cluster":
+        training = replace(FIRST, batch=8, training=True)
+        window.session.set_scenario(training, "training")
+        window.session.set_cluster(ClusterChoice("16xh100-ib", dp=8, tp=2), "cluster")
     for view in window.panels.views.values():
         if workspace == "Fusion" and isinstance(view, FusionView):
             _join(window, view)
@@ -113,7 +118,8 @@ def _settle(window: Window) -> None:
     end, quiet = time.monotonic() + _PATIENCE_S, 0
     while quiet < 20 and time.monotonic() < end:
         QCoreApplication.processEvents()
-        quiet = 0 if window.worker.busy() else quiet + 1
+        busy = window.worker.busy() or window.cluster_page.clustering.busy
+        quiet = 0 if busy else quiet + 1
         time.sleep(0.02)
 
 

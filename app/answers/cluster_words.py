@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from app.answers.cluster_choice import ClusterChoice
+from app.drawing.colours import PatternKind
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
 from simulator.parallel.rank_parts import Collectives
 
-PARTS = {
+Name = TypeVar("Name", bound=str)
+
+PARTS: dict[PatternKind, str] = {
     "compute": "compute",
     "memory": "memory",
     "overhead": "overhead and host",
@@ -73,7 +77,7 @@ def network_words(cluster: Cluster) -> str:
     return _NETWORKS.get(network.kind, network.kind)
 
 
-def whole_percents(shares: Mapping[str, float]) -> dict[str, int]:
+def whole_percents(shares: Mapping[Name, float]) -> dict[Name, int]:
     """Shares as whole percents that sum to 100: the largest remainders are rounded up."""
     exact = {name: 100 * share for name, share in shares.items()}
     floors = {name: int(value) for name, value in exact.items()}

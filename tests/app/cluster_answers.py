@@ -68,13 +68,13 @@ ANSWER = ClusterAnswer(
 )  # fmt: skip
 """Sixteen GPUs in two stages; the step takes 100 ms."""
 
+STEPS: tuple[tuple[int, float, ParallelRegime], ...] = (
+    (4, 1.0, "compute"), (8, 0.98, "compute"), (16, 0.9, "compute"), (32, 0.7, "communication"),
+)  # fmt: skip
 POINTS = tuple(
     Point(n, n // 4, 0.1, (0.09, 0.12), 20.0 * n * share, share, SHARES, regime)
-    for n, share, regime in (
-        (4, 1.0, "compute"), (8, 0.98, "compute"), (16, 0.9, "compute"),
-        (32, 0.7, "communication"),
-    )
-)  # fmt: skip
+    for n, share, regime in STEPS
+)
 WHAT_IFS = (
     WhatIf("link_speed=2", 0.09, 32 * 10**9, ""),
     WhatIf("schedule=2", None, 0, "pp = 2 with 2 chunks does not divide gpt2"),

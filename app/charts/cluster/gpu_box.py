@@ -6,6 +6,7 @@ from app.answers.cluster_answer import ClusterAnswer, RankAnswer
 from app.answers.cluster_words import PARTS
 from app.charts.cluster.ranks import PART_INKS, rank_seconds
 from app.drawing import Box, Item, Metrics, Pattern, Rectangle, Text, fitting
+from app.drawing.colours import PatternKind
 from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 from simulator.formats.numbers import short
@@ -29,7 +30,7 @@ def place_words(answer: ClusterAnswer, number: int) -> str:
 
 def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
     """What the time goes to, a line each, where there is room for all of them."""
-    parts = {kind: s for kind, s in rank_seconds(rank).items() if s > 0}
+    parts: dict[PatternKind, float] = {kind: s for kind, s in rank_seconds(rank).items() if s > 0}
     if box.height < _LINE_PX * len(parts):
         return []
     items: list[Item] = []

@@ -8,7 +8,7 @@ from app.answers.cluster_answer import ClusterAnswer, RankAnswer
 from app.answers.cluster_words import PARTS, ranks_words, stage_words
 from app.charts.cluster.legend import legend
 from app.drawing import Box, Drawing, Item, Metrics, Pattern, Rectangle, Spot, Text, elided, pill
-from app.drawing.colours import PatternKind, Role
+from app.drawing.colours import Fill, PatternKind, Role
 from app.quantities import percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 
@@ -45,8 +45,12 @@ def ranks_height(answer: ClusterAnswer) -> float:
 
 def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
     """The picture; as many ranks as fit."""
-    kinds = [k for k in PART_INKS if any(rank_seconds(rank)[k] > 0 for rank in answer.ranks)]
-    entries = [(PARTS[kind], Pattern(kind), PART_INKS[kind]) for kind in kinds]
+    kinds: list[PatternKind] = [
+        k for k in PART_INKS if any(rank_seconds(rank)[k] > 0 for rank in answer.ranks)
+    ]
+    entries: list[tuple[str, Fill, Role]] = [
+        (PARTS[kind], Pattern(kind), PART_INKS[kind]) for kind in kinds
+    ]
     items, head = legend(entries, 12, width - 8, metrics)
     head += 4
     fit = max(1, int((height - head - 4) // ROW_PX))
@@ -78,7 +82,7 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     hidden = len(answer.ranks) - len(ranks)
     if hidden:
         y = head + row_px * len(ranks) + 12
-        items.append(Text(12, y, f"{hidden} more: enlarge the chart, or see its table", "ink3"))
+        items.append(Text(12, y, f"{hidden} more: see the table", "ink3"))
     title = f"{len(answer.ranks)} distinct ranks of {answer.cluster.gpus}"
     return Drawing(width, height, tuple(items), tuple(spots), title)
 
@@ -119,8 +123,10 @@ def _words(
     rank: RankAnswer, period_s: float, left: float, right: float, y: float, metrics: Metrics
 ) -> list[Item]:
     """The figures of a bar below it, with their percents where there is room."""
-    parts = {kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0}
-    forms = [
+    parts: dict[PatternKind, float] = {
+        kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0
+    }
+    forms: list[dict[PatternKind, str]] = [
         {kind: f"{seconds(s)}, {percent(s / period_s)}" for kind, s in parts.items()},
         {kind: seconds(s) for kind, s in parts.items()},
         {kind: percent(s / period_s) for kind, s in parts.items()},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QGuiApplication
-
 from app.answers.cluster_choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
@@ -19,11 +17,11 @@ if TYPE_CHECKING:
     from app.explorer.window.window import Window
     from app.views.catalogue import Offered
 
-WORKSPACE = "Cluster"
-
 
 class ClusterPage:
     """Shows the step over several GPUs in its views, and passes their edits on."""
+
+    workspace = ClusterView.workspace
 
     def __init__(self, window: Window) -> None:
         self.window = window
@@ -50,9 +48,10 @@ class ClusterPage:
         self.bar.restyle(theme)
         self.veil.theme = theme
 
-    def copy_command(self) -> None:
-        """Copy the command line that predicts the same. Raises InputError if none does."""
-        QGuiApplication.clipboard().setText(self.clustering.clustered.question.command)
+    @property
+    def command(self) -> str:
+        """The command line that predicts the same. Raises InputError if none does."""
+        return self.clustering.clustered.question.command
 
     def edit(self, question: ClusterQuestion, words: str, merge: str = "") -> None:
         """Set the scenario, the cluster or the split."""

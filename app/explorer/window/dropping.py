@@ -11,7 +11,6 @@ from app.answers.subject import to_full_text
 from app.explorer.shelf.card_widget import NEW
 from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.state.session import LETTERS
-from app.explorer.window.plan_page import WORKSPACE
 from app.theme import Theme
 from app.widgets.drops import Beside, Offer, Target
 from simulator.errors import RidgepointError
@@ -45,7 +44,7 @@ class Dropping:
             return Offer("This card is from another window", None)
         session = self.window.session
         state = session.state
-        if place < 0 and state.workspace == WORKSPACE:
+        if place < 0 and state.workspace == self.window.plan_page.workspace:
             return self.window.plan_page.offered(card)
         at = state.current if place < 0 else place
         before = state.sides[at].scenario

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 from app.explorer.docks.workspaces import ORDER
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
+from app.explorer.window.copying import copy_command
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -95,7 +96,7 @@ class Menus(QMenuBar):
             )
         menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
-        self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
+        self._add(menu, "Copy as command", lambda: copy_command(window), "Ctrl+Shift+C")
 
     def _help(self, menu: QMenu) -> None:
         self._add(menu, "Commands …", self.window_.commands.open, "Ctrl+Shift+P")

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from app.explorer.window.window import Window
     from app.views.catalogue import Offered
 
-WORKSPACE = "Plan"
-
 
 class PlanPage:
     """Shows the plan in its views, and passes their edits on."""
+
+    workspace = PlanView.workspace
 
     def __init__(self, window: Window) -> None:
         self.window = window

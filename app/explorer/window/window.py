@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from app.explorer.background.advising import Advising
@@ -25,7 +25,6 @@ from app.explorer.state.files import Files
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
 from app.explorer.window.cancelling import cancel, is_busy
-from app.explorer.window.cluster_page import WORKSPACE as CLUSTER
 from app.explorer.window.cluster_page import ClusterPage
 from app.explorer.window.commands import Commands
 from app.explorer.window.dropping import Dropping
@@ -36,14 +35,13 @@ from app.explorer.window.keys import KeysDialog
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.menus import Menus
 from app.explorer.window.palette import view_keys
-from app.explorer.window.plan_page import WORKSPACE, PlanPage
+from app.explorer.window.plan_page import PlanPage
 from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
 from app.explorer.window.verdict import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
-from simulator.scenario.as_command import as_command
 
 _WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
 """Workspaces whose views show the prediction themselves, or ask the user for it."""
@@ -84,7 +82,7 @@ class Window(QMainWindow):
         self.networks = NetworkFiles(self, session, self.answering, self.banner)
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
-        self.plan_page, self.cluster_page = PlanPage(self), ClusterPage(self)
+        self.plan_page, self.cluster_page = self.pages = PlanPage(self), ClusterPage(self)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -137,8 +135,8 @@ class Window(QMainWindow):
         column.setSpacing(6)
         column.addWidget(self.head)
         column.addWidget(self.verdict)
-        column.addWidget(self.plan_page.bar)
-        column.addWidget(self.cluster_page.bar)
+        for page in self.pages:
+            column.addWidget(page.bar)
         column.addWidget(self.banner)
         return top
 
@@ -181,8 +179,8 @@ class Window(QMainWindow):
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
         self.strip.setVisible(shown in _WITH_SIDES)
-        self.plan_page.show(shown == WORKSPACE)
-        self.cluster_page.show(shown == CLUSTER)
+        for page in self.pages:
+            page.show(shown == page.workspace)
         self._advise()
 
     def _failed(self, reason: str) -> None:
@@ -238,15 +236,6 @@ class Window(QMainWindow):
         """Switch between the dark and the light theme."""
         self.session.set_theme("light" if self.theme.name == "dark" else "dark")
 
-    def copy_command(self) -> None:
-        """Copy the command line of the current scenario, on the cluster where that is shown."""
-        if self.session.state.workspace == CLUSTER:
-            self.opening.attempt(self.cluster_page.copy_command)
-            return
-        self.opening.attempt(
-            lambda: QGuiApplication.clipboard().setText(as_command(self.session.state.scenario))
-        )
-
     def export(self, form: Form) -> None:
         """Export the current prediction, if there is one."""
         answer = self.answering.answer
@@ -299,8 +288,7 @@ class Window(QMainWindow):
             self.strip,
             self.panels,
             self.dropping,
-            self.plan_page,
-            self.cluster_page,
+            *self.pages,
             *self.beside,
         ):
             widget.restyle(theme)

@@ -86,7 +86,7 @@ def test_ranks_show_what_their_time_goes_to():
     assert "Ranks 8 to 15" in said and "stage 2 of 2" in said and "busy 70%" in said
     assert said.count("sets the pace") == 1
     few = words(DRAWINGS["ranks"](CLUSTERED, 790, 60))
-    assert "1 more: enlarge the chart, or see its table" in few
+    assert "1 more: see the table" in few
 
 
 def test_collectives_are_listed_with_what_is_exposed():

@@ -60,5 +60,5 @@ def test_traffic_is_what_the_ring_sends():
 
 def test_a_stream_may_begin_while_another_kernel_ends():
     step = replace(STEP, batch=8, seq=1024, sizes={})
-    p = predict_network(step, "dp=2 pp=4 microbatches=2", "8xh200")
+    p = predict_network(step, "dp=2 pp=4 bucket=100", "8xh200")
     assert len(p.ranks) == 4 and p.period_s > 0

@@ -240,7 +240,7 @@ def test_the_scaling_reaches_the_node_and_marks_the_count(window: Window, predic
 
 
 def test_the_command_yields_the_same_figures(window: Window, predictor: Predictor):
-    window.copy_command()
+    next(a for a in window.actions() if a.text() == "Copy as command").trigger()
     command = QGuiApplication.clipboard().text()
     assert command == (
         "ridgepoint predict gpt2 --batch 4 --seq 64 --dtype bf16 --train "

@@ -1,0 +1,71 @@
+"""The process that predicts several GPUs, served by a thread here, with its answers invented."""
+
+import threading
+from collections.abc import Callable
+from multiprocessing import Pipe
+from typing import Any
+
+import pytest
+
+from app.explorer.background import cluster_process
+from app.explorer.background.cluster_process import Heard, serve
+from simulator.errors import InputError
+from tests.app.cluster_answers import QUESTION
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch):
+    """Starts a server with an `answer_all`; returns this end of its pipe."""
+    ends: list[Any] = []
+
+    def start(answer_all: Callable[[object, Heard], None]) -> Any:
+        monkeypatch.setattr(cluster_process, "answer_all", answer_all)
+        monkeypatch.setattr(cluster_process.os, "nice", lambda _: 0)
+        ours, theirs = Pipe()
+        thread = threading.Thread(target=serve, args=(theirs,))
+        thread.start()
+        ends.extend((ours, thread))
+        return ours
+
+    yield start
+    ours, thread = ends
+    ours.close()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
+    at_work, asked = threading.Event(), threading.Event()
+
+    def answer_all(question: object, send: Heard) -> None:
+        if not asked.is_set():
+            at_work.set()
+            asked.wait(5)
+        send("answer", "figures")
+        send("done", None)
+
+    pipe = served(answer_all)
+    pipe.send((1, QUESTION))
+    assert at_work.wait(5)
+    pipe.send((2, QUESTION))
+    asked.set()
+    assert pipe.poll(5) and pipe.recv() == (2, "answer", "figures")
+    assert pipe.recv() == (2, "done", None)
+
+
+def test_errors_come_as_words(served: Any):
+    errors: list[Exception] = [InputError("gpt2 does not divide"), ValueError("its own")]
+
+    def answer_all(question: object, send: Heard) -> None:
+        raise errors.pop(0)
+
+    pipe = served(answer_all)
+    pipe.send((1, QUESTION))
+    assert pipe.poll(5) and pipe.recv() == (1, "error", "gpt2 does not divide")
+    pipe.send((2, QUESTION))
+    assert pipe.poll(5) and pipe.recv() == (
+        2,
+        "error",
+        "gpt2 cannot be predicted on several GPUs: ValueError: its own; expected a network that "
+        "runs; run `ridgepoint trace` to see where it fails",
+    )
