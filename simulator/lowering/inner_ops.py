@@ -2,8 +2,8 @@
 and allocates its result, as one called from Python does.
 
 Recorded kernels show them: a convolution's bias is added behind cuDNN's kernel, a tensor with gaps
-is copied to a contiguous one, `masked_fill` is a clone and a fill, a batch norm in ATen's own kernels
-copies the mean first.
+is copied to a contiguous one, `masked_fill` is a clone and a fill, a batch norm in ATen's own
+kernels copies the mean first.
 """
 
 from __future__ import annotations
