@@ -9,6 +9,7 @@ from simulator.analysis.along import AxisSearch, Figures, Holds, Margin, Watch, 
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.sweep import Predictor, axis
 from simulator.errors import InputError
+from simulator.formats.numbers import number
 from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
@@ -204,7 +205,7 @@ def _latency(p: Prediction) -> str:
 
 
 def _throughput(p: Prediction) -> str:
-    return f"{_rate(p):.4g} samples/s"
+    return f"{number(_rate(p), 4)} samples/s"
 
 
 def _positive(what: str, value: float, unit: str) -> None:
@@ -251,7 +252,7 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     if not goal.holds(line.at(good)):
         reached = line.forward(good)
         raise InputError(
-            f"no batch reaches the goal, {goal.text}: batch {good:.0f} has {goal.says(reached)}"
+            f"no batch reaches the goal, {goal.text}: batch {good:,.0f} has {goal.says(reached)}"
             f"{'' if reached.fits else ' and does not fit'}; expected a lower goal; try "
             "another GPU, precision or mode"
         )
@@ -259,7 +260,7 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     sought = _found(line, goal, *ends)
     if sought and not sought.prediction.fits:
         raise InputError(
-            f"{goal.text}: batch {sought.value:.0f} would have {goal.says(sought.prediction)} but "
+            f"{goal.text}: batch {sought.value:,.0f} would have {goal.says(sought.prediction)} but "
             f"does not fit ({_memory(sought.prediction)}); expected a goal within memory; try "
             "another GPU or precision"
         )
@@ -279,7 +280,7 @@ def _found(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> See
         None if bad is None else int(bad),
         line.scenario_at(good),
         p,
-        f"batch {good:.0f}: {goal.says(p)}",
+        f"batch {good:,.0f}: {goal.says(p)}",
         line.tried,
         line.retraced,
     )

@@ -37,7 +37,7 @@ def test_no_figure_is_cut(words: tuple[str, ...]) -> None:
 
 def test_a_goal_out_of_reach_says_what_is_reached() -> None:
     said = ridgepoint("seek", "mlp-tiny", "--throughput", "1e12")
-    assert "no batch reaches the goal, 1e+12 samples/s: batch 1048576 has" in said
+    assert "no batch reaches the goal, 1e+12 samples/s: batch 1,048,576 has" in said
     said = ridgepoint("seek", "mlp-tiny", "--latency", "1ns")
     assert "a step alone within 1e-09 s: " in said and " µs alone; expected a goal" in said
 

@@ -15,6 +15,7 @@ from simulator.analysis.seek import (
     largest_batch,
 )
 from simulator.errors import InputError
+from simulator.formats.numbers import number
 from simulator.scenario.scenario import predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
@@ -69,6 +70,9 @@ def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
     assert found.value <= 100
     assert found.value / at(found.value).period_s >= rate
     assert (found.value - 1) / at(found.value - 1).period_s < rate
+    shown = number(found.value / at(found.value).period_s, 4)
+    assert found.sentence.startswith(f"batch {found.value:,.0f}: {shown} samples/s")
+    assert "e+" not in found.sentence
     with pytest.raises(InputError, match="no batch reaches the goal, 1e\\+15 samples/s"):
         batch_for_throughput(BASE, 1e15)
 
