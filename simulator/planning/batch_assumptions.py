@@ -9,7 +9,13 @@ from math import nan
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import gpu
-from simulator.planning.batch_search import batch_scenario, gradient_bytes, lost_share, ring
+from simulator.planning.batch_search import (
+    batch_scenario,
+    gradient_bytes,
+    lost_share,
+    ring,
+    sample_tokens,
+)
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import amount, duration, usd, watts
@@ -155,6 +161,11 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         yield Assumption("arrivals", "batches are always full", "no queue is modelled")
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")
+    if spec.workload.tokens:
+        own = _YOURS if spec.workload.seq else "the network's own, none given"
+        scenario = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+        tokens = sample_tokens(replace(scenario, batch=int(row.batch or 1)))
+        yield Assumption("tokens of a sample", f"{tokens:,}", own)
     if row.duration_s is not None:
         yield Assumption(
             "checkpoints, failures",

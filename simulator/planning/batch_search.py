@@ -16,6 +16,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import asked
+from simulator.planning.traced_step import trace_at
 from simulator.planning.wording import above, amount, duration, usd
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -119,7 +120,9 @@ def _rows(
     c = {name: float(column[best]) for name, column in swept.columns.items()}
     binds = swept.regime(best) or ""
     if training:
-        weights = gradient_bytes(scenarios[best])
+        weights, tokens = gradient_bytes(scenarios[best]), 1
+        if work.tokens:
+            tokens = sample_tokens(scenarios[best])
         return [
             _trained(
                 spec,
@@ -130,6 +133,7 @@ def _rows(
                 c,
                 binds,
                 communication(card, count, weights),
+                tokens,
             )
             for count in spec.candidates.counts_of(card.id)
         ]
@@ -138,10 +142,21 @@ def _rows(
 
 def gradient_bytes(scenario: Scenario) -> float:
     """Bytes of gradients, as many as of weights."""
-    from simulator.planning.traced_step import trace_at
-
     found = resolve(scenario)
     return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)
+
+
+def sample_tokens(scenario: Scenario) -> int:
+    """Tokens of a sample, at the network's own sequence where the scenario names none. Raises
+    InputError if the network has no tokens."""
+    found = resolve(scenario)
+    trace = trace_at(found, found.ask.batch, found.ask.seq)
+    if not trace.tokens:
+        raise InputError(
+            f"workload.tokens: {scenario.network} has no tokens: expected samples; give "
+            "workload.samples"
+        )
+    return trace.tokens // trace.samples
 
 
 def _inferred(
@@ -211,14 +226,15 @@ def _trained(
     c: dict[str, float],
     binds: str,
     waits_s: float | None,
+    per_sample: int,
 ) -> Row:
-    """A whole run: steps, the wait for replicas, checkpoints, failures."""
+    """A whole run: steps, the wait for replicas, checkpoints, failures. `per_sample` are tokens of
+    a sample where tokens are counted, else 1."""
     work, limits = spec.workload, spec.limits
     if waits_s is None:
         return Row(
             **common, count=count, status="left out", reason="its file gives no interconnect"
         )
-    per_sample = (work.seq or 1) if work.tokens else 1
     amount = (work.tokens or work.samples or 0.0) / per_sample
     step = c["period_s"] * work.accumulation + waits_s
     steps = amount / (batch * work.accumulation * count)

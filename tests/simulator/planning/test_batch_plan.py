@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from simulator import plan
+from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
+from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.row_scenario import scenario_of
 from simulator.planning.spec_file import read
@@ -53,6 +55,28 @@ def test_training_adds_up():
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
     assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
+
+
+def test_tokens_are_counted_at_the_networks_own_sequence():
+    """GPT-2 has 1,024 positions a sample: 1e9 tokens are 1e9 / 1024 samples."""
+    work = {"kind": "training", "network": "gpt2", "batch": 8}
+    candidates = {"gpus": ["h200"], "counts": [1], "engines": ["eager"], "precisions": ["bf16"]}
+    of_tokens = plan({"workload": work | {"tokens": "1B"}, "candidates": candidates})
+    of_samples = plan({"workload": work | {"samples": "1B"}, "candidates": candidates})
+    one: Any = of_tokens.rows[0]
+    other: Any = of_samples.rows[0]
+    own = CATALOGUE["gpt2"].seq
+    assert own == 1024
+    assert one.duration_s == pytest.approx(other.duration_s / own)
+    assert one.joules_per_unit == pytest.approx(other.joules_per_unit / own)
+    said = {each.name: (each.value, each.source) for each in of_tokens.assumptions}
+    assert said["tokens of a sample"] == ("1,024", "the network's own, none given")
+
+
+def test_a_network_without_tokens_takes_samples():
+    work = {"kind": "training", "network": "resnet50", "batch": 64, "tokens": "1B"}
+    with pytest.raises(InputError, match="resnet50 has no tokens: expected samples; give workl"):
+        plan(RESNET | {"workload": work, "load": {}})
 
 
 def test_what_a_training_rests_on_is_varied():
