@@ -14,11 +14,10 @@ from simulator.lowering import (
     transforms,
     turns,
 )
-from simulator.lowering.inner_ops import inner_ops
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 
 __all__ = [
-    "Lowered", "attention", "convolution", "foreach", "inner_ops", "launches", "lower",
-    "product", "random", "recurrent", "reduction", "transforms", "turns",
+    "Lowered", "attention", "convolution", "foreach", "launches", "lower", "product", "random",
+    "recurrent", "reduction", "transforms", "turns",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import counts, tail_s
 from simulator.hardware.waits import syncs
-from simulator.lowering import Lowered, inner_ops, lower
+from simulator.lowering import Lowered, lower
 from simulator.records import Trace
 from simulator.schedule.l2_reuse import Accesses, accesses
 from simulator.schedule.timeline import Launches
@@ -26,7 +26,6 @@ _LOWERED = Derived[Lowered](size=48)  # by kind of GPU
 # The rest is the same for every GPU on which the same ops launch.
 _ACCESSES = Derived[Accesses]()
 _COUNTS = Derived[Floats]()
-_INNER = Derived[NDArray[np.int64]]()  # of what was lowered
 _WAITS = Derived[NDArray[np.bool_]]()
 
 
@@ -60,9 +59,7 @@ class LaunchPlan:
     @property
     def counts(self) -> Floats:
         """Counts of the host's work for each op [ops, counts]."""
-        inner = _INNER.get(self.lowered, lambda: inner_ops(self.trace, self.lowered))
-        key = self._launching, inner.tobytes()
-        return _COUNTS.get(self.trace, lambda: counts(self.trace, self.launches, inner), key)
+        return _COUNTS.get(self.trace, lambda: counts(self.trace, self.launches), self._launching)
 
     @cached_property
     def sync_after(self) -> NDArray[np.bool_]:
