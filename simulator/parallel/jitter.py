@@ -7,8 +7,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import ndtr
 
 
 class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +32,9 @@ def largest(count: int) -> float:
     """The expectation of the largest of `count` standard normal numbers."""
     if count < 2:
         return 0.0
+    # the explorer starts without scipy: only a step over several GPUs needs it
+    from scipy.integrate import quad
+    from scipy.special import ndtr
 
     def density(x: float) -> float:
         normal = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
