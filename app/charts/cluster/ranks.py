@@ -74,7 +74,7 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
             words = "sets the pace"
             items.append(Text(plot.right + 10 + _BUSY_PX, y, words, "ink3", LABEL_PX))
         if listed:
-            items += _list(rank, answer.period_s, plot, y + 30)
+            items += _list(rank, answer.period_s, plot, y + 30, metrics)
         elif worded:
             items += _words(rank, answer.period_s, plot.left, width - 10, y + 21, metrics)
         row = Box(0, head + row_px * at, width, row_px)
@@ -141,15 +141,23 @@ def _words(
     return items
 
 
-def _list(rank: RankAnswer, period_s: float, plot: Box, y: float) -> list[Item]:
-    """The figures of a bar below it, a line each."""
+def _list(rank: RankAnswer, period_s: float, plot: Box, y: float, metrics: Metrics) -> list[Item]:
+    """The figures of a bar below it, a line each; from the margin on where the bar is short."""
+    parts: dict[PatternKind, float] = {
+        kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0
+    }
+    figures_left = plot.right - 46
+    room_px = min(
+        figures_left - metrics.width(seconds(s), LABEL_PX) - metrics.width(PARTS[kind], LABEL_PX)
+        for kind, s in parts.items()
+    )
+    left = plot.left if room_px - 8 >= plot.left else 12
     items: list[Item] = []
-    for kind, part_s in rank_seconds(rank).items():
-        if part_s > 0:
-            items.append(Text(plot.left, y, PARTS[kind], "ink2"))
-            items.append(Text(plot.right - 46, y, seconds(part_s), PART_INKS[kind], anchor="end"))
-            items.append(Text(plot.right, y, percent(part_s / period_s), "ink3", anchor="end"))
-            y += _LINE_PX
+    for kind, part_s in parts.items():
+        items.append(Text(left, y, PARTS[kind], "ink2"))
+        items.append(Text(figures_left, y, seconds(part_s), PART_INKS[kind], anchor="end"))
+        items.append(Text(plot.right, y, percent(part_s / period_s), "ink3", anchor="end"))
+        y += _LINE_PX
     return items
 
 

@@ -89,6 +89,18 @@ def test_ranks_show_what_their_time_goes_to():
     assert "1 more: see the table" in few
 
 
+@pytest.mark.parametrize("width", [330, 420, 600])
+def test_a_listed_name_ends_before_its_figure(width: int):
+    texts = list(_texts(DRAWINGS["ranks"](ALONE, width, 260).items))
+    lines = [text for text in texts if text.colour == "ink2" and text.anchor == "start"]
+    listed = [text for text in lines if text.y > texts[0].y]
+    assert len(listed) >= 3
+    for name in listed:
+        figure = next(t for t in texts if t.y == name.y and t.anchor == "end")
+        ends = name.x + TABULATED.width(name.words, name.px)
+        assert ends < figure.x - TABULATED.width(figure.words, figure.px)
+
+
 def test_collectives_are_listed_with_what_is_exposed():
     said = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
     first = said.index("all-reduce")
