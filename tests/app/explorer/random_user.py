@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QDrag, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -46,6 +46,12 @@ HELD = (
 )
 NEVER = ("Quit", "Open …")
 """What ends the window, or begins with another session, which cannot be undone."""
+
+
+def _close_menu() -> None:
+    menu = QApplication.activePopupWidget()
+    if menu is not None:
+        menu.close()
 
 
 class User:
@@ -191,6 +197,7 @@ class User:
             )
         elif what == 1:
             spot = where.toPoint()
+            QTimer.singleShot(0, _close_menu)  # Qt runs the menu of a scroll bar until it closes
             QApplication.sendEvent(
                 widget,
                 QContextMenuEvent(QContextMenuEvent.Reason.Mouse, spot, widget.mapToGlobal(spot)),
