@@ -80,7 +80,7 @@ class _Stage:
         self.sample: list[int] = list(range(len(trace.storages)))  # the traced storage of each
         self.names: dict[int, dict[int, int]] = {}  # by micro-batch, those of its storages
         self.place_of: dict[int, int] = {}
-        self.last_kernel = -1  # the last op that is no message
+        self.last_kernel = -1  # the last op that is not a message
         self.extra: dict[str, int] = {}  # the host's work that the next op adds to its own
         self.after: set[int] = set()  # the messages that the next op waits for
 

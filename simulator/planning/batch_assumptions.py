@@ -9,13 +9,8 @@ from math import nan
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import gpu
-from simulator.planning.batch_search import (
-    batch_scenario,
-    gradient_bytes,
-    lost_share,
-    ring,
-    sample_tokens,
-)
+from simulator.planning.batch_rows import lost_share
+from simulator.planning.batch_search import batch_scenario, gradient_bytes, ring, sample_tokens
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import amount, duration, usd, watts

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil
 from typing import Any
 
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
-from simulator.planning.money import Bill, bill
-from simulator.planning.power import mean_power
+from simulator.planning.batch_rows import inferred, trained
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import asked
 from simulator.planning.traced_step import trace_at
-from simulator.planning.wording import above, amount, duration, usd
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -124,7 +121,7 @@ def _rows(
         if work.tokens:
             tokens = sample_tokens(scenarios[best])
         return [
-            _trained(
+            trained(
                 spec,
                 card,
                 count,
@@ -137,173 +134,23 @@ def _rows(
             )
             for count in spec.candidates.counts_of(card.id)
         ]
-    return _inferred(spec, card, common, batches[best] or 0, c, binds)
+    return inferred(spec, card, common, batches[best] or 0, c, binds)
 
 
 def gradient_bytes(scenario: Scenario) -> float:
     """Bytes of gradients, as many as of weights."""
-    found = resolve(scenario)
-    return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)
+    resolved = resolve(scenario)
+    return float(trace_at(resolved, resolved.ask.batch, resolved.ask.seq).weight_bytes)
 
 
 def sample_tokens(scenario: Scenario) -> int:
     """Tokens of a sample, at the network's own sequence where the scenario names none. Raises
     InputError if the network has no tokens."""
-    found = resolve(scenario)
-    trace = trace_at(found, found.ask.batch, found.ask.seq)
+    resolved = resolve(scenario)
+    trace = trace_at(resolved, resolved.ask.batch, resolved.ask.seq)
     if not trace.tokens:
         raise InputError(
             f"workload.tokens: {scenario.network} has no tokens: expected samples; give "
             "workload.samples"
         )
     return trace.tokens // trace.samples
-
-
-def _inferred(
-    spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float], binds: str
-) -> list[Row]:
-    """One row: as many replicas as the rate asks for, on the steps' far end."""
-    limits = spec.limits
-    low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
-    rate = spec.rate_per_s or c["samples_per_s"]
-    needed = ceil(rate / (c["samples_per_s"] / high) - 1e-9) if spec.rate_per_s else 1
-    choices = spec.candidates.counts_of(card.id)
-    counts = [n for n in choices if n >= needed]
-    count = counts[0] if counts else max(choices)
-    carried = c["samples_per_s"] * count
-    utilisation = min(rate / carried, 1.0)
-    drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)
-    paid = bill(card, count, drawn.watts, spec.prices)
-    ends = c["latency_s"] * low, c["latency_s"] * high
-    status, reason = "fits", ""
-    if limits.latency_s is not None and c["latency_s"] > limits.latency_s:
-        status, reason = "too slow", above("latency", c["latency_s"], limits.latency_s)
-    elif limits.latency_s is not None and ends[1] > limits.latency_s:
-        status, reason = (
-            "uncertain",
-            f"at the interval's far end {above('latency', ends[1], limits.latency_s)}",
-        )
-    if not counts:
-        status = "overloaded"
-        reason = f"carries {amount(carried)} of {amount(rate)} samples/s; {needed} GPUs would"
-    status, reason = _dear(spec, paid, status, reason)
-    served = min(rate, carried)
-    million = None if paid.usd_per_h is None else paid.usd_per_h / (served * 3600) * 1e6
-    joules = None if paid.watts is None else paid.watts / served
-    return [
-        Row(
-            **common,
-            count=count,
-            status=status,
-            reason=reason,
-            usd_per_h=paid.usd_per_h,
-            price_source=paid.source,
-            usd_per_million=million,
-            gpu_hours=float(count),
-            latency_s=c["latency_s"],
-            latency_interval_s=ends,
-            batch=float(batch),
-            per_s=served,
-            utilisation=utilisation,
-            largest_rate_per_s=carried,
-            largest_rate_interval_per_s=(carried / high, carried / low),
-            memory_share=c["memory_bytes"] / card.memory_bytes,
-            watts=paid.watts,
-            power_source=drawn.source,
-            joules_per_unit=joules,
-            co2_g_per_h=paid.co2_g_per_h,
-            binds=binds,
-        )
-    ]
-
-
-def _trained(
-    spec: Spec,
-    card: GPU,
-    count: int,
-    common: dict[str, Any],
-    batch: int,
-    c: dict[str, float],
-    binds: str,
-    waits_s: float | None,
-    per_sample: int,
-) -> Row:
-    """A whole run: steps, the wait for replicas, checkpoints, failures. `per_sample` are tokens of
-    a sample where tokens are counted, else 1."""
-    work, limits = spec.workload, spec.limits
-    if waits_s is None:
-        return Row(
-            **common, count=count, status="left out", reason="its file gives no interconnect"
-        )
-    amount = (work.tokens or work.samples or 0.0) / per_sample
-    step = c["period_s"] * work.accumulation + waits_s
-    steps = amount / (batch * work.accumulation * count)
-    lost = lost_share(spec, count)
-    if lost >= 1:
-        return Row(
-            **common,
-            count=count,
-            status="too slow",
-            binds="capacity",
-            reason="failures come sooner than restarts are done",
-        )
-    whole = steps * step / (1 - lost)
-    low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
-    share = waits_s / step
-    ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
-    drawn = mean_power(card, c["joules"] / c["period_s"], 1 - share)
-    paid = bill(card, count, drawn.watts, spec.prices)
-    total = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
-    status, reason = "fits", ""
-    deadline = limits.deadline_s
-    if deadline is not None and whole > deadline:
-        status, reason = "too slow", f"takes {duration(whole)}, above {duration(deadline)}"
-    elif deadline is not None and ends[1] > deadline:
-        status, reason = (
-            "uncertain",
-            f"at the interval's far end takes {duration(ends[1])}, above {duration(deadline)}",
-        )
-    if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
-        status, reason = "too dear", f"costs {usd(total)}, above {usd(limits.budget_usd)}"
-    status, reason = _dear(spec, paid, status, reason)
-    return Row(
-        **common,
-        count=count,
-        status=status,
-        reason=reason,
-        usd_per_h=paid.usd_per_h,
-        price_source=paid.source,
-        usd_total=total,
-        gpu_hours=whole / 3600 * count,
-        duration_s=whole,
-        duration_interval_s=ends,
-        latency_s=step,
-        batch=float(batch),
-        per_s=batch * work.accumulation * count / step * per_sample,
-        utilisation=1 - lost,
-        memory_share=c["memory_bytes"] / card.memory_bytes,
-        watts=paid.watts,
-        power_source=drawn.source,
-        joules_per_unit=None if paid.watts is None else paid.watts * whole / (amount * per_sample),
-        co2_g_per_h=paid.co2_g_per_h,
-        binds="communication" if share > 0.5 else binds,
-    )
-
-
-def lost_share(spec: Spec, count: int) -> float:
-    """The share of a run that checkpoints and failures take: C/τ + (τ/2 + R)·n/M, of checkpoints
-    of C seconds every τ, restarts of R, and GPUs that fail every M (Daly 2006, first order)."""
-    work = spec.workload
-    every = work.checkpoint_every_s
-    written = work.checkpoint_s / every if every else 0.0
-    if not work.failures_every_s:
-        return written
-    between = work.failures_every_s / count
-    return written + (every / 2 + work.restart_s) / between
-
-
-def _dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
-    budget = spec.limits.cost_usd_per_h
-    if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
-        return status, reason
-    return "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"

@@ -50,7 +50,7 @@ def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, 
 
 
 def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None:
-    """The smallest split whose GPUs hold the weights; None if there is none."""
+    """The smallest split whose GPUs hold the weights; None if not even the largest does."""
     need = weights * BITS[precision] / 8
     room = card.memory_bytes * spec.workload.memory_share
     return next((split for split in SPLITS if need / split <= room), None)
