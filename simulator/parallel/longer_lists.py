@@ -53,7 +53,7 @@ def lengthened(op: Op, chains: Chains) -> Op:
     if len(entries) == len(tensors):
         return msgspec.structs.replace(op, storages=storages)
     numbers: dict[tuple[int, int], int] = {}
-    longer = Signature(
+    lengthened_signature = Signature(
         signature.name,
         tuple(t for t, _, _, _ in entries[:inputs]),
         tuple(t for t, _, _, _ in entries[inputs:]),
@@ -62,7 +62,7 @@ def lengthened(op: Op, chains: Chains) -> Op:
         tuple(numbers.setdefault((s, a), len(numbers)) for _, s, a, _ in entries),
     )
     counts = _longer_counts(op, len(tensors), len(entries))
-    return msgspec.structs.replace(op, signature=longer, storages=storages, **counts)
+    return msgspec.structs.replace(op, signature=lengthened_signature, storages=storages, **counts)
 
 
 def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:

@@ -23,10 +23,10 @@ class Classifier(nn.Module):
 def sums_of_the_loss(rows: int) -> list[tuple[int, int, int]]:
     """FLOPs, results and the largest read in bytes, of each kernel that sums the loss."""
     inputs = (torch.zeros(rows, 16), torch.zeros(rows, dtype=torch.int64))
-    found = trace(Classifier(), inputs, phase="training", optimizer=None)
+    traced = trace(Classifier(), inputs, phase="training", optimizer=None)
     return [
         (op.signature.arg("flops"), op.signature.arg("rows"), max(t.nbytes for t in op.inputs))
-        for op in fused(found, gpu("h200")).trace.ops
+        for op in fused(traced, gpu("h200")).trace.ops
         if "nll_loss_forward" in op.signature.arg("ops", "") and op.phase == "forward"
     ]
 

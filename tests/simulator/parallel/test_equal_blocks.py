@@ -171,9 +171,9 @@ def test_heads_that_do_not_divide_are_refused():
 )
 def test_tensor_parallel_families_share_their_products(network, seq):
     sizes = {"layers": 2}
-    asked = NetworkStep(network, 1, seq, "bf16", False, None, sizes)
-    (half,) = predict_network(asked, "tp=2", TWO).ranks
-    (whole,) = predict_network(asked, "dp=1", "1xh200").ranks
+    step_of_two_layers = NetworkStep(network, 1, seq, "bf16", False, None, sizes)
+    (half,) = predict_network(step_of_two_layers, "tp=2", TWO).ranks
+    (whole,) = predict_network(step_of_two_layers, "dp=1", "1xh200").ranks
     reduced = [op for op in half.trace.ops if op.collective is not None]
     assert [op.collective.kind for op in reduced] == ["all_reduce"] * 4  # 2 layers · 2
     assert half.peak_memory_bytes < whole.peak_memory_bytes

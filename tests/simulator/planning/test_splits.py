@@ -91,17 +91,17 @@ def test_ranks_that_do_not_divide_are_refused(ranks: int) -> None:
 def test_the_bytes_of_collectives_are_those_of_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 sequences of one token: 2 · 80 + 1 all-reduces of 16 · 8192 elements of 2 bytes, and one
     all-gather of 16 · 128,256 logits."""
-    asked: list[tuple[str, int]] = []
+    collectives: list[tuple[str, int]] = []
 
     def timed(kind: str, message_bytes: int, *rest: Any, **more: Any) -> Any:
-        asked.append((kind, message_bytes))
+        collectives.append((kind, message_bytes))
         return collective_time(kind, message_bytes, *rest, **more)
 
     monkeypatch.setattr(rank_step, "collective_time", timed)
     group = node(gpu("h100"), 4)
     moved = communication("llama3-70b", [(16, 1)], "bf16", group, "cuda_graph")
-    assert asked == [("all_reduce", 16 * 8192 * 2), ("all_gather", 16 * 128256 * 2)]
-    reduce_s, gather_s = (collective_time(*each, group, mode="cuda_graph") for each in asked)
+    assert collectives == [("all_reduce", 16 * 8192 * 2), ("all_gather", 16 * 128256 * 2)]
+    reduce_s, gather_s = (collective_time(*each, group, mode="cuda_graph") for each in collectives)
     gap_s = learned("h100_sxm").graph_gap_s
     assert moved.seconds[0] == pytest.approx(
         161 * reduce_s.seconds + gather_s.seconds + 162 * gap_s
@@ -212,7 +212,7 @@ def test_a_row_names_its_replicas() -> None:
 
 
 def test_only_whole_replicas_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve_search, "machine", lambda *asked: fixed(asked[-1], 0.001))
+    monkeypatch.setattr(serve_search, "machine", lambda *arguments: fixed(arguments[-1], 0.001))
     tried = of_card(spec(splits=[2, 4]), PARAMETERS, ("bf16", gpu("h100")))
     assert [(row.count, row.split) for row in tried.rows] == [(2, 2), (4, 2), (4, 4), (8, 4)]
     assert tried.pruned == {
