@@ -46,8 +46,8 @@ class ClusterAnswer:
     """The figures of a prediction, as `ParallelPrediction` has them.
 
     replica_batch  the batch of a replica; `samples_per_s` is that of all GPUs
-    largest        the place of the rank that needs the most memory
-    talking        the place of the rank whose collectives are listed: the most exposed
+    most_exposed   the place of the rank with the most exposed communication, whose collectives
+                   are listed
     """
 
     cluster: Cluster
@@ -63,7 +63,7 @@ class ClusterAnswer:
     exposed_s: float
     jitter_s: float
     ranks: tuple[RankAnswer, ...]
-    talking: int
+    most_exposed: int
     collectives: tuple[Collectives, ...]
     traffic: Traffic
     unmodelled: tuple[tuple[str, int], ...]
@@ -94,7 +94,7 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
     """The figures of a prediction."""
     batch, seq = batch_and_seq(question.scenario)
     exposed = [rank.exposed_communication_s for rank in p.ranks]
-    talking = exposed.index(max(exposed))
+    most_exposed = exposed.index(max(exposed))
     missing = {name: n for rank in p.ranks for name, n in rank.unmodelled.items()}
     return ClusterAnswer(
         p.cluster,
@@ -110,9 +110,9 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
         p.exposed_communication_s,
         p.jitter_s,
         tuple(_rank(p, rank) for rank in p.ranks),
-        talking,
-        collectives(p, p.ranks[talking]),
-        traffic(p.ranks[talking]),
+        most_exposed,
+        collectives(p, p.ranks[most_exposed]),
+        traffic(p.ranks[most_exposed]),
         tuple(missing.items()),
     )
 

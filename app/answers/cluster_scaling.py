@@ -11,7 +11,7 @@ from simulator.errors import InputError
 from simulator.parallel.prediction import ParallelRegime
 
 _GPUS = 64
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class WhatIf:
     refusal: str
 
 
-def scaling_points(question: ClusterQuestion, say: Say) -> tuple[Point, ...]:
+def scaling_points(question: ClusterQuestion, progress: Progress) -> tuple[Point, ...]:
     """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have."""
     from simulator.parallel.whatifs import scaling
 
@@ -60,11 +60,11 @@ def scaling_points(question: ClusterQuestion, say: Say) -> tuple[Point, ...]:
             each.prediction.shares,
             each.prediction.regime,
         )
-        for each in scaling(wide, tell=say)
+        for each in scaling(wide, progress=progress)
     )
 
 
-def what_ifs(question: ClusterQuestion, say: Say) -> tuple[WhatIf, ...]:
+def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...]:
     """What would change the step, that which saves most first."""
     from simulator.parallel.whatifs import effects
 
@@ -78,5 +78,5 @@ def what_ifs(question: ClusterQuestion, say: Say) -> tuple[WhatIf, ...]:
             max(rank.needed_bytes for rank in each.prediction.ranks),
             "",
         )
-        for each in effects(step, say)
+        for each in effects(step, progress)
     )

@@ -80,13 +80,13 @@ def search_splits(
     (default: one sample a GPU). Raises InputError if the step has no split, or none that fits."""
     check_mode(mode)
     driver = host if isinstance(host, Host) else find_host(host)
-    tell = progress or (lambda text, share: None)
+    report = progress or (lambda text, share: None)
     batch = step.batch or cluster.gpus
     pruned: list[Pruned] = []
     estimates: list[tuple[Layout, Estimate]] = []
     candidates = list(_layouts(step, cluster, batch))
     for number, spread in enumerate(candidates):
-        tell(f"estimate {spread}", 0.6 * number / len(candidates))
+        report(f"estimate {spread}", 0.6 * number / len(candidates))
         try:
             replica = _replica(step, spread, batch)
             estimates.append((spread, estimate(replica, spread, cluster, driver)))
@@ -129,14 +129,14 @@ def search_splits(
                 Pruned(spread, "speed", f"estimated {times:.2f} times as slow as the best")
             )
             continue
-        tell(f"predict {spread}", 0.6 + 0.4 * number / _PREDICTED)
+        report(f"predict {spread}", 0.6 + 0.4 * number / _PREDICTED)
         p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
         if not p.fits:
             over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
             pruned.append(Pruned(spread, "memory", f"does not fit: {over:.1f} GB too much"))
             continue
         ranked.append(Split(spread, batch, p, _reason(p)))
-    tell("done", 1.0)
+    report("done", 1.0)
     if not ranked:
         raise InputError(
             f"{step.network} fits {cluster.id} under none of the {len(fitting)} splits that were "

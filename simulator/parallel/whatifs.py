@@ -151,7 +151,9 @@ class Effect:
     refusal: str = ""
 
 
-def effects(question: ClusterStep, tell: Callable[[str], None] = lambda text: None) -> list[Effect]:
+def effects(
+    question: ClusterStep, progress: Callable[[str], None] = lambda text: None
+) -> list[Effect]:
     """The what-ifs that suit a step, those that save most first."""
     spread = question.layout
     texts = ["link_speed=2"]
@@ -167,7 +169,7 @@ def effects(question: ClusterStep, tell: Callable[[str], None] = lambda text: No
             texts.append("bucket=100")
     listed: list[Effect] = []
     for text in texts:
-        tell(f"predicting +{text}")
+        progress(f"predicting +{text}")
         try:
             listed.append(Effect(text, changed(question, text).predict()))
         except InputError as error:
@@ -187,7 +189,7 @@ class ScalingPoint:
 def scaling(
     question: ClusterStep,
     strong: bool = False,
-    tell: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> list[ScalingPoint]:
     """The step on 1, 2, 4 … GPUs, up to the cluster's, by more replicas.
 
@@ -200,7 +202,7 @@ def scaling(
     points: list[tuple[int, ParallelPrediction]] = []
     count = 1
     while count * group <= question.cluster.gpus:
-        tell(f"predicting {count * group} GPUs")
+        progress(f"predicting {count * group} GPUs")
         each = total // count if strong else batch
         if not strong or total % count == 0:
             try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.answers.cluster_choice import ClusterQuestion
 
 Kind = Literal["progress", "answer", "points", "what_ifs", "error", "done"]
-Heard = Callable[[Kind, Any], None]
+OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
 """How long a question waits for the prediction before it; then the process is started again."""
@@ -40,7 +40,9 @@ class ClusterProcess:
         self._child: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def ask(self, question: ClusterQuestion, cancelled: Callable[[], bool], heard: Heard) -> None:
+    def ask(
+        self, question: ClusterQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+    ) -> None:
         """Ask, and pass on what comes until all is there. Raises InputError with the reason why
         there is no prediction, CancelledError once `cancelled`."""
         fresh = self._child is None or not self._child.is_alive()
@@ -48,7 +50,7 @@ class ClusterProcess:
         assert pipe is not None
         self._number += 1
         number, waited_s = self._number, 0.0
-        heard("progress", "starting torch" if fresh else "waiting for the former prediction")
+        on_message("progress", "starting torch" if fresh else "waiting for the former prediction")
         try:
             pipe.send((number, question))
             while True:
@@ -58,7 +60,7 @@ class ClusterProcess:
                     waited_s += _POLL_S
                     if not fresh and waited_s > _PATIENCE_S:
                         self.end()
-                        self.ask(question, cancelled, heard)
+                        self.ask(question, cancelled, on_message)
                         return
                     continue
                 answered, kind, what = pipe.recv()
@@ -69,7 +71,7 @@ class ClusterProcess:
                     raise InputError(what)
                 if kind == "done":
                     return
-                heard(kind, what)
+                on_message(kind, what)
         except (EOFError, OSError):
             self.end()
             if cancelled():
@@ -127,7 +129,7 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def answer_all(question: ClusterQuestion, send: Heard) -> None:
+def answer_all(question: ClusterQuestion, send: OnMessage) -> None:
     """The prediction, then the scaling and the what-ifs; `send` takes each as soon as it is
     there."""
     from app.answers.cluster_answer import cluster_answer
@@ -136,9 +138,9 @@ def answer_all(question: ClusterQuestion, send: Heard) -> None:
     send("progress", f"tracing {question.scenario.network} on each distinct rank")
     send("answer", cluster_answer(question))
 
-    def say(text: str) -> None:
+    def progress(text: str) -> None:
         send("progress", text)
 
-    send("points", scaling_points(question, say))
-    send("what_ifs", what_ifs(question, say))
+    send("points", scaling_points(question, progress))
+    send("what_ifs", what_ifs(question, progress))
     send("done", None)

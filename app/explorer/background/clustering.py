@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
 from app.answers.clustered import Clustered
-from app.explorer.background.cluster_process import ClusterProcess, Heard, Kind
+from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import LONG, Worker, later
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
@@ -20,7 +20,7 @@ _PAUSE_MS = 150
 _KEY = "cluster"
 _LATER: tuple[Kind, ...] = ("points", "what_ifs")
 
-Ask = Callable[[ClusterQuestion, Callable[[], bool], Heard], None]
+Ask = Callable[[ClusterQuestion, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
@@ -28,7 +28,7 @@ class Clustering(QObject):
 
     changed = Signal()
     """`clustered` has changed."""
-    _heard = Signal(object, str, object)
+    _received = Signal(object, str, object)
 
     def __init__(self, session: Session, worker: Worker, ask: Ask | None = None) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Clustering(QObject):
         self.clustered = Clustered(question_of(session.state))
         self._pause = later(_PAUSE_MS, self._start, self)
         session.changed.connect(self._on_changed)
-        self._heard.connect(self._on_heard)
+        self._received.connect(self._on_message)
 
     @property
     def busy(self) -> bool:
@@ -101,14 +101,14 @@ class Clustering(QObject):
         question = self.clustered.question
 
         def run(cancelled: Callable[[], bool]) -> None:
-            def heard(kind: Kind, what: Any) -> None:
-                self._heard.emit(question, kind, what)
+            def on_message(kind: Kind, what: Any) -> None:
+                self._received.emit(question, kind, what)
 
-            self._ask(question, cancelled, heard)
+            self._ask(question, cancelled, on_message)
 
         self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, LONG)
 
-    def _on_heard(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
+    def _on_message(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
         now = self.clustered
         if question != now.question or not self.busy:
             return

@@ -33,7 +33,7 @@ class CollectivesTable(PictureView):
             return ""
         all_s = sum(row.all_s for row in answer.collectives)
         exposed_s = sum(row.exposed_s for row in answer.collectives)
-        who = ranks_words(answer.ranks[answer.talking].ranks)
+        who = ranks_words(answer.ranks[answer.most_exposed].ranks)
         return f"{seconds(all_s)} in a step, {seconds(exposed_s)} of it exposed, on {who}"
 
     def rows(self) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.explorer.background import cluster_process
-from app.explorer.background.cluster_process import Heard, serve
+from app.explorer.background.cluster_process import OnMessage, serve
 from simulator.errors import InputError
 from tests.app.cluster_answers import QUESTION
 
@@ -18,7 +18,7 @@ def served(monkeypatch: pytest.MonkeyPatch):
     """Starts a server with an `answer_all`; returns this end of its pipe."""
     ends: list[Any] = []
 
-    def start(answer_all: Callable[[object, Heard], None]) -> Any:
+    def start(answer_all: Callable[[object, OnMessage], None]) -> Any:
         monkeypatch.setattr(cluster_process, "answer_all", answer_all)
         monkeypatch.setattr(cluster_process.os, "nice", lambda _: 0)
         ours, theirs = Pipe()
@@ -37,7 +37,7 @@ def served(monkeypatch: pytest.MonkeyPatch):
 def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
     at_work, asked = threading.Event(), threading.Event()
 
-    def answer_all(question: object, send: Heard) -> None:
+    def answer_all(question: object, send: OnMessage) -> None:
         if not asked.is_set():
             at_work.set()
             asked.wait(5)
@@ -56,7 +56,7 @@ def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
 def test_errors_come_as_words(served: Any):
     errors: list[Exception] = [InputError("gpt2 does not divide"), ValueError("its own")]
 
-    def answer_all(question: object, send: Heard) -> None:
+    def answer_all(question: object, send: OnMessage) -> None:
         raise errors.pop(0)
 
     pipe = served(answer_all)

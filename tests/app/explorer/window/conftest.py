@@ -8,7 +8,7 @@ import pytest
 from app.answers.cluster_choice import ClusterQuestion
 from app.answers.plan_draft import of_table
 from app.examples import FIRST
-from app.explorer.background.cluster_process import Heard
+from app.explorer.background.cluster_process import OnMessage
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
@@ -27,11 +27,13 @@ SMALL_PLAN: dict[str, Any] = {
 INITIAL = State((NamedScenario("Today", FIRST),), plan=of_table(SMALL_PLAN).text)
 
 
-def answered(question: ClusterQuestion, cancelled: Callable[[], bool], heard: Heard) -> None:
+def answered(
+    question: ClusterQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+) -> None:
     """An invented answer in place of the process that predicts several GPUs."""
-    heard("answer", CLUSTERED.answer)
-    heard("points", CLUSTERED.points)
-    heard("what_ifs", CLUSTERED.what_ifs)
+    on_message("answer", CLUSTERED.answer)
+    on_message("points", CLUSTERED.points)
+    on_message("what_ifs", CLUSTERED.what_ifs)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from app.answers.cluster_answer import ClusterAnswer, answer_of
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
 from app.answers.cluster_scaling import scaling_points, what_ifs
 from app.cli import app
-from app.explorer.background.cluster_process import CancelledError, Heard
+from app.explorer.background.cluster_process import CancelledError, OnMessage
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from app.quantities import seconds
@@ -57,15 +57,17 @@ class Predictor:
         self.gate.set()
         self.asked: list[ClusterQuestion] = []
 
-    def ask(self, question: ClusterQuestion, cancelled: Callable[[], bool], heard: Heard) -> None:
+    def ask(
+        self, question: ClusterQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+    ) -> None:
         self.asked.append(question)
-        heard("progress", "tracing gpt2 on each distinct rank")
+        on_message("progress", "tracing gpt2 on each distinct rank")
         while not self.gate.wait(0.005):
             if cancelled():
                 raise CancelledError("cancelled")
-        heard("answer", predicted(question))
-        heard("points", scaling_points(question, lambda text: None))
-        heard("what_ifs", what_ifs(question, lambda text: None))
+        on_message("answer", predicted(question))
+        on_message("points", scaling_points(question, lambda text: None))
+        on_message("what_ifs", what_ifs(question, lambda text: None))
 
 
 def settled(window: Window) -> None:
