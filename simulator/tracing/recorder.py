@@ -203,14 +203,18 @@ class Recorder(TorchDispatchMode):
                     if code.co_name not in _MODULE_CALLS and not self._lies_in(code, _OPS):
                         bytecode.enter(frame)
 
-        before, collecting = sys.getprofile(), gc.isenabled()
+        before: Any = sys.getprofile()
+        collecting = gc.isenabled()
         gc.disable()
         self.recording = True
         sys.setprofile(on_event)
         try:
             yield
         finally:
-            sys.setprofile(before)
+            if hasattr(before, "enable"):  # cProfile's profiler, which is not a function
+                before.enable()
+            else:
+                sys.setprofile(before)
             self.recording = False
             if collecting:
                 gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import subprocess
 import sys
 from typing import Any
@@ -115,6 +116,13 @@ def test_a_profiler_of_the_user_stays() -> None:
         assert sys.getprofile() is profiler
     finally:
         sys.setprofile(None)
+
+
+def test_cprofile_goes_on_after_a_trace() -> None:
+    profile = cProfile.Profile()
+    traced = profile.runcall(trace, Calls(block), (torch.ones(4, 4),))
+    assert len(traced.ops) > 5
+    assert sys.getprofile() is None
 
 
 def test_the_network_is_as_before() -> None:
