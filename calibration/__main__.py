@@ -31,7 +31,7 @@ FOLDER = Path("ridgepoint-measurements")
 def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     top = argparse.ArgumentParser(
-        prog="calibrate",
+        prog="ridgepoint calibrate",
         description="Measure this GPU and host, fit their profiles, and hold "
         "predictions against measured networks.",
     )

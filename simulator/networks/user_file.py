@@ -141,6 +141,14 @@ def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, An
         signature = inspect.signature(factory)
     except ValueError:  # written in C
         return
+    names = [p.name for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    takes_any = len(names) < len(signature.parameters)
+    unknown = [name for name in sizes if name not in names and not takes_any]
+    if unknown:
+        raise InputError(
+            f"{label}{signature} has no argument {unknown[0]!r}; "
+            f"its arguments are: {', '.join(names) or 'none'}"
+        )
     try:
         signature.bind(**sizes)
     except TypeError as error:

@@ -199,8 +199,7 @@ def test_what_is_wrong_with_a_file(nets: str, factory: str, text: str) -> None:
 
 def test_a_size_that_the_factory_lacks(nets: str) -> None:
     assert refused(f"{nets}:Net", sizes={"depth": 2}) == (
-        "nets.py:Net(width=16, bias=True) cannot be called: got an unexpected keyword argument "
-        "'depth'; expected a factory without required arguments, or a size for each"
+        "nets.py:Net(width=16, bias=True) has no argument 'depth'; its arguments are: width, bias"
     )
 
 
