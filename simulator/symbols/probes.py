@@ -59,14 +59,23 @@ class Probes:
         """
         for point in points[1:]:
             if not self.same_program(points[0], point):
-                raise ProgramMismatchError(
-                    "its ops at batch {} × seq {} differ from those at {} × {}".format(
-                        *points[0], *point
-                    )
-                )
+                raise ProgramMismatchError(_difference(points[0], point))
         return [self.trace(*point) for point in points]
 
     def _trace(self, point: Point) -> Trace:
         self.count += 1
         self.progress(self.count)
         return self.tracer(*point)
+
+
+def _difference(first: Point, second: Point) -> str:
+    """The words for two points whose ops differ; a size that both share is left out."""
+    (batch, seq), (other_batch, other_seq) = first, second
+    if seq == other_seq:
+        return f"its ops at batch {batch} differ from those at batch {other_batch}"
+    if batch == other_batch:
+        return f"its ops at seq {seq} differ from those at seq {other_seq}"
+    return (
+        f"its ops at batch {batch} × seq {seq} differ from those at "
+        f"batch {other_batch} × seq {other_seq}"
+    )
