@@ -73,7 +73,9 @@ def _copied(rng: Random) -> Params | None:
     kind = dtype(rng)
     sizes, layout = shape(rng, rng.choice([2, 3]), kind), pick(rng, LAYOUTS)
     name = rng.choice(list(COPIES))
-    return sizes and {"name": name, "dtype": kind, "sizes": sizes, "layout": layout}
+    if sizes is None:
+        return None
+    return {"name": name, "dtype": kind, "sizes": sizes, "layout": layout}
 
 
 @blind(30, _copied)

@@ -36,7 +36,9 @@ def _of(names: list[str]) -> Callable[[Random], Params | None]:
         kind, dims = dtype(rng), rng.choice([2, 3, 4])
         sizes, layout = shape(rng, dims, kind), pick(rng, LAYOUTS)
         name = rng.choice(names)
-        return sizes and {"name": name, "dtype": kind, "sizes": sizes, "layout": layout}
+        if sizes is None:
+            return None
+        return {"name": name, "dtype": kind, "sizes": sizes, "layout": layout}
 
     return draw
 

@@ -115,7 +115,9 @@ def _softmax(rng: Random) -> Params | None:
     kind, dims = dtype(rng), rng.choice([2, 3, 4])
     sizes = shape(rng, dims, kind)
     layout = rng.choice(["contiguous", "contiguous", "transposed", "slice"])
-    return sizes and {
+    if sizes is None:
+        return None
+    return {
         "name": rng.choice(list(SOFTMAXES)),
         "dtype": kind,
         "sizes": sizes,

@@ -31,7 +31,9 @@ def _reduced(rng: Random) -> Params | None:
     kind, dims = dtype(rng), rng.choice([1, 2, 3, 4])
     sizes = shape(rng, dims, kind)
     count = rng.randint(1, dims)
-    return sizes and {
+    if sizes is None:
+        return None
+    return {
         "name": rng.choice(list(REDUCTIONS)),
         "dtype": kind,
         "sizes": sizes,

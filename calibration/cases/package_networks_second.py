@@ -111,7 +111,8 @@ class Decoding(nn.Module):
     def forward(self, tokens: Tensor, *past: Tensor) -> Any:
         from transformers import DynamicCache  # pyright: ignore
 
-        cache: Any = DynamicCache(config=self.network.config)
+        config: Any = self.network.config
+        cache: Any = DynamicCache(config=config)
         for layer, keys, values in zip(cache.layers, past[::2], past[1::2], strict=True):
             layer.keys, layer.values, layer.is_initialized = keys, values, True
             layer.dtype, layer.device = keys.dtype, keys.device

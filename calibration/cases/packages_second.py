@@ -64,8 +64,8 @@ def trained(case: Case) -> Case:
 
 
 _STEPS = [drawn(name) for name in _NAMES]
-_TAUGHT = [case for case in _STEPS if not case.network.endswith("-decode")]
-_TAUGHT = sorted(_TAUGHT, key=lambda case: digest(case.name))[:_TRAINED]
+_TRAINABLE = [case for case in _STEPS if not case.network.endswith("-decode")]
+_TAUGHT = sorted(_TRAINABLE, key=lambda case: digest(case.name))[:_TRAINED]
 
 PACKAGES_SECOND: tuple[Case, ...] = tuple(
     sorted([*_STEPS, *map(trained, _TAUGHT)], key=lambda case: digest(case.name))
