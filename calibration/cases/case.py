@@ -13,7 +13,9 @@ from calibration.cases.compiled_host import BLOCKS
 from calibration.cases.host import MICRO
 from calibration.cases.host_networks import PACKAGED
 from calibration.cases.host_ops import ONE_OP
+from calibration.cases.own_networks import OWN
 from calibration.cases.package_networks import SIZED
+from calibration.cases.package_networks_second import SIZED_SECOND
 from simulator.networks.catalogue import build
 
 
@@ -64,7 +66,9 @@ TORCH_MODES = {
 
 COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
 SINGLE = "_single"  # at the end of the name of an optimizer that takes one tensor after another
-_MADE: dict[str, Callable[..., Any]] = {**MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED}
+_MADE: dict[str, Callable[..., Any]] = {
+    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **OWN,
+}  # fmt: skip
 """Networks beside the catalogue's, by name."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}

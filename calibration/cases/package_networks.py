@@ -6,7 +6,7 @@ caches that the packages' authors chose, not this repository's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -27,32 +27,32 @@ class Sized(Packaged):
         return tuple(t.to(dtype) if t.is_floating_point() else t for t in tensors)
 
 
-def _ids(batch: int, seq: int) -> tuple[Tensor, ...]:
+def ids(batch: int, seq: int) -> tuple[Tensor, ...]:
     return (torch.randint(5, 1000, (batch, seq)),)
 
 
-def _masked(batch: int, seq: int) -> tuple[Tensor, ...]:
-    return *_ids(batch, seq), torch.ones(batch, seq, dtype=torch.int64)
+def masked(batch: int, seq: int) -> tuple[Tensor, ...]:
+    return *ids(batch, seq), torch.ones(batch, seq, dtype=torch.int64)
 
 
-def _pairs(batch: int, seq: int) -> tuple[Tensor, ...]:
-    return *_ids(batch, seq), *_ids(batch, max(1, seq // 4))
+def pairs(batch: int, seq: int) -> tuple[Tensor, ...]:
+    return *ids(batch, seq), *ids(batch, max(1, seq // 4))
 
 
-def _pixels(size: int, batch: int, seq: int) -> tuple[Tensor, ...]:
+def pixels(size: int, batch: int, seq: int) -> tuple[Tensor, ...]:
     return (torch.randn(batch, 3, size, size),)
 
 
-def _mels(batch: int, seq: int) -> tuple[Tensor, ...]:
-    return torch.randn(batch, 80, 3000), *_ids(batch, seq)
+def mels(batch: int, seq: int) -> tuple[Tensor, ...]:
+    return torch.randn(batch, 80, 3000), *ids(batch, seq)
 
 
-def _wave(batch: int, seq: int) -> tuple[Tensor, ...]:
+def wave(batch: int, seq: int) -> tuple[Tensor, ...]:
     return (torch.randn(batch, seq),)
 
 
-def _captioned(batch: int, seq: int) -> tuple[Tensor, ...]:
-    return *_ids(batch, seq), *_pixels(224, batch, seq)
+def captioned(batch: int, seq: int) -> tuple[Tensor, ...]:
+    return *ids(batch, seq), *pixels(224, batch, seq)
 
 
 MASKED = ("input_ids", "attention_mask")
@@ -60,70 +60,70 @@ PAIRS = ("input_ids", "decoder_input_ids")
 Spec = tuple[str, str, dict[str, Any], tuple[str, ...], Example]
 
 _SPECS: dict[str, Spec] = {
-    "bert-base": ("Bert", "BertModel", {}, MASKED, _masked),
+    "bert-base": ("Bert", "BertModel", {}, MASKED, masked),
     "roberta-large": ("Roberta", "RobertaForMaskedLM",
                       dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
-                           intermediate_size=4096, vocab_size=50265), IDS, _ids),
-    "distilbert": ("DistilBert", "DistilBertForMaskedLM", {}, MASKED, _masked),
+                           intermediate_size=4096, vocab_size=50265), IDS, ids),
+    "distilbert": ("DistilBert", "DistilBertForMaskedLM", {}, MASKED, masked),
     "albert-base": ("Albert", "AlbertModel",
                     dict(hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-                    MASKED, _masked),
+                    MASKED, masked),
     "electra-base": ("Electra", "ElectraModel",
                      dict(embedding_size=768, hidden_size=768, num_attention_heads=12,
-                          intermediate_size=3072), MASKED, _masked),
+                          intermediate_size=3072), MASKED, masked),
     "deberta-v3-base": ("DebertaV2", "DebertaV2Model",
                         dict(hidden_size=768, num_attention_heads=12, intermediate_size=3072,
                              num_hidden_layers=12, relative_attention=True, position_buckets=256,
                              norm_rel_ebd="layer_norm", share_att_key=True,
-                             pos_att_type=["p2c", "c2p"], vocab_size=128100), IDS, _ids),
+                             pos_att_type=["p2c", "c2p"], vocab_size=128100), IDS, ids),
     "gpt2-medium": ("GPT2", "GPT2LMHeadModel", dict(n_embd=1024, n_layer=24, n_head=16),
-                    IDS, _ids),
+                    IDS, ids),
     "opt-1.3b": ("OPT", "OPTForCausalLM",
                  dict(hidden_size=2048, num_hidden_layers=24, num_attention_heads=32,
-                      ffn_dim=8192, word_embed_proj_dim=2048), IDS, _ids),
+                      ffn_dim=8192, word_embed_proj_dim=2048), IDS, ids),
     "pythia-410m": ("GPTNeoX", "GPTNeoXForCausalLM",
                     dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
-                         intermediate_size=4096, vocab_size=50304), IDS, _ids),
+                         intermediate_size=4096, vocab_size=50304), IDS, ids),
     "bloom-560m": ("Bloom", "BloomForCausalLM", dict(hidden_size=1024, n_layer=24, n_head=16),
-                   IDS, _ids),
-    "falcon-7b": ("Falcon", "FalconForCausalLM", dict(num_hidden_layers=4), IDS, _ids),
+                   IDS, ids),
+    "falcon-7b": ("Falcon", "FalconForCausalLM", dict(num_hidden_layers=4), IDS, ids),
     "qwen2-1.5b": ("Qwen2", "Qwen2ForCausalLM",
                    dict(hidden_size=1536, num_hidden_layers=28, num_attention_heads=12,
-                        num_key_value_heads=2, intermediate_size=8960), IDS, _ids),
+                        num_key_value_heads=2, intermediate_size=8960), IDS, ids),
     "qwen3-0.6b": ("Qwen3", "Qwen3ForCausalLM",
                    dict(hidden_size=1024, num_hidden_layers=28, num_attention_heads=16,
                         num_key_value_heads=8, head_dim=128, intermediate_size=3072),
-                   MASKED, _masked),
-    "mistral-7b": ("Mistral", "MistralForCausalLM", dict(num_hidden_layers=8), IDS, _ids),
+                   MASKED, masked),
+    "mistral-7b": ("Mistral", "MistralForCausalLM", dict(num_hidden_layers=8), IDS, ids),
     "gemma2-2b": ("Gemma2", "Gemma2ForCausalLM",
                   dict(num_hidden_layers=8, hidden_size=2304, num_attention_heads=8,
-                       num_key_value_heads=4, head_dim=256, intermediate_size=9216), IDS, _ids),
+                       num_key_value_heads=4, head_dim=256, intermediate_size=9216), IDS, ids),
     "phi3-mini": ("Phi3", "Phi3ForCausalLM",
-                  dict(num_hidden_layers=8, pad_token_id=0), IDS, _ids),
+                  dict(num_hidden_layers=8, pad_token_id=0), IDS, ids),
     "mixtral-small": ("Mixtral", "MixtralForCausalLM",
                       dict(hidden_size=1024, num_hidden_layers=8, num_attention_heads=16,
-                           num_key_value_heads=4, intermediate_size=3584), IDS, _ids),
+                           num_key_value_heads=4, intermediate_size=3584), IDS, ids),
     "t5-base": ("T5", "T5ForConditionalGeneration",
-                dict(d_model=768, d_ff=3072, num_layers=12, num_heads=12), PAIRS, _pairs),
-    "bart-large": ("Bart", "BartModel", {}, PAIRS, _pairs),
+                dict(d_model=768, d_ff=3072, num_layers=12, num_heads=12), PAIRS, pairs),
+    "bart-large": ("Bart", "BartModel", {}, PAIRS, pairs),
     "whisper-small": ("Whisper", "WhisperModel",
                       dict(d_model=768, encoder_layers=12, decoder_layers=12,
                            encoder_attention_heads=12, decoder_attention_heads=12,
                            encoder_ffn_dim=3072, decoder_ffn_dim=3072),
-                      ("input_features", "decoder_input_ids"), _mels),
-    "wav2vec2-base": ("Wav2Vec2", "Wav2Vec2Model", {}, ("input_values",), _wave),
-    "clip-b32": ("CLIP", "CLIPModel", {}, ("input_ids", "pixel_values"), _captioned),
+                      ("input_features", "decoder_input_ids"), mels),
+    "wav2vec2-base": ("Wav2Vec2", "Wav2Vec2Model", {}, ("input_values",), wave),
+    "clip-b32": ("CLIP", "CLIPModel", {}, ("input_ids", "pixel_values"), captioned),
     "vit-large": ("ViT", "ViTModel",
                   dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
-                       intermediate_size=4096), PIXELS, partial(_pixels, 224)),
-    "dinov2-base": ("Dinov2", "Dinov2Model", {}, PIXELS, partial(_pixels, 224)),
+                       intermediate_size=4096), PIXELS, partial(pixels, 224)),
+    "dinov2-base": ("Dinov2", "Dinov2Model", {}, PIXELS, partial(pixels, 224)),
     "segformer-b2": ("Segformer", "SegformerForSemanticSegmentation",
                      dict(depths=[3, 4, 6, 3], hidden_sizes=[64, 128, 320, 512],
-                          decoder_hidden_size=768), PIXELS, partial(_pixels, 512)),
-    "swinv2-tiny": ("Swinv2", "Swinv2Model", {}, PIXELS, partial(_pixels, 224)),
+                          decoder_hidden_size=768), PIXELS, partial(pixels, 512)),
+    "swinv2-tiny": ("Swinv2", "Swinv2Model", {}, PIXELS, partial(pixels, 224)),
     "convnextv2-base": ("ConvNextV2", "ConvNextV2Model",
                         dict(depths=[3, 3, 27, 3], hidden_sizes=[128, 256, 512, 1024]),
-                        PIXELS, partial(_pixels, 224)),
+                        PIXELS, partial(pixels, 224)),
 }  # fmt: skip
 """Configuration, class, sizes other than the configuration's own, names of inputs, example."""
 
@@ -140,25 +140,33 @@ _PICTURES = {
 """timm's networks and the side of their pictures."""
 
 
-def transformer(name: str, **sizes: Any) -> nn.Module:
+def transformer(spec: Spec, **sizes: Any) -> nn.Module:
     """One of transformers' networks. ImportError where the package is not installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
-    config_name, network_name, own, names, example = _SPECS[name]
+    config_name, network_name, own, names, example = spec
     config = getattr(transformers, f"{config_name}Config")(**own, **sizes)
     return Sized(getattr(transformers, network_name)(config), names, example)
 
 
-def picture_network(name: str, **sizes: Any) -> nn.Module:
-    """One of timm's networks. ImportError where the package is not installed."""
+def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
+    """One of timm's networks and the side of its pictures. ImportError where the package is not
+    installed."""
     import timm  # pyright: ignore[reportMissingImports]  # an optional package
 
     network: Any = timm.create_model(name, pretrained=False, **sizes)  # pyright: ignore
-    return Sized(network, ("x",), partial(_pixels, _PICTURES[name]))
+    return Sized(network, ("x",), partial(pixels, side))
 
 
-SIZED: dict[str, Callable[..., nn.Module]] = {
-    **{f"hf-{name}": partial(transformer, name) for name in _SPECS},
-    **{f"timm:{name}": partial(picture_network, name) for name in _PICTURES},
-}
+def by_name(
+    specs: Mapping[str, Spec], sides: Mapping[str, int]
+) -> dict[str, Callable[..., nn.Module]]:
+    """What makes each network of transformers and of timm."""
+    return {
+        **{f"hf-{name}": partial(transformer, spec) for name, spec in specs.items()},
+        **{f"timm:{name}": partial(picture_network, name, side) for name, side in sides.items()},
+    }
+
+
+SIZED = by_name(_SPECS, _PICTURES)
 """The networks by name."""

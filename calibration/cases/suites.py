@@ -10,10 +10,15 @@ from calibration.cases.compiled import (
     COMPILED_VALIDATION,
 )
 from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
+from calibration.cases.own import OWN_CASES, OWN_COMPILED
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
+from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
           "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST,
           "compiled_modes": COMPILED_MODES,
-          "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED}  # fmt: skip
+          "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED,
+          "packages_second": PACKAGES_SECOND,
+          "packages_second_compiled": PACKAGES_SECOND_COMPILED,
+          "own": OWN_CASES, "own_compiled": OWN_COMPILED}  # fmt: skip

@@ -19,8 +19,11 @@ from simulator.errors import InputError, RidgepointError
 
 PACKAGES: dict[str, str] = {
     "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
-    "generated": "calibration.generated",
+    "generated": "calibration.generated", "blind": "calibration.blind",
 }  # fmt: skip
+APART = ("generated", "blind")
+"""Measured only where the kind is named: generated kernels take minutes to compile, and blind calls
+are in no fit."""
 BLOCK = 20
 """Points between two looks at the reference."""
 
@@ -31,17 +34,16 @@ QUICK_POINTS = 600
 
 
 def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
-    """Register the points of a kind, or of all but generated kernels, which take minutes to
-    compile, and return their operations; what cannot be imported is said and left out. InputError
-    where that leaves nothing."""
+    """Register the points of a kind, or of all but those in `APART`, and return their operations;
+    what cannot be imported is said and left out. InputError where that leaves nothing."""
     for each, package in PACKAGES.items():
-        if each == "generated" and kind != "generated":
+        if each in APART and kind != each:
             continue
         try:
             importlib.import_module(package)
         except ImportError as error:
             say(f"{each} points are left out: {error}")
-    every = [each for each in get_args(Kind) if each != "generated"]
+    every = [each for each in get_args(Kind) if each not in APART]
     kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
     found = [each for each in OPERATIONS.values() if each.kind in kinds]
     if not found:

@@ -66,22 +66,27 @@ def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> I
 
 
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
-    """A point's launches beside its kernels. Operands that fit together are in L2 when a call is
-    repeated; after a flush only what the call itself wrote is."""
+    """A point's launches beside its kernels."""
     if point.params.get("dtype") == "tf32":  # `allow_tf32`, which a trace does not show
         trace = TensorFloat("**")(trace)
-    launched = Launched(trace, gpu)
-    found = [(launched.hot(i), launched.works(i)) for i in range(len(trace.ops))]
+    kernels = [
+        (name, warm, warm if cold is None else cold) for name, warm, cold in sample["kernels"]
+    ]
+    return Swept(point, launched(trace, gpu), kernels)
+
+
+def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
+    """The launches of a call, as `Swept` has them. Operands that fit together are in L2 when it is
+    repeated; after a flush only what the call itself wrote is."""
+    every = Launched(trace, gpu)
+    found = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
     touched = sum(work.bytes for _, works in found for work in works)
     share = kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
     launches: list[tuple[Work, float, float]] = []
     for cold, works in found:
         warm = round(cold + (1 - cold) * share, 2)
         launches += [(replace(work), warm, cold) for work in works]  # each its own record
-    kernels = [
-        (name, warm, warm if cold is None else cold) for name, warm, cold in sample["kernels"]
-    ]
-    return Swept(point, launches, kernels)
+    return launches
 
 
 def _operands(trace: Trace) -> int:

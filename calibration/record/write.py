@@ -33,7 +33,7 @@ from calibration.measure.host_index import suite
 from calibration.record.profiled import profiled
 from calibration.record.times import times
 
-_WHOLE = ("recordings", "host", "validation", "packages")
+_WHOLE = ("recordings", "host", "validation", "packages", "packages_second", "own")
 """Suites whose ops are recorded as well."""
 _TIMED_SHARE = 0.6
 """Of the seconds: cases are timed until then, and profiled in the rest."""

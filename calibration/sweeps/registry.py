@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["library", "cuda", "triton", "chain", "generated"]
+Kind = Literal["library", "cuda", "triton", "chain", "generated", "blind"]
 Call = Callable[[], object]
 Params = dict[str, Any]
 HELD_OUT = 0.2
@@ -40,8 +40,8 @@ class Point:
 @dataclass(frozen=True)
 class Operation:
     """A kind of call. `make(**params)` allocates random operands on torch's default device and
-    returns the call; "library" ones, and a "chain" of them, which a fused kernel replaces, also
-    run on meta tensors, so that they can be traced."""
+    returns the call; "library" ones, "blind" ones, which no fit sees, and a "chain" of them, which
+    a fused kernel replaces, also run on meta tensors, so that they can be traced."""
 
     name: str
     kind: Kind

@@ -1,35 +1,40 @@
-"""Predicted against measured, on networks as transformers and timm write them.
+"""Predicted against measured, on networks as packages and users write them.
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
-`packages_compiled` and prints a line for each, with the ratios of predicted over measured where it
-was measured: the period with a host as fast as the probes before and after the step say
-(`calibration.record.host_rounds.beside`), the period with the default host, GPU-busy time, kernels.
-`--write FILE` keeps the predictions with the default host as JSON lines. No fit has seen these
-cases. Both packages must be installed.
+`packages_compiled`, or of those that `--suites` names, and prints a line for each, with the ratios
+of predicted over measured where it was measured: the period with a host as fast as the probes
+before and after the step say (`calibration.record.host_rounds.beside`), the period with the default
+host, GPU-busy time, kernels. `--write FILE` keeps the predictions with the default host as JSON
+lines, gzipped where the name ends in `.gz`; `--before FILE` holds such a file against the
+measurements instead and traces nothing. No fit has seen these cases. Both packages must be
+installed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from calibration.cases.case import Case
-from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
+from calibration.cases.suites import SUITES
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import Recording, Timed, recordings, timed
+from calibration.validate.kept_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
+from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.prediction import Prediction
 
-SUITE, COMPILED = "packages", "packages_compiled"
+FIRST = ("packages", "packages_compiled")
+SECOND = ("packages_second", "packages_second_compiled", "own", "own_compiled")
+"""Those that were predicted before anyone had measured them."""
 BESIDE, DEFAULT = "host beside it", "default host"
 
 
@@ -62,7 +67,30 @@ def predictions(
             yield mode, f"{type(error).__name__}: {str(error)[:300]}"
 
 
-def figures(name: str, mode: str, p: Prediction) -> dict[str, Any]:
+class Before(NamedTuple):
+    """A prediction as it was kept."""
+
+    period_s: float
+    interval_s: tuple[float, float]
+    gpu_busy_s: float
+    kernel_count: int
+
+
+def before(path: Path) -> dict[tuple[str, str], Before]:
+    """The kept predictions of a file by case and mode; InputError where it has none."""
+    kept = {
+        (row["case"], row["mode"]): Before(
+            row["period_s"], tuple(row["interval_s"]), row["gpu_busy_s"], row["kernels"]
+        )
+        for row in rows(path)
+        if "period_s" in row
+    }
+    if not kept:
+        raise InputError(f"{path}: no predicted step; expected a file that --write made")
+    return kept
+
+
+def figures(name: str, mode: str, p: Prediction) -> Row:
     """A prediction as a row to keep."""
     low_s, high_s = p.interval_s
     return {
@@ -78,13 +106,13 @@ def figures(name: str, mode: str, p: Prediction) -> dict[str, Any]:
 def measured(suite: str) -> dict[str, Recording | Timed]:
     """The measured cases of a suite by name; none where it was not measured."""
     try:
-        return {row.name: row for row in (recordings if suite == SUITE else timed)(suite)}
+        return {row.name: row for row in (timed if "compiled" in suite else recordings)(suite)}
     except FileNotFoundError:
         return {}
 
 
 def compared(
-    row: Recording | Timed, mode: str, by_host: dict[str, Prediction]
+    row: Recording | Timed, mode: str, by_host: Mapping[str, Prediction | Before]
 ) -> Iterator[Outcome]:
     """The figures of one mode of a measured case over what was predicted. Periods stand in groups
     by phase and by what decides them as measured: the host where the period is more than
@@ -113,23 +141,28 @@ def compared(
 
 
 def main() -> None:
-    """Predict each case and compare those that were measured."""
+    """Predict each case, or read its prediction, and compare those that were measured."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("pattern", nargs="?", default="", help="regular expression on names")
+    parser.add_argument("--suites", nargs="+", choices=SUITES, help="default: the packages'")
     parser.add_argument("--write", type=Path, help="file for the predictions")
+    parser.add_argument("--before", type=Path, help="file of kept predictions")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+    kept = before(options.before) if options.before else None
+    predicted: list[Row] = []
     outcomes: list[Outcome] = []
-    for suite, cases in ((SUITE, PACKAGES), (COMPILED, PACKAGES_COMPILED)):
+    for suite in options.suites or (SECOND if kept else FIRST):
         known = measured(suite)
-        for case in (c for c in cases if re.search(options.pattern, c.name)):
+        for case in (c for c in SUITES[suite] if re.search(options.pattern, c.name)):
             row = known.get(case.name)
-            for mode, by_host in predictions(case, hosts(row)):
+            for mode, by_host in _of(case, row, kept):
                 if isinstance(by_host, str):
                     print(f"{case.name} {mode}: {by_host}", flush=True)
+                    predicted.append({"case": case.name, "mode": mode, "failed": by_host})
                     continue
                 p = by_host[DEFAULT]
-                rows.append(figures(case.name, mode, p))
+                if not isinstance(p, Before):
+                    predicted.append(figures(case.name, mode, p))
                 own = list(compared(row, mode, by_host)) if row else []
                 outcomes += own
                 ratios = "  ".join(f"{o.figure} {o.ratio:.2f}" for o in own)
@@ -137,7 +170,19 @@ def main() -> None:
     if outcomes:
         print(table(summary(outcomes)))
     if options.write:
-        options.write.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        write(options.write, predicted)
+
+
+def _of(
+    case: Case, row: Recording | Timed | None, kept: Mapping[tuple[str, str], Before] | None
+) -> Iterator[tuple[str, Mapping[str, Prediction | Before] | str]]:
+    """The predictions of a case by mode, of the code now or as they were kept."""
+    if kept is None:
+        yield from predictions(case, hosts(row))
+        return
+    for mode in modes(case):
+        p = kept.get((case.name, mode))
+        yield mode, {DEFAULT: p} if p else "no prediction was kept"
 
 
 if __name__ == "__main__":

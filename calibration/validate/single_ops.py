@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from calibration.outcome import Outcome
 from calibration.record.library_samples import Swept
 from calibration.record.samples import dirty
+from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.timing.profile import Profile
 from simulator.timing.roofline import roofs
+
+STATES = ((1, "warm"), (2, "cold"))
+"""Where a launch and a kernel say what holds in which state of L2."""
 
 
 def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:
@@ -31,12 +35,22 @@ def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome
 
 def ratios(each: Swept, gpu: GPU, learned: Profile) -> dict[str, float]:
     """Predicted over measured seconds of a call, with its operands in L2 and without."""
-    works = [work for work, _, _ in each.launches]
+    predicted = seconds(each.launches, gpu, learned)
+    return {
+        state: predicted[state] / sum(float(kernel[column]) for kernel in each.kernels)
+        for column, state in STATES
+    }
+
+
+def seconds(
+    launches: Sequence[tuple[Work, float, float]], gpu: GPU, learned: Profile
+) -> dict[str, float]:
+    """Predicted seconds of launches, with their operands in L2 and without."""
+    works = [work for work, _, _ in launches]
     table = roofs(works, gpu, learned)
-    found: dict[str, float] = {}
-    for column, state in ((1, "warm"), (2, "cold")):
-        hot = np.array([launch[column] for launch in each.launches], float)
+    predicted: dict[str, float] = {}
+    for column, state in STATES:
+        hot = np.array([launch[column] for launch in launches], float)
         compute, held, fixed = table.parts(hot, dirty(works) if state == "warm" else 1.0)
-        predicted = float(np.sum(np.maximum(compute, held) + fixed))
-        found[state] = predicted / sum(float(kernel[column]) for kernel in each.kernels)
-    return found
+        predicted[state] = float(np.sum(np.maximum(compute, held) + fixed))
+    return predicted

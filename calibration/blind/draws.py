@@ -1,0 +1,62 @@
+"""Sizes, layouts and operands of blind calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from random import Random
+
+from torch import Tensor
+
+from calibration.sweeps.operands import channels_last, random
+from calibration.sweeps.registry import Call, operation
+from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, Draw, real, sweep, whole
+
+LAYOUTS = {"contiguous": 5.0, "transposed": 2.0, "slice": 2.0, "offset": 1.0}
+"""How often an operand of two dimensions and more lies so in memory, as `laid` says."""
+
+
+def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
+    """Register a kind of call under its function's name, with so many points."""
+
+    def decorate(make: Callable[..., Call]) -> Callable[..., Call]:
+        return operation(sweep(f"blind {make.__name__}", count, draw), kind="blind")(make)
+
+    return decorate
+
+
+def size(rng: Random, low: int, high: int) -> int:
+    """Log-uniform; a third of the sizes are any number, a third multiples of 8 and a third of
+    64, where they are large enough."""
+    number, step = whole(rng, low, high), rng.choice([1, 8, 64])
+    return max(step, round(number / step) * step) if number >= step else number
+
+
+def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] | None:
+    """So many sizes whose product is log-uniform from `least` to what half the largest tensor
+    holds; None where they came out too large."""
+    total = real(rng, least, LARGEST_BYTES / 2 / ITEM_BYTES[dtype])
+    logs = [rng.expovariate(1) for _ in range(dims)]
+    sizes = [max(1, round(total ** (each / sum(logs)))) for each in logs]
+    sizes[-1] = size(rng, sizes[-1], sizes[-1] + 8)
+    return sizes if prod(sizes) * ITEM_BYTES[dtype] <= LARGEST_BYTES else None
+
+
+def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
+    """Random numbers as a leaf: contiguous; "transposed", the last two dimensions swapped in
+    memory; "slice", the first half of rows twice as wide; "offset", all but the first number of
+    rows wider by one; "channels_last"."""
+    *outer, last = sizes
+    make: Callable[..., Tensor] = partial(random, dtype=dtype)
+    if layout == "transposed":
+        found = make(*outer[:-1], last, outer[-1]).transpose(-1, -2)
+    elif layout == "slice":
+        found = make(*outer, 2 * last)[..., :last]
+    elif layout == "offset":
+        found = make(*outer, last + 1)[..., 1:]
+    elif layout == "channels_last":
+        found = channels_last(make(*sizes))
+    else:
+        found = make(*sizes)
+    return found.detach().requires_grad_(grad)

@@ -1,0 +1,70 @@
+"""Networks as users write them run and trace; the second suites are drawn by a hash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from calibration.cases.case import Case, Step
+from calibration.cases.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.own_networks import OWN
+from calibration.cases.package_networks import SIZED
+from calibration.cases.package_networks_second import SIZED_SECOND
+from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.outcome import Outcome
+from calibration.record.read import Recording
+from calibration.validate.kept_predictions import write
+from calibration.validate.packages import DEFAULT, Before, before, compared
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.errors import InputError
+
+QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own-seq2seq": 4,
+         "own-factorized": 1, "own-vae": 1, "own-dqn": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["inference", "training"])
+@pytest.mark.parametrize("network", QUICK)
+def test_own_networks_run_and_are_predicted(network: str, phase: str) -> None:
+    case = Case(network, "fp32", phase, 2, QUICK[network], "sgd" if phase == "training" else None)
+    Step(case, "cpu")()
+    assert predict_trace(retrace(case.record())).kernel_count > 5
+
+
+def test_every_own_network_is_measured() -> None:
+    assert {case.network for case in (*OWN_CASES, *OWN_COMPILED)} == set(OWN)
+    assert len({case.name for case in OWN_CASES}) == len(OWN_CASES) == 32
+
+
+def test_the_second_suite_shares_no_network_with_the_first() -> None:
+    assert set(SIZED).isdisjoint(SIZED_SECOND)
+    phases = [case.phase for case in PACKAGES_SECOND]
+    assert (phases.count("inference"), phases.count("training")) == (len(SIZED_SECOND), 11)
+    assert {case.network for case in PACKAGES_SECOND} == set(SIZED_SECOND)
+    assert len(PACKAGES_SECOND_COMPILED) == 12
+
+
+def test_a_kept_prediction_is_compared_as_one_of_now(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl.gz"
+    row = {"case": "net", "mode": "eager", "period_s": 2.0, "interval_s": [1.0, 3.0]}
+    write(path, [{**row, "gpu_busy_s": 1.0, "kernels": 9}, {"case": "b", "failed": "InputError"}])
+    kept = before(path)
+    assert kept == {("net", "eager"): Before(2.0, (1.0, 3.0), 1.0, 9)}
+    measured = Recording(
+        {"name": "net", "phase": "inference"}, [], 4.0, 0.0, 4.0, 2.0, 10, 0, 0, None
+    )
+    group = "eager inference that the host decides, default host"
+    assert list(compared(measured, "eager", {DEFAULT: kept["net", "eager"]})) == [
+        Outcome("net", group, "period", 0.5, False, measured_s=4.0),
+        Outcome("net", "eager", "GPU busy", 0.5),
+        Outcome("net", "eager", "kernels", 0.9),
+    ]
+
+
+def test_a_file_without_predictions_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    write(path, [{"case": "b", "mode": "eager", "failed": "InputError"}])
+    with pytest.raises(InputError) as raised:
+        before(path)
+    assert str(raised.value) == (f"{path}: no predicted step; expected a file that --write made")
