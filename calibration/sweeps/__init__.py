@@ -31,6 +31,9 @@ from calibration.sweeps import (
     sorting,
     thin_products,
     transforms,
+    varied_convolutions,
+    varied_pictures,
+    varied_rows,
 )
 from calibration.sweeps.registry import (
     OPERATIONS,
@@ -69,6 +72,9 @@ FAMILIES = (
     sorting,
     thin_products,
     transforms,
+    varied_convolutions,
+    varied_pictures,
+    varied_rows,
 )
 """The modules that register sweeps."""
 
