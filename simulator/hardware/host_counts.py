@@ -24,8 +24,11 @@ some tens of KB, a processor's first-level cache of instructions 32 KB."""
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
-def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The host's work for each op, without launches [ops, len(COUNTS) − 1]."""
+def counts(
+    trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The host's work for each op, without launches [ops, len(COUNTS) − 1]. `inner_ops` is how many
+    other ops each op calls [ops]: they cost what one called from Python does."""
     signatures, rows = trace.signatures
     many = np.array([_listed(s) for s in signatures], np.int64)[rows]
     on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
@@ -40,6 +43,7 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
     recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
     columns = {
         **{kind: launching & (kinds == kind) for kind in _KINDS},
+        "op": (launching & (kinds == "op")) + np.where(launching, inner_ops, 0),
         "cold_op": np.where(launching, cold, 0.0),
         "view": viewing,
         "cold_view": np.where(viewing, cold, 0.0),
