@@ -3,7 +3,8 @@ and allocates its result, as one called from Python does.
 
 A convolution with a bias adds it by `add_` behind cuDNN (`ATen/native/Convolution.cpp`), a tensor
 with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
-in ATen's own kernels copies the mean first.
+in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel as an
+op of its own does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from simulator.costs import Work
 from simulator.records import Signature
 
 _FAMILIES = {"pointwise", "copy", "memcpy"}
+_GROUPS = "groups"
+"""Variant of the last kernel of a group norm, which computes element by element."""
 _LIBRARY = (
     "mm",
     "_rnn",
@@ -31,4 +34,7 @@ def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:
     its own."""
     if any(part in op.name for part in _LIBRARY):
         return 0
-    return min(sum(work.family in _FAMILIES for work in kernels), max(len(kernels) - 1, 0))
+    elementwise = sum(
+        work.family in _FAMILIES or work.dims.get("variant") == _GROUPS for work in kernels
+    )
+    return min(elementwise, max(len(kernels) - 1, 0))
