@@ -30,11 +30,10 @@ from calibration.validate.trace_fidelity import retrace
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, PYTHON, VERSION, Host, Parts
-from simulator.hardware.host_counts import counts
 from simulator.hardware.host_speed import parts
 from simulator.hardware.waits import syncs
-from simulator.lowering import lower
 from simulator.records import Trace
+from simulator.schedule.launch_plan import issued
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
@@ -75,9 +74,8 @@ class Row(NamedTuple):
 
 def totals(trace: Trace) -> Floats:
     """How often a step does each thing [COUNTS], its tail and launches included."""
-    lowered = lower(trace, find_gpu("h200"))
-    launches = np.bincount(lowered.op_of, minlength=len(trace.ops))
-    total = np.append(counts(trace, launches).sum(axis=0), launches.sum())
+    plan = issued(trace, find_gpu("h200"))
+    total = np.append(plan.counts.sum(axis=0), plan.launches.sum())
     for name, field in PYTHON.items():
         total[COUNTS.index(name)] += getattr(trace, f"tail_{field}")
     return total

@@ -21,11 +21,17 @@ _LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
 _COLD = 4
 """So many other kinds of ops since the last one of its own make an op cold: the code of one kind is
 some tens of KB, a processor's first-level cache of instructions 32 KB."""
+_JOINING = ("aten.cat.default", "aten.stack.default")
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
-def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The host's work for each op, without launches [ops, len(COUNTS) − 1]."""
+def counts(
+    trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The host's work for each op, without launches [ops, len(COUNTS) − 1]. `inner_ops` is how many
+    other ops each op calls [ops]: they cost what one called from Python does, and are as cold as
+    the op that calls them. A view counts once for each tensor that it returns; each tensor that
+    `cat` and `stack` join counts as one more."""
     signatures, rows = trace.signatures
     many = np.array([_listed(s) for s in signatures], np.int64)[rows]
     on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
@@ -37,11 +43,14 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
     nodes = done[:, -1]
     cold = coldness([signature.name for signature in signatures], rows)
     viewing = ~launching & ~on_cpu
+    returned = np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows]
+    joined = np.array([_joined(s) for s in signatures], np.int64)[rows] * launching
     recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
     columns = {
         **{kind: launching & (kinds == kind) for kind in _KINDS},
-        "cold_op": np.where(launching, cold, 0.0),
-        "view": viewing,
+        "op": (launching & (kinds == "op")) + np.where(launching, inner_ops, 0),
+        "cold_op": np.where(launching, cold * (1 + inner_ops), 0.0),
+        "view": np.where(viewing, returned, joined),
         "cold_view": np.where(viewing, cold, 0.0),
         "cpu_op": on_cpu,
         "recurrent_kernel": np.where(recurrent, launches, 0),
@@ -96,6 +105,11 @@ def _kind(signature: Signature) -> str:
         if part in name and "foreach" not in name:
             return kind
     return "library_op" if any(part in name for part in _LIBRARY) else "op"
+
+
+def _joined(signature: Signature) -> int:
+    """Tensors that an op joins, each checked as it is: `stack` makes a view of each."""
+    return len(signature.inputs) if signature.name in _JOINING else 0
 
 
 def _listed(signature: Signature) -> int:

@@ -12,6 +12,7 @@ from simulator.caches.derived import Derived
 from simulator.caches.identity import ByIdentity
 from simulator.costs import Work, works
 from simulator.hardware.gpu import GPU
+from simulator.lowering.inner_ops import inner_ops
 from simulator.lowering.registry import RULES
 from simulator.records import Signature, Trace
 
@@ -21,12 +22,14 @@ class Lowered:
     """The kernels of a trace in launch order.
 
     `works` are distinct; `work_of[k]` and `op_of[k]` are the indices of the work and op of kernel
-    k. `unmodelled` lists the indices of ops without a cost function.
+    k. `inner_ops` is how many other ops each op calls [ops]; `unmodelled` lists the indices of ops
+    without a cost function.
     """
 
     works: list[Work]
     work_of: NDArray[np.int64]
     op_of: NDArray[np.int64]
+    inner_ops: NDArray[np.int64]
     unmodelled: list[int]
 
 
@@ -35,6 +38,7 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     signatures, rows = trace.signatures
     distinct: list[Work] = []
     kernel_rows: list[NDArray[np.int64]] = []
+    inner: list[int] = []
     missing: set[int] = set()
     for row, (signature, op_works) in enumerate(zip(signatures, _works(trace), strict=True)):
         kernels_of_op = () if op_works is None else lower_op(signature, op_works, gpu)
@@ -45,12 +49,14 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
             if places.setdefault(id(work), len(distinct)) == len(distinct):
                 distinct.append(work)
         kernel_rows.append(np.array([places[id(work)] for work in kernels_of_op], np.int64))
+        inner.append(inner_ops(signature, kernels_of_op))
     kernels = [kernel_rows[row] for row in rows]
     counts = np.array([k.size for k in kernels], np.int64)
     return Lowered(
         distinct,
         np.concatenate(kernels) if kernels else np.zeros(0, np.int64),
         np.repeat(np.arange(len(rows)), counts),
+        np.array(inner, np.int64)[rows],
         [index for index, row in enumerate(rows) if row in missing],
     )
 

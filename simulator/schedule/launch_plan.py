@@ -59,7 +59,12 @@ class LaunchPlan:
     @property
     def counts(self) -> Floats:
         """Counts of the host's work for each op [ops, counts]."""
-        return _COUNTS.get(self.trace, lambda: counts(self.trace, self.launches), self._launching)
+        inner_ops = self.lowered.inner_ops
+        return _COUNTS.get(
+            self.trace,
+            lambda: counts(self.trace, self.launches, inner_ops),
+            (self.launches.tobytes(), inner_ops.tobytes()),
+        )
 
     @cached_property
     def sync_after(self) -> NDArray[np.bool_]:

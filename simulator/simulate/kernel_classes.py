@@ -13,7 +13,7 @@ from simulator.records import Trace
 from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Floats, Ints
 from simulator.symbols.family import Family
-from simulator.symbols.instances import Lowered
+from simulator.symbols.instances import Lowered, Pattern
 from simulator.symbols.reuse import Reuse, reuse
 
 
@@ -35,11 +35,11 @@ _HOST_TRACE = Derived[Trace]()
 
 
 def launch_patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Groups of points whose ops launch equally many kernels and works."""
+    """Groups of points whose ops launch equally many kernels and works, and call as many ops."""
     code = np.zeros(points, np.int64)
     for low in lowered:
-        if len(low.places) > 1:
-            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
+        if len(low.patterns) > 1:
+            _, code = np.unique(code * len(low.patterns) + low.pattern, return_inverse=True)
             code = code.ravel()
     for number in np.unique(code):
         yield np.flatnonzero(code == number)
@@ -50,16 +50,16 @@ def kernel_classes(
 ) -> KernelClasses:
     """The classes of the kernels of points that launch what the one at `place` does. `point` is
     any of the family."""
-    places = [low.places[low.pattern[place]] for low in lowered]
-    return _CLASSES.get(family, lambda: _classes(family, point, places), tuple(places))
+    patterns = [low.patterns[low.pattern[place]] for low in lowered]
+    return _CLASSES.get(family, lambda: _classes(family, point, patterns), tuple(patterns))
 
 
-def _classes(
-    family: Family, point: tuple[int, int], places: list[tuple[int, ...]]
-) -> KernelClasses:
+def _classes(family: Family, point: tuple[int, int], patterns: list[Pattern]) -> KernelClasses:
     # The host does the same at all points.
     trace = _HOST_TRACE.get(family, lambda: family.at(*point))
+    places = [pattern.places for pattern in patterns]
     count = np.array([len(p) for p in places], np.int64)
+    inner_ops = np.array([pattern.inner_ops for pattern in patterns], np.int64)
     rows = np.array(family.rows, np.int64)
     far = reuse(family, count[rows] > 0)
     begins: dict[int, int] = {}
@@ -77,7 +77,8 @@ def _classes(
     of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
     class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
     # For the host a kernel is the op that launches it.
-    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
+    op_of = np.repeat(np.arange(rows.size), count[rows])
+    kernels = Kernels([], class_of, op_of, inner_ops[rows], [])
     return KernelClasses(
         LaunchPlan(trace, kernels),
         far,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
+from simulator.lowering.inner_ops import inner_ops
 from simulator.lowering.lower import gpu_works, lower_op
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
@@ -32,24 +33,32 @@ _POINTS = 1 << 14  # in all of them
 _TABLES = 8  # GPUs whose roofs are cached with a list
 
 
+class Pattern(NamedTuple):
+    """What a signature launches: `places` has the index of each launch's work among the distinct
+    ones, `inner_ops` is how many other ops it calls."""
+
+    places: tuple[int, ...]
+    inner_ops: int
+
+
 class Launched(NamedTuple):
-    """The launches of a signature on a class of GPUs: distinct works with their curves, and in
-    `places` the index of each launch's work; `products` says whether they use a library's workspace
-    (`prediction.workspace_bytes`)."""
+    """The launches of a signature on a class of GPUs: distinct works with their curves, and their
+    pattern; `products` says whether they use a library's workspace (`prediction.workspace_bytes`).
+    """
 
     works: tuple[Work, ...]
     curves: tuple[str, ...]
-    places: tuple[int, ...]
+    pattern: Pattern
     products: bool
 
 
 class Lowered(NamedTuple):
-    """The launches of a signature at each point: the `pattern` of launches and whether they use a
-    workspace [points], and the `places` of each pattern."""
+    """The launches of a signature at each point: the index of their pattern and whether they use a
+    workspace [points], and the patterns."""
 
     pattern: Ints
     products: NDArray[np.bool_]
-    places: list[tuple[int, ...]]
+    patterns: list[Pattern]
 
 
 class Kind(NamedTuple):
@@ -131,11 +140,11 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
         first, choice = distinct[kinds]
         begin, stride, pattern = (np.empty(first.size, np.int64) for _ in range(3))
         products = np.empty(first.size, np.bool_)
-        patterns: dict[tuple[int, ...], int] = {}
+        patterns: dict[Pattern, int] = {}
         for launched, choices in _launches_by_path(family, number, slots, sizes[:, first], gpu):
             begin[choices] = rows + np.arange(choices.size)
             stride[choices] = choices.size
-            pattern[choices] = patterns.setdefault(launched.places, len(patterns))
+            pattern[choices] = patterns.setdefault(launched.pattern, len(patterns))
             products[choices] = launched.products
             for work, name in zip(launched.works, launched.curves, strict=True):
                 ruled.append(Ruled(work, name, choices.size))
@@ -178,7 +187,8 @@ def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launch
             works.append(work)
         places.append(distinct[key])
     products = any(work.family in ("gemm", "gemv") for work in works)
-    return Launched(tuple(works), tuple(map(curve, works)), tuple(places), products)
+    pattern = Pattern(tuple(places), inner_ops(signature, launches))
+    return Launched(tuple(works), tuple(map(curve, works)), pattern, products)
 
 
 def _slot_kind(family: Family, slot: int) -> tuple[str, int]:

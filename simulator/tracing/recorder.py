@@ -36,12 +36,15 @@ from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
 _FOLDER = Path(__file__).parent.as_posix()
+_SIMULATOR = Path(__file__).parents[1].as_posix()
+_NETWORKS = (f"{_SIMULATOR}/networks/",)
 _UNCOUNTED = (
-    _FOLDER, "contextlib.py", "torch/overrides.py",
+    f"{_SIMULATOR}/", "contextlib.py", "torch/overrides.py",
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
-"""Files whose Python runs only because a step is traced."""
-_REPEATING = (f"{_FOLDER}/device.py", f"{_FOLDER}/semantics", "torch/compiler")
+"""Files whose Python runs only because a step is traced, but for the networks of the simulator."""
+_RULES = (f"{_FOLDER}/semantics",)
+_REPEATING = (f"{_FOLDER}/device.py", *_RULES, "torch/compiler")
 """Files whose calls repeat a call that is counted already, or occur in a traced step only: the
 function mode intercepts `F.relu` and calls it a second time."""
 _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
@@ -147,13 +150,14 @@ class Recorder(TorchDispatchMode):
 
     def emit(self, name: str, tensors: Mapping[str, Any], args: dict[str, Any], out: Any) -> None:
         """Record an op that a GPU build dispatches as one and this build cannot run."""
-        flat = [
-            (key, leaf)
-            for key, value in tensors.items()
-            for leaf in tree_leaves(value)
-            if isinstance(leaf, torch.Tensor)
-        ]
-        self._record(name, [leaf for _, leaf in flat], tuple(key for key, _ in flat), args, out)
+        with self.paused():
+            flat = [
+                (key, leaf)
+                for key, value in tensors.items()
+                for leaf in tree_leaves(value)
+                if isinstance(leaf, torch.Tensor)
+            ]
+            self._record(name, [leaf for _, leaf in flat], tuple(key for key, _ in flat), args, out)
 
     @contextmanager
     def paused(self) -> Generator[None]:
@@ -197,10 +201,12 @@ class Recorder(TorchDispatchMode):
                     bytecode.advance(caller)
                     if code.co_name == _OVERRIDE:
                         bytecode.forget(caller)
-                if not self._lies_in(code, _UNCOUNTED):
+                if self._lies_in(code, _NETWORKS) or not self._lies_in(code, _UNCOUNTED):
                     repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
                     self.python_calls += not repeated
-                    if code.co_name not in _MODULE_CALLS and not self._lies_in(code, _OPS):
+                    uncounted = code.co_name in _MODULE_CALLS or self._lies_in(code, _OPS)
+                    by_rule = caller is not None and self._lies_in(caller.f_code, _RULES)
+                    if not uncounted and not by_rule:
                         bytecode.enter(frame)
 
         before: Any = sys.getprofile()

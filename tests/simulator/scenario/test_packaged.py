@@ -18,6 +18,7 @@ from app.lessons import packaged as lessons
 from simulator.analysis.sweep import axis
 from simulator.errors import UntracedError
 from simulator.hardware.gpu import gpu, gpus
+from simulator.hardware.host import host
 from simulator.planning import plan
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_source
@@ -41,6 +42,11 @@ from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_module import trace_module
+from simulator.schedule.launch_plan import issued
+from simulator.simulate.family import Drive, at_points
+from simulator.simulate.step_columns import COLUMNS
+from simulator.simulate.traces import Step, simulated
+from simulator.timing.profile import learned
 
 traced_by_these_versions = pytest.mark.skipif(
     not versions_agree(read_index()), reason="the files are of another Python or torch"
@@ -115,6 +121,25 @@ def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int
     request, card = NAMES[name]
     ours = found(request, card).at(batch, seq)
     assert same(ours, fresh(replace(request, batch=batch, seq=seq), card)) is True
+
+
+@traced_by_these_versions
+@pytest.mark.parametrize(("name", "batch"), [
+    ("convnet-tiny.fp32.inference.h200", 37),
+    ("vit-b16.bf16.training.h200", 3),
+])  # fmt: skip
+def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: int):
+    """Both call ops within ops: the bias of a convolution, copies in its backward."""
+    request, card = NAMES[name]
+    trace = fresh(replace(request, batch=batch), card)
+    there, profile = gpu(card), learned(card)
+    assert issued(trace, there).lowered.inner_ops.any()
+    expected, _ = simulated([Step(trace, there, host(), profile, "eager")])
+    family = found(request, card).families[0][1]
+    [(figures, _)] = at_points(family, [batch], [1], there, profile, [Drive(host(), "eager")])
+    place = COLUMNS.index("host_s")
+    assert figures[0, place] == expected[0, place]
+    assert figures[0, 0] == pytest.approx(expected[0, 0], rel=1e-12)
 
 
 @pytest.mark.slow

@@ -74,6 +74,25 @@ def test_a_function_that_torch_overrides_is_one_call() -> None:
     assert op.python_calls == 4
 
 
+def test_the_choice_of_an_attention_kernel_is_not_counted() -> None:
+    """ATen chooses in C++; Python of the simulator does so while the step is traced."""
+
+    class Attention(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return F.scaled_dot_product_attention(x, x, x)
+
+    class Product(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.baddbmm(x, x, x)
+
+    (attention,) = trace(Attention(), (torch.ones(1, 2, 2, 64),)).ops
+    (product,) = trace(Product(), (torch.ones(2, 4, 4),)).ops
+    assert attention.python_calls == product.python_calls == 3
+    assert attention.instructions == product.instructions > 0
+    assert attention.attributes == product.attributes
+    assert attention.cold_instructions == product.cold_instructions == 0
+
+
 def test_a_wrapper_adds_exactly_its_calls() -> None:
     class Wrapper(nn.Module):
         def __init__(self, inner: nn.Module) -> None:

@@ -1,0 +1,40 @@
+"""The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
+and allocates its result, as one called from Python does.
+
+A convolution with a bias adds it by `add_` behind cuDNN (`ATen/native/Convolution.cpp`), a tensor
+with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
+in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel as an
+op of its own does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.costs import Work
+from simulator.records import Signature
+
+_FAMILIES = {"pointwise", "copy", "memcpy"}
+_GROUPS = "groups"
+"""Variant of the last kernel of a group norm, which computes element by element."""
+_LIBRARY = (
+    "mm",
+    "_rnn",
+    "_attention",
+    "embedding_dense_backward",
+    "_foreach_",
+    "_fused_",
+    "fused.",
+)
+"""Parts of the names of ops whose further kernels are a library's, or one op's by design."""
+
+
+def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:
+    """Number of ops that an op calls: its kernels that copy or compute element by element, except
+    its own."""
+    if any(part in op.name for part in _LIBRARY):
+        return 0
+    elementwise = sum(
+        work.family in _FAMILIES or work.dims.get("variant") == _GROUPS for work in kernels
+    )
+    return min(elementwise, max(len(kernels) - 1, 0))
