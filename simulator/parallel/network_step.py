@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from simulator.blocks.repetition import repeated
+from simulator.blocks.runs import LEAST, UnequalBlocksError, block_of
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, constructor_sizes
-from simulator.parallel.blocks import LEAST, UnequalBlocksError, block_of
 from simulator.parallel.buckets import bucketed
-from simulator.parallel.repeated_blocks import repeated
 from simulator.parallel.roles import Roles
 from simulator.parallel.schedules import actions
 from simulator.parallel.stages import Place, staged

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from simulator.parallel.block_chains import Chains
-from simulator.parallel.optimizer_lists import lists
+from simulator.blocks.chains import Chains
+from simulator.blocks.optimizer_lists import lists
 from simulator.records import TAIL, Op, Signature, Tensor, Trace
 
 _LOOP = 20

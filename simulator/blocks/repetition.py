@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
-from simulator.parallel.block_chains import Chains, chains_of, neighbours
-from simulator.parallel.blocks import LEAST, Run, UnequalBlocksError, runs
-from simulator.parallel.longer_lists import lengthened, longer_tail, with_more_work
-from simulator.parallel.optimizer_lists import series
+from simulator.blocks.chains import Chains, chains_of, neighbours
+from simulator.blocks.longer_lists import lengthened, longer_tail, with_more_work
+from simulator.blocks.optimizer_lists import series
+from simulator.blocks.runs import LEAST, Run, UnequalBlocksError, runs
 from simulator.records import Op, Storage, Trace, touches
 
 _NEAR = 3
