@@ -2,18 +2,28 @@
 
 Where runs of block 1 and block 2 follow each other, copies of the later one go between them. Copies
 take the new elements of the storages' chains; what comes before the copies refers to the elements
-before, and the rest to those after. The optimizer takes each block's elements in turn.
+before, and the rest to those after. The optimizer takes each block's elements in turn. Storages are
+numbered as the tracer does, in order of appearance.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from simulator.blocks.chains import Chains, chains_of, neighbours
+from simulator.blocks.chains import chains_of, neighbours
+from simulator.blocks.lives import lifetimes, numbered_by_appearance
 from simulator.blocks.longer_lists import lengthened, longer_tail, with_more_work
 from simulator.blocks.optimizer_lists import series
-from simulator.blocks.runs import LEAST, Run, UnequalBlocksError, runs
-from simulator.records import Op, Storage, Trace, touches
+from simulator.blocks.runs import (
+    LEAST,
+    Run,
+    UnequalBlocksError,
+    block_count,
+    block_of,
+    renumbered,
+    runs,
+)
+from simulator.records import Assumption, Op, Trace
 
 _NEAR = 3
 """Runs back in which a wait is for the neighbours' ops."""
@@ -22,108 +32,126 @@ _NEAR = 3
 def repeated(trace: Trace, blocks: str, count: int) -> Trace:
     """The trace of the network with `count` blocks. Raises UnequalBlocksError where blocks
     differ and where the trace has too few."""
-    entries = runs(trace, blocks)
-    traced = 1 + max((run.block for run in entries if run.block is not None), default=-1)
-    if count == traced:
-        return trace
-    if traced < LEAST or count < traced:
-        raise UnequalBlocksError(f"{traced} blocks")
-    chains = chains_of(trace, entries, count - traced)
-    ops = _Repetition(trace, entries, chains).ops
-    return msgspec.structs.replace(
-        trace,
-        ops=ops,
-        storages=_storages(trace, ops, chains),
-        **longer_tail(trace, chains),
-    )
+    return Repetition(trace, blocks, count).trace
 
 
-class _Repetition:
-    """The ops of the longer network."""
+class Repetition:
+    """The trace of a longer network.
 
-    def __init__(self, trace: Trace, entries: list[Run], chains: Chains) -> None:
-        self.trace = trace
-        self.chains = chains
-        self.ops: list[Op] = []
-        self.place_of: list[int] = []  # of each traced op
-        self.run_of = [number for number, run in enumerate(entries) for _ in run.ops]
-        later = {run.start: run for _, run in neighbours(entries)}
+    added      the number of new blocks
+    trace      the longer trace
+    place_of   the place in it of each traced op
+    source_of  for each op of the longer trace, the traced op that it repeats
+    """
+
+    def __init__(self, trace: Trace, blocks: str, count: int) -> None:
+        """Raises UnequalBlocksError where blocks differ and where the trace has too few."""
+        entries = runs(trace, blocks)
+        few = block_count(trace, blocks)
+        if few < LEAST or count < few:
+            raise UnequalBlocksError(f"{few} blocks")
+        self.added = count - few
+        self.place_of: list[int] = []
+        self.source_of: list[int] = []
+        self._traced, self._blocks = trace, blocks
+        self._ops: list[Op] = []
+        self._run_of = [number for number, run in enumerate(entries) for _ in run.ops]
+        self._chains = chains_of(trace, entries, self.added)
+        later = {run.start for _, run in neighbours(entries)}
         for run in entries:
             if run.start in later:
-                self.copies(run)
+                self._copies(run)
             if run.block is None:
-                self.update(run)
+                self._update(run)
             else:
-                self.traced(run, chains.added if run.block >= 2 else 0)
+                self._unchanged(run, self.added if run.block >= 2 else 0)
+        self.trace = self._whole()
 
-    def copies(self, run: Run) -> None:
+    def _copies(self, run: Run) -> None:
         """Append the new blocks between the run of block 1 and that of block 2."""
-        added = self.chains.added
+        added = self.added
         forward = run.block == 2
         for copy in range(1, added + 1) if forward else range(added, 0, -1):
             for i in run.ops:
-                self.ops.append(self.moved(i, copy - 1 if forward else copy))
+                self._append(i, self._moved(i, copy - 1 if forward else copy))
 
-    def traced(self, run: Run, shift: int) -> None:
+    def _unchanged(self, run: Run, shift: int) -> None:
         """Append a run as it was traced."""
         for i in run.ops:
-            self.place_of.append(len(self.ops))
-            self.ops.append(self.moved(i, shift))
+            self.place_of.append(len(self._ops))
+            self._append(i, self._moved(i, shift))
 
-    def update(self, run: Run) -> None:
+    def _update(self, run: Run) -> None:
         """Append the optimizer's ops, series and lists with the new blocks' tensors."""
-        chains = self.chains
-        for alike in series(self.trace, run.ops, chains.of_block_1):
+        chains = self._chains
+        for alike in series(self._traced, run.ops, chains.of_block_1):
             places = chains.of_block_1.get(len(alike)) if len(alike) > 1 else None
             for number, i in enumerate(alike):
-                self.place_of.append(len(self.ops))
+                self.place_of.append(len(self._ops))
                 if not places:
-                    op = msgspec.structs.replace(self.trace.ops[i], after=self.after(i))
-                    self.ops.append(lengthened(with_more_work(op, chains), chains))
+                    op = msgspec.structs.replace(self._traced.ops[i], after=self._after(i))
+                    self._append(i, lengthened(with_more_work(op, chains), chains))
                     continue
-                self.ops.append(with_more_work(self.moved(i, 0), chains))
+                self._append(i, with_more_work(self._moved(i, 0), chains))
                 if number == places[-1]:
                     for copy in range(1, chains.added + 1):
-                        self.ops.extend(self.moved(alike[place], copy) for place in places)
+                        for place in places:
+                            self._append(alike[place], self._moved(alike[place], copy))
 
-    def moved(self, i: int, shift: int) -> Op:
-        """A traced op at the end of the ops, on storages `shift` places further in their chains."""
-        op = self.trace.ops[i]
-        after = self.after(i)
-        storages = self.chains.moved(op.storages, shift)
-        if after == op.after and storages == op.storages:
+    def _append(self, i: int, op: Op) -> None:
+        self.source_of.append(i)
+        self._ops.append(op)
+
+    def _moved(self, i: int, shift: int) -> Op:
+        """A traced op at the end of the ops, on storages `shift` places further in their chains, in
+        a module `shift` blocks further."""
+        op = self._traced.ops[i]
+        after = self._after(i)
+        storages = self._chains.moved(op.storages, shift)
+        module = renumbered(op.module, self._blocks, shift)
+        if after == op.after and storages == op.storages and module == op.module:
             return op
-        return msgspec.structs.replace(op, after=after, storages=storages)
+        return msgspec.structs.replace(op, after=after, storages=storages, module=module)
 
-    def after(self, i: int) -> tuple[int, ...]:
+    def _after(self, i: int) -> tuple[int, ...]:
         """What a traced op waits for, if it is appended now."""
-        here = len(self.ops)
-        near = self.run_of[i] - _NEAR
+        here = len(self._ops)
+        near = self._run_of[i] - _NEAR
         return tuple(
             [
-                q if q < 0 else here - (i - q) if self.run_of[q] >= near else self.place_of[q]
-                for q in self.trace.ops[i].after
+                q if q < 0 else here - (i - q) if self._run_of[q] >= near else self.place_of[q]
+                for q in self._traced.ops[i].after
             ]
         )
 
+    def _whole(self) -> Trace:
+        longer = msgspec.structs.replace(
+            self._traced,
+            ops=self._ops,
+            storages=lifetimes(self._traced, self._ops, self.place_of, self._run_of, self._chains),
+            assumptions=self._assumptions(),
+            code=self._code(),
+            **longer_tail(self._traced, self._chains),
+        )
+        return numbered_by_appearance(longer, self._traced, self._chains)
 
-def _storages(trace: Trace, ops: list[Op], chains: Chains) -> list[Storage]:
-    """Lifetimes as the touching ops have them, as long before and after as in the trace."""
-    first, last = touches(ops)
-    traced_first, traced_last = touches(trace.ops)
-    sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]
-    for elements, new in zip(chains.elements, chains.new, strict=True):
-        for s in new:
-            sample[s] = elements[min(1, len(elements) - 1)]
-    storages: list[Storage] = []
-    for s, traced in enumerate(sample):
-        old = trace.storages[traced]
-        born, freed = old.born, old.freed
-        if born >= 0 and s in first:
-            born += first[s] - traced_first[traced]
-        if freed is not None and freed >= len(trace.ops):
-            freed = len(ops)
-        elif freed is not None and s in last:
-            freed = min(len(ops), freed + last[s] - traced_last[traced])
-        storages.append(Storage(old.nbytes, born, freed, old.role, old.device))
-    return storages
+    def _assumptions(self) -> list[Assumption]:
+        by_op: dict[int, list[Assumption]] = {}
+        for each in self._traced.assumptions:
+            by_op.setdefault(each.op, []).append(each)
+        return [
+            msgspec.structs.replace(each, op=place)
+            for place, i in enumerate(self.source_of)
+            for each in by_op.get(i, ())
+        ]
+
+    def _code(self) -> dict[str, str]:
+        """Lines of code by module path, those of the new blocks as block 1's."""
+        added = self.added
+        code: dict[str, str] = {}
+        for path, line in self._traced.code.items():
+            block = block_of(path, self._blocks)
+            code[renumbered(path, self._blocks, added if (block or 0) >= 2 else 0)] = line
+            for shift in range(1, added + 1) if block == 1 else ():
+                code[renumbered(path, self._blocks, shift)] = line
+        return code

@@ -26,7 +26,7 @@ from simulator.scenario.packaged.index import (
     write_index,
 )
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_module import trace_module
+from simulator.scenario.trace_module import whole_trace
 from simulator.symbols import Symbolic
 from simulator.symbols.family_file import load, with_dtype, with_lines
 from simulator.symbols.probes import Tracer
@@ -73,6 +73,9 @@ def make(request: TraceRequest, card: str) -> str:
             return "refused: no family agrees with its traces"
         own.write_bytes(fitted.read_bytes())
         trace_source.forget()
+    if not _agrees(own, request, gpu, guessed=False):
+        own.unlink()
+        return "refused: a family differs from the trace of all blocks"
     _enter(name, own, request)
     return "fitted"
 
@@ -126,7 +129,7 @@ def _tracer(request: TraceRequest, gpu: GPU) -> Tracer:
     def traced(batch: int, seq: int) -> Trace:
         has_seq = line_of(request.network)[0] == "both"
         at = replace(request, batch=batch, seq=seq if has_seq else None)
-        return trace_module(at, gpu)[0]
+        return whole_trace(at, gpu)[0]
 
     return traced
 
