@@ -148,6 +148,16 @@ def constructor_sizes(name: str) -> Mapping[str, Any]:
     return {word.arg: ast.literal_eval(value) for word, value in pairs if value is not None}
 
 
+def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
+    """The number of equal blocks of a network of the catalogue with these sizes; None for other
+    networks, and where blocks differ."""
+    entry = CATALOGUE.get(name)
+    if entry is None:
+        return None
+    layers = {**constructor_sizes(name), **entry.sizes, **sizes}.get("layers")
+    return layers if isinstance(layers, int) else None
+
+
 def _constructor(module: str, name: str) -> ast.FunctionDef:
     """The `__init__` of a class or of its base class."""
     body = ast.parse(Path(__file__).with_name(f"{module}.py").read_text("utf-8")).body

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.blocks.runs import Run, runs
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.collectives.group import group_of
 from simulator.collectives.price import priced
 from simulator.hardware.host import Host
-from simulator.parallel.blocks import Run, runs
 from simulator.parallel.network_step import few_blocks, layers_of, whole_trace
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simulator.parallel.blocks import Run, block_of
+from simulator.blocks.runs import Run, block_of
 from simulator.records import Op, Trace
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from simulator.blocks.repetition import repeated
+from simulator.blocks.runs import LEAST, UnequalBlocksError, path_of_blocks
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
-from simulator.networks.catalogue import CATALOGUE, constructor_sizes
-from simulator.parallel.blocks import LEAST, UnequalBlocksError, block_of
+from simulator.networks.catalogue import CATALOGUE, depth
 from simulator.parallel.buckets import bucketed
-from simulator.parallel.repeated_blocks import repeated
 from simulator.parallel.roles import Roles
 from simulator.parallel.schedules import actions
 from simulator.parallel.stages import Place, staged
@@ -135,12 +135,7 @@ def _microbatches(batch: int, spread: Layout) -> int:
 
 def layers_of(step: NetworkStep) -> int | None:
     """The number of equal blocks of a catalogue's network; None where its blocks differ."""
-    entry = CATALOGUE.get(step.network)
-    if entry is None:
-        return None
-    sizes = {**constructor_sizes(step.network), **entry.sizes, **step.sizes}
-    layers = sizes.get("layers")
-    return layers if isinstance(layers, int) else None
+    return depth(step.network, step.sizes)
 
 
 def whole_trace(step: NetworkStep, spread: Layout, cluster: Cluster) -> Trace:
@@ -181,22 +176,8 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
         trace = trace_rank(
             program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
         )
-        _TRACES[key] = trace, _blocks(trace)
+        _TRACES[key] = trace, path_of_blocks(trace)
         if len(_TRACES) > _MOST_TRACES:
             _TRACES.popitem(last=False)
     _TRACES.move_to_end(key)
     return _TRACES[key]
-
-
-def _blocks(trace: Trace) -> str:
-    """The path before the numbers of the most blocks, such as "layers"."""
-    most: dict[str, int] = {}
-    for op in trace.ops:
-        words = op.module.split(".")
-        for place, word in enumerate(words):
-            if word.isdigit() and place:
-                path = ".".join(words[:place])
-                number = block_of(op.module, path)
-                most[path] = max(most.get(path, 0), number or 0)
-                break
-    return max(most, key=lambda path: most[path], default="")

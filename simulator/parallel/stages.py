@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from simulator.parallel.blocks import runs
+from simulator.blocks.optimizer_lists import lists, series, shortened
+from simulator.blocks.runs import runs
 from simulator.parallel.microbatch import Microbatch, microbatch
-from simulator.parallel.optimizer_lists import lists, series, shortened
 from simulator.parallel.schedules import Action
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace, touches
 

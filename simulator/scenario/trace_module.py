@@ -1,4 +1,7 @@
-"""Trace the module of a request, with a progress watch and the attention kernel it requests."""
+"""Trace the module of a request, with a progress watch and the attention kernel it requests.
+
+Of a deep network of equal blocks, a few are traced; `whole_trace` traces all.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.loaded import Facts
 from simulator.networks.watching import watched
 from simulator.records import Trace
+from simulator.scenario.few_blocks import trace_of_few_blocks
 from simulator.scenario.module import AUTOCAST, forced_attention, loaded
 from simulator.scenario.resolved import TraceRequest
 
@@ -20,6 +24,11 @@ def trace_module(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
 
     One thread traces at a time. Raises InputError if the network cannot be traced.
     """
+    return trace_of_few_blocks(request, gpu, whole_trace) or whole_trace(request, gpu)
+
+
+def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
+    """`trace_module`, with all blocks traced."""
     # torch is imported only where a network is traced
     from simulator.tracing import trace
     from simulator.tracing.dynamo import called_directly

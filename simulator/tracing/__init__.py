@@ -1,7 +1,17 @@
 """Trace a network: the ops that a GPU build of PyTorch would dispatch, without a GPU.
 
-May import torch, hardware and records.
+May import torch, hardware and records. Raises InputError when imported without torch.
 """
+
+from importlib.util import find_spec
+
+from simulator.errors import InputError
+
+if find_spec("torch") is None:
+    raise InputError(
+        "torch is not installed, and this step must be traced: expected torch, a saved trace, or a "
+        'network of `ridgepoint networks` with its own sizes; pip install "torch>=2.11,<2.14"'
+    )
 
 from simulator.tracing.calls import trace_call
 from simulator.tracing.step import trace

@@ -14,6 +14,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Trace
 from simulator.scenario import trace_source
+from simulator.scenario.few_blocks import Tracer as ModuleTracer
 from simulator.scenario.packaged.contents import CARDS, line_of, name_of, requests
 from simulator.scenario.packaged.index import (
     FOLDER,
@@ -26,7 +27,7 @@ from simulator.scenario.packaged.index import (
     write_index,
 )
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_module import trace_module
+from simulator.scenario.trace_module import trace_module, whole_trace
 from simulator.symbols import Symbolic
 from simulator.symbols.family_file import load, with_dtype, with_lines
 from simulator.symbols.probes import Tracer
@@ -73,6 +74,9 @@ def make(request: TraceRequest, card: str) -> str:
             return "refused: no family agrees with its traces"
         own.write_bytes(fitted.read_bytes())
         trace_source.forget()
+    if not _agrees(own, request, gpu, guessed=False, trace=whole_trace):
+        own.unlink()
+        return "refused: a family differs from the trace of all blocks"
     _enter(name, own, request)
     return "fitted"
 
@@ -108,11 +112,17 @@ def _renumber(path: Path, request: TraceRequest, gpu: GPU) -> None:
     with_lines(path, {line: new[module] for module, line in old.items() if module in new})
 
 
-def _agrees(path: Path, request: TraceRequest, gpu: GPU, guessed: bool) -> bool:
+def _agrees(
+    path: Path,
+    request: TraceRequest,
+    gpu: GPU,
+    guessed: bool,
+    trace: ModuleTracer = trace_module,
+) -> bool:
     """Do the families of a file give fresh traces? Those that were fitted to this request, by
     other code, are compared at a point of each; those that are guessed at two ends of each cell."""
     try:
-        families = load(path, _tracer(request, gpu))
+        families = load(path, _tracer(request, gpu, trace))
         cells = families.families
         if not guessed:
             cells = {id(family): (cell, family) for cell, family in cells}.values()
@@ -122,11 +132,11 @@ def _agrees(path: Path, request: TraceRequest, gpu: GPU, guessed: bool) -> bool:
         return False
 
 
-def _tracer(request: TraceRequest, gpu: GPU) -> Tracer:
+def _tracer(request: TraceRequest, gpu: GPU, trace: ModuleTracer = trace_module) -> Tracer:
     def traced(batch: int, seq: int) -> Trace:
         has_seq = line_of(request.network)[0] == "both"
         at = replace(request, batch=batch, seq=seq if has_seq else None)
-        return trace_module(at, gpu)[0]
+        return trace(at, gpu)[0]
 
     return traced
 

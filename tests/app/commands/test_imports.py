@@ -53,3 +53,20 @@ def test_a_plain_prediction_loads_no_what_if_and_no_compiler(tmp_path: Path) -> 
     loaded = imported(program, tmp_path, "predict", "bert-base")
     others = {"simulator.whatif", "simulator.inductor", "simulator.analysis", "importlib.metadata"}
     assert sorted(loaded & others) == []
+
+
+def test_a_step_that_is_not_packaged_names_torch(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['torch'] = None; from app.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "predict", "bert-base", "--size", "layers=3"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RIDGEPOINT_TRACES": str(tmp_path)},
+        timeout=300,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "error: torch is not installed, and this step must be traced: expected torch, a saved "
+        "trace, or a network of `ridgepoint networks` with its own sizes; pip install "
+        '"torch>=2.11,<2.14"\n'
+    )

@@ -2,14 +2,14 @@
 
 import pytest
 
+from simulator.blocks.repetition import repeated
+from simulator.blocks.runs import UnequalBlocksError, block_of, runs
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
 from simulator.errors import InputError
-from simulator.parallel.blocks import UnequalBlocksError, block_of, runs
 from simulator.parallel.buckets import bucketed
 from simulator.parallel.network_step import network_roles
 from simulator.parallel.predict_step import predict_network
-from simulator.parallel.repeated_blocks import repeated
 from simulator.parallel.schedules import Action, actions
 from simulator.schedule.memory import memory
 from simulator.tracing.parallel.networks import NetworkStep, program

@@ -1,7 +1,7 @@
 """The optimizer's tensors: lists of an op, or a series of ops on one tensor each.
 
 A list has one tensor a parameter, and so has a series of ops of one signature. `shortened` leaves
-out tensors; `simulator.parallel.longer_lists` adds those of repeated blocks.
+out tensors; `simulator.blocks.longer_lists` adds those of repeated blocks.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from simulator.parallel.blocks import Run, UnequalBlocksError
-from simulator.parallel.optimizer_lists import lists
+from simulator.blocks.optimizer_lists import lists
+from simulator.blocks.runs import Run, UnequalBlocksError
 from simulator.records import Op, Trace
 
 

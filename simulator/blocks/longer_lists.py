@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from simulator.parallel.block_chains import Chains
-from simulator.parallel.optimizer_lists import lists
+from simulator.blocks.chains import Chains
+from simulator.blocks.optimizer_lists import lists
 from simulator.records import TAIL, Op, Signature, Tensor, Trace
 
 _LOOP = 20
@@ -43,9 +43,11 @@ def lengthened(op: Op, chains: Chains) -> Op:
     inputs = 0
     for start, length in lists(signature):
         name = signature.names[start] if start < len(signature.inputs) else ""
-        for place, copy in _order(op.storages[start : start + length], chains):
+        listed = op.storages[start : start + length]
+        for (place, _), storage in zip(
+            _order(listed, chains), longer_list(listed, chains), strict=True
+        ):
             at = start + place
-            storage = _storage(op.storages[at], copy, chains)
             entries.append((tensors[at], storage, aliases[at], name))
         if start < len(signature.inputs):
             inputs = len(entries)
@@ -63,6 +65,11 @@ def lengthened(op: Op, chains: Chains) -> Op:
     )
     counts = _longer_counts(op, len(tensors), len(entries))
     return msgspec.structs.replace(op, signature=lengthened_signature, storages=storages, **counts)
+
+
+def longer_list(listed: tuple[int, ...], chains: Chains) -> list[int]:
+    """The storages of a list, with those of the new blocks behind block 1's."""
+    return [_storage(listed[place], copy, chains) for place, copy in _order(listed, chains)]
 
 
 def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:

@@ -35,6 +35,34 @@ def block_of(path: str, blocks: str) -> int | None:
     return int(number) if separator and number.isdigit() and (not head or head[-1] == ".") else None
 
 
+def block_count(trace: Trace, blocks: str) -> int:
+    """One more than the highest number of a block."""
+    return 1 + max((block_of(op.module, blocks) or 0 for op in trace.ops), default=-1)
+
+
+def path_of_blocks(trace: Trace) -> str:
+    """The path before the numbers of the most blocks, such as "layers"; "" without blocks."""
+    most: dict[str, int] = {}
+    for path in {op.module for op in trace.ops}:
+        words = path.split(".")
+        for place, word in enumerate(words):
+            if word.isdigit() and place:
+                blocks = ".".join(words[:place])
+                most[blocks] = max(most.get(blocks, 0), block_of(path, blocks) or 0)
+                break
+    return max(most, key=lambda path: most[path], default="")
+
+
+def renumbered(path: str, blocks: str, shift: int) -> str:
+    """The module path with the number of the block that it lies in `shift` higher."""
+    block = block_of(path, blocks) if shift else None
+    if block is None:
+        return path
+    head, separator, tail = path.partition(f"{blocks}.")
+    _, dot, rest = tail.partition(".")
+    return f"{head}{separator}{block + shift}{dot}{rest}"
+
+
 def runs(trace: Trace, blocks: str) -> list[Run]:
     """The runs of a trace in order; ops outside of all blocks belong to the run before."""
     starts: list[tuple[int, int | None, str]] = []

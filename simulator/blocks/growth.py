@@ -1,0 +1,65 @@
+"""What each further block adds to a trace besides its ops: weights, and the host's work for them.
+
+Two traces show it, of a few blocks and of one more; the first, repeated, must equal the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from simulator.blocks.repetition import Repetition
+from simulator.blocks.runs import UnequalBlocksError, block_count
+from simulator.records import COUNTED, TAIL, Trace
+
+_OF_THE_TRACE = ("parameters", "weight_bytes", *TAIL)
+_OF_AN_OP = (*COUNTED, "wrapped")
+_Counts = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What one more block adds: to fields of the trace by name, and to those of the optimizer's ops
+    by the op's place from the end of the trace of a few blocks, −1 the last: other batches may
+    have other ops before the optimizer's."""
+
+    blocks: str
+    of_the_trace: _Counts
+    of_ops: dict[int, _Counts]
+
+    def grown(self, few: Trace, count: int) -> Trace:
+        """The trace of `count` blocks from that of a few. Raises UnequalBlocksError if it has
+        graph breaks, or blocks that differ."""
+        if few.breaks:
+            raise UnequalBlocksError("the graph breaks")
+        repetition = Repetition(few, self.blocks, count)
+        longer, added = repetition.trace, repetition.added
+        ops = list(longer.ops)
+        for i, place in enumerate(repetition.place_of):
+            if few.ops[i].phase == "optimizer":
+                more = self.of_ops.get(i - len(few.ops), {})
+                counts = {n: getattr(few.ops[i], n) + added * more.get(n, 0) for n in _OF_AN_OP}
+                ops[place] = msgspec.structs.replace(ops[place], **counts)
+        totals = {n: getattr(few, n) + added * each for n, each in self.of_the_trace.items()}
+        return msgspec.structs.replace(longer, ops=ops, **totals)
+
+
+def growth(few: Trace, more: Trace, blocks: str) -> Growth:
+    """What one more block adds; `more` has one more than `few`. Raises UnequalBlocksError unless
+    `few`, repeated, equals `more`."""
+    count = block_count(few, blocks) + 1
+    repetition = Repetition(few, blocks, count)
+    if len(repetition.trace.ops) != len(more.ops):
+        raise UnequalBlocksError("one more block has other ops")
+    of_ops: dict[int, _Counts] = {}
+    for i, place in enumerate(repetition.place_of):
+        old, new = few.ops[i], more.ops[place]
+        counts = {n: getattr(new, n) - getattr(old, n) for n in _OF_AN_OP}
+        if old.phase == "optimizer" and any(counts.values()):
+            of_ops[i - len(few.ops)] = counts
+    each = Growth(blocks, {n: getattr(more, n) - getattr(few, n) for n in _OF_THE_TRACE}, of_ops)
+    longer = each.grown(few, count)
+    if longer != more or longer.signatures[1] != more.signatures[1]:
+        raise UnequalBlocksError("a few blocks, repeated, are not those of one more")
+    return each

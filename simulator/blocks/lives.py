@@ -1,0 +1,86 @@
+"""The storages of a repeated trace: their lifetimes, and their numbers in order of appearance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from simulator.blocks.chains import Chains
+from simulator.blocks.longer_lists import longer_list
+from simulator.records import Op, Storage, Trace, touches
+
+
+def lifetimes(
+    trace: Trace, ops: list[Op], place_of: Sequence[int], run_of: Sequence[int], chains: Chains
+) -> list[Storage]:
+    """The storages of the longer trace with `ops`, born and freed as long before and after the ops
+    that touch them as in the traced one; those that all blocks free at the same op, at that op.
+    `place_of` and `run_of` have an entry for each traced op."""
+    first, last = touches(ops)
+    traced_first, traced_last = touches(trace.ops)
+    sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]
+    for elements, new in zip(chains.elements, chains.new, strict=True):
+        for s in new:
+            sample[s] = elements[min(1, len(elements) - 1)]
+    storages: list[Storage] = []
+    for s, traced in enumerate(sample):
+        old = trace.storages[traced]
+        born, freed = old.born, old.freed
+        if born >= 0 and s in first:
+            born += first[s] - traced_first[traced]
+        if freed is not None and freed >= len(trace.ops):
+            freed = len(ops)
+        elif freed is not None and s in last:
+            end = traced_last[traced]
+            together = _freed_together(trace, traced_last, traced, chains)
+            if together is None:
+                together = run_of[freed] > run_of[end] + 1
+            freed = place_of[freed] if together else last[s] + freed - end
+        storages.append(Storage(old.nbytes, born, freed, old.role, old.device))
+    return storages
+
+
+def _freed_together(
+    trace: Trace, last: Mapping[int, int], storage: int, chains: Chains
+) -> bool | None:
+    """Are the storages of a chain freed at the same op, and not each beside its last op? None for a
+    storage that lies in no chain."""
+    chain, _ = chains.place_of.get(storage, (None, 0))
+    if chain is None or len(chains.elements[chain]) < 2:
+        return None
+    one, two = chains.elements[chain][:2]
+    return one in last and trace.storages[one].freed == trace.storages[two].freed
+
+
+def numbered_by_appearance(longer: Trace, traced: Trace, chains: Chains) -> Trace:
+    """The longer trace with its storages numbered as the tracer does."""
+    order = dict.fromkeys(_appearance(longer.ops, traced, chains))
+    numbers = {s: number for number, s in enumerate(order)}
+    return msgspec.structs.replace(
+        longer,
+        ops=[
+            msgspec.structs.replace(op, storages=tuple([numbers[s] for s in op.storages]))
+            for op in longer.ops
+        ],
+        storages=[longer.storages[s] for s in order],
+    )
+
+
+def _appearance(ops: Iterable[Op], traced: Trace, chains: Chains) -> Iterator[int]:
+    """The storages in the order in which the tracer meets them, and again where it meets them
+    again: weights, buffers and inputs, then those of the ops, and the gradients and the state of
+    the optimizer before its own ops."""
+    yield from _longer(traced, chains, "weight", "buffer", "input")
+    updating = False
+    for op in ops:
+        if op.phase == "optimizer" and not updating:
+            updating = True
+            yield from _longer(traced, chains, "gradient", "optimizer")
+        yield from op.storages
+    yield from _longer(traced, chains, "gradient", "optimizer", "activation")
+
+
+def _longer(traced: Trace, chains: Chains, *roles: str) -> list[int]:
+    listed = [s for s, storage in enumerate(traced.storages) if storage.role in roles]
+    return longer_list(tuple(listed), chains)
