@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -11,9 +11,26 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import COUNTED, Assumption, Break, Op, Signature, Storage, Tensor, Trace
+from simulator.records import (
+    COUNTED,
+    TAIL,
+    Assumption,
+    Break,
+    Op,
+    Signature,
+    Storage,
+    Tensor,
+    Trace,
+)
 from simulator.symbols.expressions import Expression, Point, Search
-from simulator.symbols.templates import Slots, Template, fill, slots_in, template
+from simulator.symbols.templates import (
+    ProgramMismatchError,
+    Slots,
+    Template,
+    fill,
+    slots_in,
+    template,
+)
 
 _OP_COLUMNS = 3 + len(COUNTED)
 TensorTemplate = tuple[tuple[int, ...], tuple[int, ...], str, str]
@@ -165,6 +182,22 @@ class Family:
         cached = cast("dict[str, Any]", trace.__dict__)
         cached["signatures"] = signatures, list(rows)  # the cached property, computed already
         return trace
+
+    def with_counts(self, trace: Trace) -> Family:
+        """The family with the host's counts, and the lines of code, of a fresh trace at one of its
+        points: what changes where code is edited that runs the same ops. Whether it does is to be
+        compared at other points. Raises ProgramMismatchError if the trace has more or fewer ops."""
+        if len(trace.ops) != len(self.rows):
+            raise ProgramMismatchError(f"{len(trace.ops)} ops came, expected {len(self.rows)}")
+        counts = [[getattr(op, name) for op in trace.ops] for name in COUNTED]
+        names = (*TAIL, "code")
+        kind, content = self.header
+        if kind == "same":
+            header: Template = kind, content | {name: getattr(trace, name) for name in names}
+        else:
+            header = kind, content | {name: ("same", getattr(trace, name)) for name in names}
+        columns = (*self._columns[:3], *counts, *self.lives)
+        return replace(self, header=header, _columns=columns)
 
     def signature(self, number: int, sizes: Sequence[int]) -> Signature:
         """The signature `number` with these sizes, by slot."""

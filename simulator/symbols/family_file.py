@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import lzma
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -98,12 +98,6 @@ def with_dtype(source: Path, target: Path, old: str, new: str) -> None:
     """Write the families of a file with one dtype in place of another, such as "bfloat16" with
     "float16": a guess, which is to be compared with traces."""
     _with_texts(source, target, lambda text: text.replace(old, new))
-
-
-def with_lines(path: Path, lines: Mapping[str, str]) -> None:
-    """Write new lines of code over old ones in a file of families, such as "nets.py, line 31":
-    the code above them grew. A guess, too."""
-    _with_texts(path, path, lambda text: lines.get(text, text))
 
 
 def _with_texts(source: Path, target: Path, changed: Callable[[str], str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,8 +30,10 @@ from simulator.scenario.packaged.index import (
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_module import trace_module, whole_trace
 from simulator.symbols import Symbolic
-from simulator.symbols.family_file import load, with_dtype, with_lines
+from simulator.symbols.family import Family
+from simulator.symbols.family_file import load, save, with_dtype
 from simulator.symbols.probes import Tracer
+from simulator.symbols.templates import ProgramMismatchError
 
 _TORCH_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
@@ -42,7 +45,7 @@ def current(name: str, network: str) -> bool:
 
 
 def make(request: TraceRequest, card: str) -> str:
-    """Make the file of a request on a card; returns how: checked, with new lines of code, shared,
+    """Make the file of a request on a card; returns how: checked, with new counts, shared,
     fitted or refused."""
     gpu, name = find_gpu(card), f"{name_of(request)}.{card}"
     own = FOLDER / f"{name}.families"
@@ -53,10 +56,11 @@ def make(request: TraceRequest, card: str) -> str:
             _enter(name, path, request)
             return "checked" if its_own else f"as {path.name}"
     if name in entries and own.is_file():
-        _renumber(own, request, gpu)
-        if _agrees(own, request, gpu, guessed=False):
+        with suppress(InputError, ProgramMismatchError):
+            _recount(own, request, gpu)
+        if _agrees(own, request, gpu, guessed=True):
             _enter(name, own, request)
-            return "checked, new lines of code"
+            return "counted again"
     source = FOLDER / f"{name_of(replace(request, dtype='bf16'))}.{card}.families"
     if request.dtype in ("fp16", "fp32") and source.is_file():
         with_dtype(source, own, _TORCH_DTYPES["bf16"], _TORCH_DTYPES[request.dtype])
@@ -103,13 +107,19 @@ def _same(request: TraceRequest, card: str) -> Iterator[Path]:
             yield FOLDER / entry.file
 
 
-def _renumber(path: Path, request: TraceRequest, gpu: GPU) -> None:
-    """Give a file's families the lines of code of a fresh trace."""
+def _recount(path: Path, request: TraceRequest, gpu: GPU) -> None:
+    """Give a file's families the host's counts and the lines of code of fresh traces."""
     families = load(path, _tracer(request, gpu))
-    batch, seq = next(iter(families.families[0][0].points(1)))
-    old = families.at(batch, seq if families.has_seq else None).code
-    new = families.tracer(batch, seq).code
-    with_lines(path, {line: new[module] for module, line in old.items() if module in new})
+    recounted: dict[int, Family] = {}
+    for cell, family in families.families:
+        if id(family) not in recounted:
+            point = next(iter(cell.points(1)))
+            recounted[id(family)] = family.with_counts(families.tracer(*point))
+    cells = [(cell, recounted[id(family)]) for cell, family in families.families]
+    save(
+        Symbolic(families.tracer, cells, families.failures, families.has_seq, families.traced),
+        path,
+    )
 
 
 def _agrees(
