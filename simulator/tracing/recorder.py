@@ -9,7 +9,6 @@ import gc
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -21,6 +20,7 @@ from simulator.records import Assumption, Op, Phase
 from simulator.tracing.breaks import Breaks
 from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
+from simulator.tracing.counted_code import OVERRIDE, counted_call, is_once_a_process
 from simulator.tracing.foreign import (
     is_foreign,
     lacks_a_fake,
@@ -35,32 +35,6 @@ from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
 from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
-_FOLDER = Path(__file__).parent.as_posix()
-_SIMULATOR = Path(__file__).parents[1].as_posix()
-_NETWORKS = (f"{_SIMULATOR}/networks/",)
-_UNCOUNTED = (
-    f"{_SIMULATOR}/", "contextlib.py", "torch/overrides.py",
-    "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
-)  # fmt: skip
-"""Files whose Python runs only because a step is traced, but for the networks of the simulator."""
-_RULES = (f"{_FOLDER}/semantics",)
-_REPEATING = (f"{_FOLDER}/device.py", *_RULES, "torch/compiler")
-"""Files whose calls repeat a call that is counted already, or occur in a traced step only: the
-function mode intercepts `F.relu` and calls it a second time."""
-_MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
-_OPS = ("torch/_ops.py",)
-"""Functions and a file whose instructions are not counted, because a traced step takes another path
-through them: a module's call has a cost of its own; the dispatcher's rules call ops."""
-_OVERRIDE = "handle_torch_function"
-"""A torch function calls this to be called a second time, outside the function mode. What it runs
-afterwards does not run on a GPU."""
-_ONCE_A_PROCESS = {
-    "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
-    "getEffectiveLevel": "logging", "feature_import": "shibokensupport",
-    "feature_imported": "shibokensupport",
-}  # fmt: skip
-"""Functions, by name and file, that look up a module, an op, a base class or a logging level and
-cache the result; and the hooks that PySide adds to every import."""
 
 
 class HostCounts(NamedTuple):
@@ -103,7 +77,6 @@ class Recorder(TorchDispatchMode):
         self._node_modules: dict[int, str] = {}
         self._next_sequence = next_sequence()
         self._node: object = None
-        self._code_in: dict[tuple[object, tuple[str, ...]], bool] = {}
 
     # -- dispatch --------------------------------------------------------------------------
 
@@ -184,9 +157,8 @@ class Recorder(TorchDispatchMode):
         def on_event(frame: Any, event: str, arg: Any) -> None:
             nonlocal once_depth
             code = frame.f_code
-            if code.co_name in _ONCE_A_PROCESS and event in ("call", "return"):
-                matches = _ONCE_A_PROCESS[code.co_name] in code.co_filename
-                once_depth += matches if event == "call" else -matches
+            if event in ("call", "return") and is_once_a_process(code):
+                once_depth += 1 if event == "call" else -1
             if self.busy or once_depth:
                 return
             if self.phase == "forward":
@@ -199,15 +171,12 @@ class Recorder(TorchDispatchMode):
                 caller = frame.f_back
                 if caller is not None:
                     bytecode.advance(caller)
-                    if code.co_name == _OVERRIDE:
+                    if code.co_name == OVERRIDE:
                         bytecode.forget(caller)
-                if self._lies_in(code, _NETWORKS) or not self._lies_in(code, _UNCOUNTED):
-                    repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
-                    self.python_calls += not repeated
-                    uncounted = code.co_name in _MODULE_CALLS or self._lies_in(code, _OPS)
-                    by_rule = caller is not None and self._lies_in(caller.f_code, _RULES)
-                    if not uncounted and not by_rule:
-                        bytecode.enter(frame)
+                counted = counted_call(code, caller and caller.f_code)
+                self.python_calls += counted.call
+                if counted.instructions:
+                    bytecode.enter(frame)
 
         before: Any = sys.getprofile()
         collecting = gc.isenabled()
@@ -224,13 +193,6 @@ class Recorder(TorchDispatchMode):
             self.recording = False
             if collecting:
                 gc.enable()
-
-    def _lies_in(self, code: Any, parts: tuple[str, ...]) -> bool:
-        lies_in = self._code_in.get((code, parts))
-        if lies_in is None:
-            path = code.co_filename.replace("\\", "/")
-            lies_in = self._code_in[code, parts] = any(part in path for part in parts)
-        return lies_in
 
     # -- one op ----------------------------------------------------------------------------
 
