@@ -16,6 +16,7 @@ from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
 from simulator.parallel.predict_step import predict_network
 from simulator.planning import rank_step, serve_search
+from simulator.planning.bounds import bound, splits
 from simulator.planning.rank_step import (
     Communication,
     communication,
@@ -25,7 +26,7 @@ from simulator.planning.rank_step import (
 )
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import candidate
-from simulator.planning.serve_search import bound, of_card, splits
+from simulator.planning.serve_search import of_card
 from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
 from simulator.planning.tables import Machine, asked, machine
