@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +28,21 @@ from simulator.timing.profile import learned
 Floats = NDArray[np.float64]
 
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+_DIRECT_BYTES = 8 * 2**20
+"""vLLM's limit for an all-reduce of its own (`max_size` of its CustomAllreduce, 8 MiB)."""
 _NEAR = 1e-6  # share of a step by which host and period differ where the host takes longest
 
 
 @dataclass(frozen=True)
 class Communication:
     """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
-    their interval, and on the host that issues them."""
+    their interval, on the host that issues them, and `direct_s` with all-reduces of an engine."""
 
     seconds: Floats
     low_s: Floats
     high_s: Floats
     issue_s: Floats
+    direct_s: Floats
 
 
 def node(gpu: GPU, split: int) -> Cluster:
@@ -67,6 +71,7 @@ def communication(
         reduced = sequences * tokens * width * element
         added = collective_time("all_reduce", reduced, group, mode=mode)
         gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
+        direct_s = min(added.seconds, _direct_s(reduced, group, mode))
         rows.append(
             tuple(
                 (2 * layers + 1) * a + b
@@ -75,12 +80,27 @@ def communication(
                     (added.interval_s[0], gathered.interval_s[0]),
                     (added.interval_s[1], gathered.interval_s[1]),
                     (added.issue_s, gathered.issue_s),
+                    (direct_s, gathered.seconds),
                 )
             )
         )
     gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
-    seconds, low_s, high_s, issue_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
+    seconds, low_s, high_s, issue_s, direct_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, direct_s + gap_s)
+
+
+def _direct_s(message_bytes: float, group: Cluster, mode: str) -> float:
+    """An all-reduce in which each rank reads from all others at once, as engines do over NVLink
+    with small messages: NCCL's latency between two ranks, and the bytes that a rank receives and
+    sends over its link. Infinite where engines use NCCL's."""
+    link = group.gpu.interconnect or ""
+    if not link.startswith("NVLink") or message_bytes > _DIRECT_BYTES:
+        return inf
+    pair = cluster(f"2x{group.gpu.id}")
+    latency_s = collective_time("all_reduce", 1024, pair, mode=mode).seconds
+    rate = (group.gpu.interconnect_bytes_per_s or inf) / 2  # of one direction
+    ranks = group.gpus
+    return latency_s + 2 * (ranks - 1) / ranks * message_bytes / rate
 
 
 def with_communication(
