@@ -40,9 +40,9 @@ def cells(plan: Plan, row: Row) -> list[str]:
         ]
     elif plan.kind == "training":
         ends = row.duration_interval_s or (None, None)
-        parts += ["" if row.duration_s is None else duration(row.duration_s, *ends)]
+        parts += [_batch(row), "" if row.duration_s is None else duration(row.duration_s, *ends)]
     else:
-        parts += [_ms(row.latency_s, row.latency_interval_s), _rate(row)]
+        parts += [_batch(row), _ms(row.latency_s, row.latency_interval_s), _rate(row)]
     joules = row.joules_per_unit
     parts += ["" if joules is None else number(joules), row.binds, row.status, row.reason]
     return parts
@@ -52,8 +52,8 @@ def headings(plan: Plan) -> list[str]:
     """The headings of the columns of `cells`."""
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries at most"],
-        "training": ["takes, 80%"],
-        "inference": ["batch takes, 80%", "carries at most"],
+        "training": ["batch", "takes, 80%"],
+        "inference": ["batch", "batch takes, 80%", "carries at most"],
     }[plan.kind]
     unit = plan.unit.removesuffix("s")
     return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
@@ -119,6 +119,10 @@ def _figure(plan: Plan, value: float | None) -> str:
 
 def _ms(value: float | None, span: tuple[float, float] | None) -> str:
     return "" if value is None else latency(value, *(span or (None, None)))
+
+
+def _batch(row: Row) -> str:
+    return "" if row.batch is None else amount(row.batch)
 
 
 def _rate(row: Row) -> str:

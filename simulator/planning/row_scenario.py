@@ -18,13 +18,21 @@ def scenario_of(spec: Spec, row: Row) -> Scenario:
     """A candidate's step on one of its GPUs: of a server, the decode of its mean batch half way
     through the answers, captured unless it is eager, of one rank without its collectives where GPUs
     share a replica; else the batch that it runs."""
-    card = gpu(row.gpu)
     if spec.workload.kind != "serving":
-        return replace(
-            batch_scenario(spec, card, row.engine, row.precision), batch=round(row.batch or 1)
-        )
+        step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+        return replace(step, batch=round(row.batch or 1))
+    return of_rank(_decode(spec, row), row.split)
+
+
+def replica_of(spec: Spec, row: Row) -> Scenario | None:
+    """The decode of a server that `row.split` GPUs share, before it is split; None where its
+    precision is a what-if, which applies to one GPU alone."""
+    decode = _decode(spec, row)
+    return None if decode.whatifs else decode
+
+
+def _decode(spec: Spec, row: Row) -> Scenario:
     _, prompt, output = lengths(spec)
     mode = "eager" if row.engine == "eager" else "cuda_graph"
-    decode = asked(f"{spec.workload.network}-decode", card, row.precision, mode)
-    decode = of_rank(decode, row.split)
+    decode = asked(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)
     return replace(decode, batch=max(round(row.batch or 1), 1), seq=round(prompt + output / 2))

@@ -70,8 +70,8 @@ def search(
             found.pruned |= part.pruned
             found.late |= part.late
             found.machines |= part.machines
-            so_far(found.rows)
             progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
+            so_far(found.rows)
         if not found.late:
             break
         if any(row.status in ("fits", "uncertain") for row in found.rows):

@@ -117,6 +117,15 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
         plan(SERVE, so_far=stop)
 
 
+def test_what_is_being_done_is_said_before_its_candidates_are_shown():
+    calls: list[str] = []
+    plan(SERVE, progress=calls.append, so_far=lambda rows: calls.append("rows"))
+    first = calls.index("rows")
+    assert calls[first - 1] == (
+        "planned 1 of 3; best so far 1 × H200 SXM 141GB, vllm, bf16, 3.50 USD an hour"
+    )
+
+
 def test_the_queue_of_a_candidate_is_the_one_that_was_simulated(served: Any):
     spec, best = read(SERVE), served.best
     queue = queue_of(spec, best)

@@ -39,15 +39,15 @@ def test_kernels_of_pytorch_are_as_sure_as_their_profile() -> None:
 
 
 def test_kernels_of_an_engine_lie_farther() -> None:
-    """10 − √(1² + 1.3²) = 8.36 ms and 10 + √(2² + 1.3²) = 12.39 ms."""
-    low, high = 1 - sqrt(1 + 1.3**2) / 10, 1 + sqrt(4 + 1.3**2) / 10
+    """10 − √(1² + 1.4²) = 8.28 ms and 10 + √(2² + 1.4²) = 12.44 ms."""
+    low, high = 1 - sqrt(1 + 1.4**2) / 10, 1 + sqrt(4 + 1.4**2) / 10
     assert spans(parts(), "vllm") == pytest.approx((low, high))
 
 
 def test_attention_may_read_as_slowly_as_traced() -> None:
-    """10 − 2 = 8 ms of kernels, of which 0.8 and 1.6 ms by the profile and 1.04 ms by the engine;
+    """10 − 2 = 8 ms of kernels, of which 0.8 and 1.6 ms by the profile and 1.12 ms by the engine;
     above them 2 ms of attention."""
-    low, high = 8 - sqrt(0.8**2 + 1.04**2), 8 + sqrt(1.6**2 + 1.04**2 + 2**2)
+    low, high = 8 - sqrt(0.8**2 + 1.12**2), 8 + sqrt(1.6**2 + 1.12**2 + 2**2)
     assert spans(parts(attention_ms=2), "vllm") == pytest.approx((low / 8, high / 8))
 
 
@@ -59,9 +59,9 @@ def test_the_host_takes_half_to_twice_as_long() -> None:
 
 def test_an_engines_own_all_reduce_is_the_low_end_of_collectives() -> None:
     """5 ms of collectives, 4 to 8 ms by the fit, 2 ms by an engine's kernel: 15 ms, below them
-    √(1² + 3²) and above √(2² + 3²) beside the kernels, and 1.3 ms of the engine in both."""
+    √(1² + 3²) and above √(2² + 3²) beside the kernels, and 1.4 ms of the engine in both."""
     moved = Communication(*(np.array([s * MS]) for s in (5, 4, 8, 0, 2)))
-    low, high = 15 - sqrt(1 + 1.3**2 + 9), 15 + sqrt(4 + 1.3**2 + 9)
+    low, high = 15 - sqrt(1 + 1.4**2 + 9), 15 + sqrt(4 + 1.4**2 + 9)
     assert spans(parts(moved=moved), "vllm") == pytest.approx((low / 15, high / 15))
     low = 15 - sqrt(1 + 1)  # NCCL's in any other engine
     assert spans(parts(moved=moved), "compiled+graph")[0] == pytest.approx(low / 15)
