@@ -41,6 +41,7 @@ def cells(plan: Plan, row: Row) -> list[str]:
     elif plan.kind == "training":
         ends = row.duration_interval_s or (None, None)
         parts += [_batch(row), "" if row.duration_s is None else duration(row.duration_s, *ends)]
+        parts += ["" if row.per_s is None else amount(row.per_s), _memory(row)]
     else:
         parts += [_batch(row), _ms(row.latency_s, row.latency_interval_s), _rate(row)]
     joules = row.joules_per_unit
@@ -52,7 +53,7 @@ def headings(plan: Plan) -> list[str]:
     """The headings of the columns of `cells`."""
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries at most"],
-        "training": ["batch", "takes, 80%"],
+        "training": ["batch", "takes, 80%", f"{plan.unit}/s", "memory"],
         "inference": ["batch", "batch takes, 80%", "carries at most"],
     }[plan.kind]
     unit = plan.unit.removesuffix("s")
@@ -123,6 +124,10 @@ def _ms(value: float | None, span: tuple[float, float] | None) -> str:
 
 def _batch(row: Row) -> str:
     return "" if row.batch is None else amount(row.batch)
+
+
+def _memory(row: Row) -> str:
+    return "" if row.memory_share is None else f"{row.memory_share:.0%}"
 
 
 def _rate(row: Row) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import LORA_DEFAULT, LORA_MODULES, LORA_RANK
 from simulator.planning.batch_rows import inferred, trained
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
@@ -73,6 +74,10 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
     base = replace(
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )
+    if work.lora_rank is not None:
+        modules = "+".join(work.lora_modules) or LORA_DEFAULT
+        adapters = {LORA_RANK: work.lora_rank, LORA_MODULES: modules}
+        base = replace(base, sizes={**base.sizes, **adapters})
     return apply(base, "recompute", {}) if training and work.recompute else base
 
 
@@ -138,9 +143,12 @@ def _rows(
 
 
 def gradient_bytes(scenario: Scenario) -> float:
-    """Bytes of gradients, as many as of weights."""
+    """Bytes of gradients: as many as of weights, and of adapters alone where these are trained."""
     resolved = resolve(scenario)
-    return float(trace_at(resolved, resolved.ask.batch, resolved.ask.seq).weight_bytes)
+    trace = trace_at(resolved, resolved.ask.batch, resolved.ask.seq)
+    if LORA_RANK not in scenario.sizes:
+        return float(trace.weight_bytes)
+    return float(sum(s.nbytes for s in trace.storages if s.role == "gradient"))
 
 
 def sample_tokens(scenario: Scenario) -> int:

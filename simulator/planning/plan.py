@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from simulator.hardware.gpu import gpu
+from simulator.networks.catalogue import LORA_DEFAULT
 from simulator.planning.assumptions import of_serving
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
@@ -97,6 +98,10 @@ def question(spec: Spec) -> str:
     if work.kind == "training":
         what = "tokens" if work.tokens else "samples"
         by = f", within {duration(limits.deadline_s)}" if limits.deadline_s else ""
+        if work.lora_rank is not None:
+            modules = ", ".join(work.lora_modules or LORA_DEFAULT.split("+"))
+            tuned = f"{work.network} with LoRA of rank {work.lora_rank} at {modules}"
+            return f"Fine-tune {tuned} on {amount(work.tokens or work.samples or 0)} {what}{by}"
         return f"Train {work.network} on {amount(work.tokens or work.samples or 0)} {what}{by}"
     rate = f" on {amount(spec.rate_per_s)} samples/s" if spec.rate_per_s else ""
     return f"Run {work.network}{rate}{tail}"

@@ -48,6 +48,8 @@ class Workload:
     accumulation: int = 1
     recompute: bool = False
     optimizer: str = "adamw"
+    lora_rank: int | None = None
+    lora_modules: tuple[str, ...] = ()
     checkpoint_every_s: float = 0.0
     checkpoint_s: float = 0.0
     failures_every_s: float = 0.0
