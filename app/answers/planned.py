@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from app.answers.plan_draft import Draft
 from simulator.planning import Plan, Row
+from simulator.planning.row_scenario import replica_of
 from simulator.planning.spec import Spec
+from simulator.scenario.scenario import Scenario
 
 Candidate = tuple[str, int, str, str, int]
 """GPU, count, engine, precision and split of a row."""
@@ -32,6 +34,15 @@ class Planned:
         """The candidate that is chosen, else the first."""
         chosen = (row for row in self.rows if candidate_of(row) == self.chosen)
         return next(chosen, self.rows[0] if self.rows else None)
+
+    @property
+    def whole_replica(self) -> Scenario | None:
+        """The step of the candidate's replica for the Cluster page; None where it opens in
+        Explore."""
+        row = self.row
+        if row is None or self.spec is None or row.split == 1:
+            return None
+        return replica_of(self.spec, row)
 
 
 def candidate_of(row: Row) -> Candidate:

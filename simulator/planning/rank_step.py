@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from simulator.cluster.cluster import Cluster, cluster
 from simulator.collectives.price import collective_time
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.planning.direct_reduce import direct_s
 from simulator.planning.traced_step import sizes_of
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.power import supply
@@ -28,8 +28,6 @@ from simulator.timing.profile import learned
 Floats = NDArray[np.float64]
 
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
-_DIRECT_BYTES = 8 * 2**20
-"""vLLM's limit for an all-reduce of its own (`max_size` of its CustomAllreduce, 8 MiB)."""
 _NEAR = 1e-6  # share of a step by which host and period differ where the host takes longest
 
 
@@ -71,7 +69,7 @@ def communication(
         reduced = sequences * tokens * width * element
         added = collective_time("all_reduce", reduced, group, mode=mode)
         gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
-        direct_s = min(added.seconds, _direct_s(reduced, group, mode))
+        direct = min(added.seconds, direct_s(reduced, group))
         rows.append(
             tuple(
                 (2 * layers + 1) * a + b
@@ -80,27 +78,13 @@ def communication(
                     (added.interval_s[0], gathered.interval_s[0]),
                     (added.interval_s[1], gathered.interval_s[1]),
                     (added.issue_s, gathered.issue_s),
-                    (direct_s, gathered.seconds),
+                    (direct, gathered.seconds),
                 )
             )
         )
     gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
-    seconds, low_s, high_s, issue_s, direct_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, direct_s + gap_s)
-
-
-def _direct_s(message_bytes: float, group: Cluster, mode: str) -> float:
-    """An all-reduce in which each rank reads from all others at once, as engines do over NVLink
-    with small messages: NCCL's latency between two ranks, and the bytes that a rank receives and
-    sends over its link. Infinite where engines use NCCL's."""
-    link = group.gpu.interconnect or ""
-    if not link.startswith("NVLink") or message_bytes > _DIRECT_BYTES:
-        return inf
-    pair = cluster(f"2x{group.gpu.id}")
-    latency_s = collective_time("all_reduce", 1024, pair, mode=mode).seconds
-    rate = (group.gpu.interconnect_bytes_per_s or inf) / 2  # of one direction
-    ranks = group.gpus
-    return latency_s + 2 * (ranks - 1) / ranks * message_bytes / rate
+    seconds, low_s, high_s, issue_s, least_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, least_s + gap_s)
 
 
 def with_communication(

@@ -264,11 +264,10 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))
-    sure = (
-        row.status
-        if row.status not in ("fits", "uncertain")
-        else ("fits" if chance >= 0.9 else "uncertain")
-    )
+    sure = row.status
+    if sure in ("fits", "uncertain"):
+        sure = "fits" if chance >= 0.9 else "uncertain"
+    reason = row.reason or f"holds every limit with {chance:.0%} chance"
     return replace(
         row,
         status=sure,
@@ -277,8 +276,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         per_token_interval_s=ends([f.token_s for f in found]),
         latency_interval_s=ends([f.latency_s for f in found]),
         confidence_s=(float(spread[0]), float(spread[1])),
-        reason=row.reason
-        or (f"holds every limit with {chance:.0%} chance" if sure == "uncertain" else ""),
+        reason="" if sure == "fits" else reason,
     )
 
 

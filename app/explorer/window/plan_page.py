@@ -20,7 +20,7 @@ from app.widgets.drops import Offer
 from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
-from simulator.planning.row_scenario import replica_of, scenario_of
+from simulator.planning.row_scenario import scenario_of
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -90,7 +90,7 @@ class PlanPage:
         row, spec = planned.row, planned.spec
         if row is None or spec is None:
             return
-        whole = replica_of(spec, row) if row.split > 1 else None
+        whole = planned.whole_replica
         if whole is not None:
             choice = ClusterChoice(f"{row.split}x{row.gpu}", tp=row.split)
             self.window.opening.attempt(

@@ -221,7 +221,7 @@ def test_every_gpu_but_one():
     assert "l40s" not in rest.get("candidates", "gpus")
 
 
-@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course"])
+@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course", "lora"])
 def test_an_example_is_opened(name: str):
     path = Path(f"examples/plans/{name}.toml")
     draft = opened(path)

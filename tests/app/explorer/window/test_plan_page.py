@@ -259,12 +259,14 @@ def _opened(window: Window, precision: str) -> Window:
     row = Row("h200_sxm", "H200 SXM 141GB", 4, "vllm", precision, "fits", split=2, batch=7.6)
     planned = replace(page.planning.planned, rows=(row,), chosen=None)
     page.planning.planned = planned
-    page.open_scenario()
+    answer(window).show_plan(planned)
+    answer(window).open.click()
     return window
 
 
 def test_a_replica_over_several_gpus_opens_on_the_cluster_page(planned: Window):
     state = _opened(planned, "bf16").session.state
+    assert answer(planned).open.text() == "Open in Cluster"
     assert state.workspace == "Cluster"
     assert state.cluster == ClusterChoice("2xh200_sxm", tp=2)
     assert state.scenario.batch == 8 and "ranks" not in state.scenario.sizes
@@ -273,6 +275,7 @@ def test_a_replica_over_several_gpus_opens_on_the_cluster_page(planned: Window):
 
 def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Window):
     state = _opened(planned, "fp8").session.state
+    assert answer(planned).open.text() == "Open in Explore"
     assert (state.workspace, state.scenario.sizes["ranks"]) == ("Explore", 2)
     assert state.sides[-1].name == (
         "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: one of 2 GPUs, no collectives"
