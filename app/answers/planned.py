@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from app.answers.plan_draft import Draft
 from simulator.planning import Plan, Row
-from simulator.planning.row_scenario import replica_of
+from simulator.planning.row_scenario import is_cluster_step
 from simulator.planning.spec import Spec
-from simulator.scenario.scenario import Scenario
 
 Candidate = tuple[str, int, str, str, int]
 """GPU, count, engine, precision and split of a row."""
@@ -36,13 +35,9 @@ class Planned:
         return next(chosen, self.rows[0] if self.rows else None)
 
     @property
-    def whole_replica(self) -> Scenario | None:
-        """The step of the candidate's replica for the Cluster page; None where it opens in
-        Explore."""
-        row = self.row
-        if row is None or self.spec is None or row.split == 1:
-            return None
-        return replica_of(self.spec, row)
+    def page(self) -> str:
+        """The page that the candidate opens on."""
+        return "Cluster" if self.row is not None and is_cluster_step(self.row) else "Explore"
 
 
 def candidate_of(row: Row) -> Candidate:

@@ -9,7 +9,7 @@ from simulator.planning.batch_search import batch_scenario
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import lengths
 from simulator.planning.spec import Spec
-from simulator.planning.tables import asked
+from simulator.planning.tables import WHATIFS, asked
 from simulator.planning.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 
@@ -21,17 +21,17 @@ def scenario_of(spec: Spec, row: Row) -> Scenario:
     if spec.workload.kind != "serving":
         step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         return replace(step, batch=round(row.batch or 1))
-    return of_rank(_decode(spec, row), row.split)
+    return of_rank(replica_of(spec, row), row.split)
 
 
-def replica_of(spec: Spec, row: Row) -> Scenario | None:
-    """The decode of a server that `row.split` GPUs share, before it is split; None where its
-    precision is a what-if, which applies to one GPU alone."""
-    decode = _decode(spec, row)
-    return None if decode.whatifs else decode
+def is_cluster_step(row: Row) -> bool:
+    """Whether a row's server is predicted as a step over several GPUs: they share a replica, and
+    its precision is not a what-if, which applies to one GPU alone."""
+    return row.split > 1 and row.precision not in WHATIFS
 
 
-def _decode(spec: Spec, row: Row) -> Scenario:
+def replica_of(spec: Spec, row: Row) -> Scenario:
+    """The decode of a server, before GPUs that share it split it."""
     _, prompt, output = lengths(spec)
     mode = "eager" if row.engine == "eager" else "cuda_graph"
     decode = asked(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)

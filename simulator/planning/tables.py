@@ -49,7 +49,8 @@ _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
-_WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+"""Precisions that are what-ifs upon the plain one."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
 def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     """The scenario of a precision: low ones are what-ifs upon the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
-    name = _WHATIFS.get(precision)
+    name = WHATIFS.get(precision)
     if name is None:
         return scenario
     return apply(scenario, name, {"dtype": precision} if name == "weights" else {})

@@ -20,7 +20,7 @@ from app.widgets.drops import Offer
 from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
-from simulator.planning.row_scenario import scenario_of
+from simulator.planning.row_scenario import replica_of, scenario_of
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -90,18 +90,13 @@ class PlanPage:
         row, spec = planned.row, planned.spec
         if row is None or spec is None:
             return
-        whole = planned.whole_replica
-        if whole is not None:
+        name, step, choice = row.configuration, scenario_of(spec, row), None
+        if planned.page == "Cluster":
+            step = replica_of(spec, row)
             choice = ClusterChoice(f"{row.split}x{row.gpu}", tp=row.split)
-            self.window.opening.attempt(
-                lambda: session.add(row.configuration, whole, "Cluster", choice)
-            )
-            return
-        of_one = f": one of {row.split} GPUs, no collectives" if row.split > 1 else ""
-        step = scenario_of(spec, row)
-        self.window.opening.attempt(
-            lambda: session.add(f"{row.configuration}{of_one}", step, "Explore")
-        )
+        elif row.split > 1:
+            name = f"{name}: one of {row.split} GPUs, no collectives"
+        self.window.opening.attempt(lambda: session.add(name, step, planned.page, choice))
 
     def report(self) -> None:
         """Ask for a file, and write the plan's HTML page to it, rendered in the background."""

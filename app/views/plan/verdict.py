@@ -120,9 +120,8 @@ class PlanVerdict(PlanView):
             widget.setVisible(self.tornado.scene is not None)
         before = self.table.planned.chosen if self.table.planned else None
         self.table.put(planned)
-        page = "Explore" if planned.whole_replica is None else "Cluster"
-        self.open.setText(f"Open in {page}")
-        self.open.setAccessibleName(f"Open the chosen candidate in {page}")
+        self.open.setText(f"Open in {planned.page}")
+        self.open.setAccessibleName(f"Open the chosen candidate in {planned.page}")
         self.open.setEnabled(planned.row is not None and not planned.stale)
         self.report.setEnabled(planned.plan is not None and not planned.stale)
         if planned.row is not None and planned.chosen != before:
