@@ -55,7 +55,7 @@ def columns(spec: Spec) -> tuple[Column, ...]:
             most,
             energy,
         )
-    size = Column(("Batch", "a GPU"), 50, 2, lambda row: (_plain(row.batch), ""))
+    size = Column(("Batch", "a GPU"), 50, 1, lambda row: (_plain(row.batch), ""))
     if kind == "training":
         total = Column(("USD", "in all"), 64, 1, lambda row: (_money(row.usd_total), ""))
         takes = Column(("Takes,", "80%"), 150, 0, _duration, 70)

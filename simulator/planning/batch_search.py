@@ -9,11 +9,11 @@ from typing import Any
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
-from simulator.networks.catalogue import LORA_DEFAULT, LORA_MODULES, LORA_RANK
+from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batch_rows import inferred, trained
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
-from simulator.planning.spec import Spec
+from simulator.planning.spec import Spec, adapted
 from simulator.planning.tables import asked
 from simulator.planning.traced_step import trace_at
 from simulator.scenario.resolve import resolve
@@ -75,8 +75,7 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )
     if work.lora_rank is not None:
-        modules = "+".join(work.lora_modules) or LORA_DEFAULT
-        adapters = {LORA_RANK: work.lora_rank, LORA_MODULES: modules}
+        adapters = {LORA_RANK: work.lora_rank, LORA_MODULES: "+".join(adapted(work))}
         base = replace(base, sizes={**base.sizes, **adapters})
     return apply(base, "recompute", {}) if training and work.recompute else base
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from simulator.networks.catalogue import LORA_DEFAULT
+
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
@@ -54,6 +56,11 @@ class Workload:
     checkpoint_s: float = 0.0
     failures_every_s: float = 0.0
     restart_s: float = 600.0
+
+
+def adapted(work: Workload) -> tuple[str, ...]:
+    """The names of the linear layers that LoRA adapts."""
+    return work.lora_modules or tuple(LORA_DEFAULT.split("+"))
 
 
 @dataclass(frozen=True)

@@ -229,6 +229,12 @@ def test_an_example_is_opened(name: str):
     assert said(draft) and candidate_cards(draft)
 
 
+def test_a_plan_of_fine_tuning_says_its_adapters():
+    assert load_words(opened(Path("examples/plans/lora.toml"))) == (
+        "8 samples a step of one GPU; LoRA of rank 16 at query, value"
+    )
+
+
 def test_a_trace_beside_its_plan_is_found_from_anywhere(tmp_path: Path):
     text = of_table(SERVE).of_trace(tmp_path / "x.csv").put("x.csv", "workload", "requests_csv")
     (tmp_path / "plan.toml").write_text(text.text, "utf-8")
