@@ -8,7 +8,7 @@ from app.answers.plan_draft import Draft
 from app.answers.planned import Planned
 from simulator.formats.numbers import short
 from simulator.planning import Row
-from simulator.planning.spec import Spec
+from simulator.planning.spec import Spec, adapted
 from simulator.planning.wording import amount, duration, latency, usd
 
 
@@ -18,7 +18,10 @@ def load_words(draft: Draft) -> str:
     work = spec.workload
     if work.kind == "training":
         step = (work.batch or 0) * work.accumulation
-        return f"{amount(step)} samples a step of one GPU" if step else ""
+        words = [f"{amount(step)} samples a step of one GPU"] if step else []
+        if work.lora_rank is not None:
+            words.append(f"LoRA of rank {work.lora_rank} at {', '.join(adapted(work))}")
+        return "; ".join(words)
     if work.requests_csv is not None:
         return f"arrivals and lengths of {Path(work.requests_csv).name}"
     rate = spec.rate_per_s

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.answers.plan_draft import Draft
 from simulator.planning import Plan, Row
+from simulator.planning.row_scenario import is_cluster_step
 from simulator.planning.spec import Spec
 
 Candidate = tuple[str, int, str, str, int]
@@ -32,6 +33,11 @@ class Planned:
         """The candidate that is chosen, else the first."""
         chosen = (row for row in self.rows if candidate_of(row) == self.chosen)
         return next(chosen, self.rows[0] if self.rows else None)
+
+    @property
+    def page(self) -> str:
+        """The page that the candidate opens on."""
+        return "Cluster" if self.row is not None and is_cluster_step(self.row) else "Explore"
 
 
 def candidate_of(row: Row) -> Candidate:

@@ -40,9 +40,10 @@ def cells(plan: Plan, row: Row) -> list[str]:
         ]
     elif plan.kind == "training":
         ends = row.duration_interval_s or (None, None)
-        parts += ["" if row.duration_s is None else duration(row.duration_s, *ends)]
+        parts += [_batch(row), "" if row.duration_s is None else duration(row.duration_s, *ends)]
+        parts += ["" if row.per_s is None else amount(row.per_s), _memory(row)]
     else:
-        parts += [_ms(row.latency_s, row.latency_interval_s), _rate(row)]
+        parts += [_batch(row), _ms(row.latency_s, row.latency_interval_s), _rate(row)]
     joules = row.joules_per_unit
     parts += ["" if joules is None else number(joules), row.binds, row.status, row.reason]
     return parts
@@ -52,8 +53,8 @@ def headings(plan: Plan) -> list[str]:
     """The headings of the columns of `cells`."""
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries at most"],
-        "training": ["takes, 80%"],
-        "inference": ["batch takes, 80%", "carries at most"],
+        "training": ["batch", "takes, 80%", f"{plan.unit}/s", "memory"],
+        "inference": ["batch", "batch takes, 80%", "carries at most"],
     }[plan.kind]
     unit = plan.unit.removesuffix("s")
     return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
@@ -119,6 +120,14 @@ def _figure(plan: Plan, value: float | None) -> str:
 
 def _ms(value: float | None, span: tuple[float, float] | None) -> str:
     return "" if value is None else latency(value, *(span or (None, None)))
+
+
+def _batch(row: Row) -> str:
+    return "" if row.batch is None else amount(row.batch)
+
+
+def _memory(row: Row) -> str:
+    return "" if row.memory_share is None else f"{row.memory_share:.0%}"
 
 
 def _rate(row: Row) -> str:

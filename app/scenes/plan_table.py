@@ -55,14 +55,15 @@ def columns(spec: Spec) -> tuple[Column, ...]:
             most,
             energy,
         )
+    size = Column(("Batch", "a GPU"), 50, 1, lambda row: (_plain(row.batch), ""))
     if kind == "training":
         total = Column(("USD", "in all"), 64, 1, lambda row: (_money(row.usd_total), ""))
         takes = Column(("Takes,", "80%"), 150, 0, _duration, 70)
-        return hourly, total, takes, energy
+        return hourly, total, size, takes, energy
     batch = Column(
         ("A batch,", "ms"), 122, 0, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
     )
-    return hourly, million, batch, most, energy
+    return hourly, million, size, batch, most, energy
 
 
 def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:

@@ -60,6 +60,17 @@ def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
             f"| {table} | {figure} | {len(own)} | {middle:.0%} | {high:.0%} | {lean:+.0%} | "
             f"{inside:.0%} |"
         )
+    for fitted, half in ((True, "fitted"), (False, "held out")):
+        own = [
+            row.covered
+            for row in rows
+            if row.table.startswith("vllm, llama3-70b")
+            and row.figure == "time per token"
+            and row.fitted == fitted
+        ]
+        if own:
+            inside = np.mean(own)
+            yield f"vLLM 70B, time per token, half {half}: {inside:.0%} of {len(own)} runs inside"
     for name, split in (("", False), (", tp", True)):
         own = [row for row in rows if row.figure == "tokens/s" and (row.split > 1) == split]
         if own or not split:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 _SUFFIX = ".dist-info"
@@ -15,9 +16,14 @@ _SUFFIX = ".dist-info"
 
 def installed_version(package: str) -> str | None:
     """The version of a package that is installed, such as "2.13.0+cpu"; None without it."""
+    return _installed(package, tuple(sys.path))
+
+
+@cache
+def _installed(package: str, places: tuple[str, ...]) -> str | None:
     name = re.escape(re.sub(r"[-_.]+", "_", package).lower())
     folder_name = re.compile(rf"{name}-([^-]+){re.escape(_SUFFIX)}")
-    for place in map(Path, sys.path):
+    for place in map(Path, places):
         for path in place.glob(f"*{_SUFFIX}") if place.is_dir() else ():
             if version := folder_name.fullmatch(path.name.lower()):
                 return version[1]

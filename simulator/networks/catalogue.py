@@ -118,6 +118,10 @@ _ENTRIES = (
 CATALOGUE: dict[str, Network] = {entry.name: entry for entry in _ENTRIES}
 
 
+LORA_RANK, LORA_MODULES, LORA_DEFAULT = "lora_rank", "lora_modules", "query+value"
+"""Sizes of every network, and the names of linear layers that get adapters where none are given."""
+
+
 def _did_you_mean(name: str, known: list[str]) -> str:
     """ ": did you mean 'a' or 'b'?", or ";" if no name is close."""
     near = [other for other in known if other.startswith(name)] if name else []
@@ -175,10 +179,12 @@ def _constructor(module: str, name: str) -> ast.FunctionDef:
 def build(name: str, **sizes: Any) -> nn.Module:
     """Build a network on the current default device; `sizes` override those of the entry.
 
-    Under `torch.device("meta")` it takes no memory. Raises InputError if the network or a size is
+    The sizes `lora_rank` and `lora_modules` ("query+value") add LoRA to any network. Under
+    `torch.device("meta")` it takes no memory. Raises InputError if the network or a size is
     unknown.
     """
     entry = network(name)
+    rank, modules = sizes.pop(LORA_RANK, None), sizes.pop(LORA_MODULES, LORA_DEFAULT)
     module, _, factory_name = entry.factory.partition(":")
     factory: Callable[..., nn.Module] = getattr(import_module(module), factory_name)
     known = list(inspect.signature(factory).parameters)
@@ -188,4 +194,9 @@ def build(name: str, **sizes: Any) -> nn.Module:
             raise InputError(
                 f"network {name!r} has no size {size!r}{near} its sizes are {', '.join(known)}"
             )
-    return factory(**{**entry.sizes, **sizes})
+    built = factory(**{**entry.sizes, **sizes})
+    if rank is None:
+        return built
+    from simulator.networks.lora import with_lora  # imports torch
+
+    return with_lora(built, rank, tuple(modules.split("+")))

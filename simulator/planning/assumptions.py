@@ -41,11 +41,11 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     def add(name: str, value: str, source: str, low: str, high: str, *ends: float) -> None:
         found.append(Assumption(name, value, source, low, high, *ends))
 
-    low, high = machine.step.low, machine.step.high
+    low, high = machine.step.ends(row.batch or 1.0)
     add(
         "time of a step",
         "as predicted",
-        "the 80% interval of the profile",
+        "the 80% interval of kernels, collectives and host",
         f"× {low:.2f}",
         f"× {high:.2f}",
         at(quick, faster(low)),

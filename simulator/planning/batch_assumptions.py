@@ -167,6 +167,8 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
             f"{1 - (row.utilisation or 1.0):.2%} of the run",
             "Daly, first order" if spec.workload.checkpoint_every_s else "none given: none",
         )
+    if spec.workload.lora_rank is not None:
+        yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
     price = "none"
     if row.usd_per_h is not None:
         price = f"{usd(row.usd_per_h / row.count)} an hour for each GPU"

@@ -9,10 +9,11 @@ from typing import Any
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batch_rows import inferred, trained
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
-from simulator.planning.spec import Spec
+from simulator.planning.spec import Spec, adapted
 from simulator.planning.tables import asked
 from simulator.planning.traced_step import trace_at
 from simulator.scenario.resolve import resolve
@@ -73,6 +74,9 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
     base = replace(
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )
+    if work.lora_rank is not None:
+        adapters = {LORA_RANK: work.lora_rank, LORA_MODULES: "+".join(adapted(work))}
+        base = replace(base, sizes={**base.sizes, **adapters})
     return apply(base, "recompute", {}) if training and work.recompute else base
 
 
@@ -138,9 +142,12 @@ def _rows(
 
 
 def gradient_bytes(scenario: Scenario) -> float:
-    """Bytes of gradients, as many as of weights."""
+    """Bytes of gradients: as many as of weights, and of adapters alone where these are trained."""
     resolved = resolve(scenario)
-    return float(trace_at(resolved, resolved.ask.batch, resolved.ask.seq).weight_bytes)
+    trace = trace_at(resolved, resolved.ask.batch, resolved.ask.seq)
+    if LORA_RANK not in scenario.sizes:
+        return float(trace.weight_bytes)
+    return float(sum(s.nbytes for s in trace.storages if s.role == "gradient"))
 
 
 def sample_tokens(scenario: Scenario) -> int:

@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
+from simulator.errors import InputError
 from simulator.networks.catalogue import constructor_sizes, network
-from simulator.scenario.predict import predict
+from simulator.scenario.predict_many import step_of
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
+from simulator.simulate.step_columns import as_columns
+from simulator.simulate.traces import simulated
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
@@ -37,21 +41,21 @@ def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
 
 
 def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
-    """Seconds saved at each of `_POINTS`."""
-    at: list[float] = []
+    """Seconds saved at each of `_POINTS`: networks of one and of two layers, plain and fused."""
+    scenarios: list[Scenario] = []
     for decodes, count in _POINTS:
-        scenario = decode if decodes else prefill
         batch, seq = (count, _CACHED) if decodes else (1, count)
-        one, two = (_saved(replace(scenario, batch=batch, seq=seq), n) for n in (1, 2))
-        at.append(one + (_layers(scenario.network) - 1) * (two - one))
-    return at
-
-
-def _saved(scenario: Scenario, layers: int) -> float:
-    small = replace(scenario, sizes={**scenario.sizes, "layers": layers})
-    served = replace(small, sizes={**small.sizes, "merged": True})
-    fused = apply(served, "fusion", {"level": "compiled"})
-    return predict(small).period_s - predict(fused).period_s
+        at = replace(decode if decodes else prefill, batch=batch, seq=seq)
+        for layers in (1, 2):
+            small = replace(at, sizes={**at.sizes, "layers": layers})
+            served = replace(small, sizes={**small.sizes, "merged": True})
+            scenarios += [small, apply(served, "fusion", {"level": "compiled"})]
+    table, refused = simulated([step_of(resolve(scenario)) for scenario in scenarios])
+    if refused:
+        raise InputError(next(iter(refused.values())))
+    plain_s, fused_s = as_columns(table).period_s.reshape(len(_POINTS), 2, 2).transpose(2, 0, 1)
+    saved = (plain_s - fused_s).tolist()
+    return [one + (_layers(prefill.network) - 1) * (two - one) for one, two in saved]
 
 
 def _layers(name: str) -> int:

@@ -13,7 +13,7 @@ from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_plan import lengths
 from simulator.planning.serve_search import SearchResult, search
-from simulator.planning.spec import Spec
+from simulator.planning.spec import Spec, adapted
 from simulator.planning.spec_file import read
 from simulator.planning.verdict import ranked, verdict
 from simulator.planning.wording import amount, duration, latency
@@ -97,6 +97,10 @@ def question(spec: Spec) -> str:
     if work.kind == "training":
         what = "tokens" if work.tokens else "samples"
         by = f", within {duration(limits.deadline_s)}" if limits.deadline_s else ""
+        if work.lora_rank is not None:
+            modules = ", ".join(adapted(work))
+            tuned = f"{work.network} with LoRA of rank {work.lora_rank} at {modules}"
+            return f"Fine-tune {tuned} on {amount(work.tokens or work.samples or 0)} {what}{by}"
         return f"Train {work.network} on {amount(work.tokens or work.samples or 0)} {what}{by}"
     rate = f" on {amount(spec.rate_per_s)} samples/s" if spec.rate_per_s else ""
     return f"Run {work.network}{rate}{tail}"

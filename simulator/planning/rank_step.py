@@ -19,6 +19,7 @@ from simulator.cluster.cluster import Cluster, cluster
 from simulator.collectives.price import collective_time
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.planning.direct_reduce import direct_s
 from simulator.planning.traced_step import sizes_of
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.power import supply
@@ -33,12 +34,13 @@ _NEAR = 1e-6  # share of a step by which host and period differ where the host t
 @dataclass(frozen=True)
 class Communication:
     """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
-    their interval, and on the host that issues them."""
+    their interval, on the host that issues them, and `direct_s` with all-reduces of an engine."""
 
     seconds: Floats
     low_s: Floats
     high_s: Floats
     issue_s: Floats
+    direct_s: Floats
 
 
 def node(gpu: GPU, split: int) -> Cluster:
@@ -67,6 +69,7 @@ def communication(
         reduced = sequences * tokens * width * element
         added = collective_time("all_reduce", reduced, group, mode=mode)
         gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
+        direct = min(added.seconds, direct_s(reduced, group))
         rows.append(
             tuple(
                 (2 * layers + 1) * a + b
@@ -75,12 +78,13 @@ def communication(
                     (added.interval_s[0], gathered.interval_s[0]),
                     (added.interval_s[1], gathered.interval_s[1]),
                     (added.issue_s, gathered.issue_s),
+                    (direct, gathered.seconds),
                 )
             )
         )
     gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
-    seconds, low_s, high_s, issue_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
+    seconds, low_s, high_s, issue_s, least_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, least_s + gap_s)
 
 
 def with_communication(

@@ -9,7 +9,7 @@ from simulator.planning.batch_search import batch_scenario
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import lengths
 from simulator.planning.spec import Spec
-from simulator.planning.tables import asked
+from simulator.planning.tables import WHATIFS, asked
 from simulator.planning.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 
@@ -18,13 +18,21 @@ def scenario_of(spec: Spec, row: Row) -> Scenario:
     """A candidate's step on one of its GPUs: of a server, the decode of its mean batch half way
     through the answers, captured unless it is eager, of one rank without its collectives where GPUs
     share a replica; else the batch that it runs."""
-    card = gpu(row.gpu)
     if spec.workload.kind != "serving":
-        return replace(
-            batch_scenario(spec, card, row.engine, row.precision), batch=round(row.batch or 1)
-        )
+        step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+        return replace(step, batch=round(row.batch or 1))
+    return of_rank(replica_of(spec, row), row.split)
+
+
+def is_cluster_step(row: Row) -> bool:
+    """Whether a row's server is predicted as a step over several GPUs: they share a replica, and
+    its precision is not a what-if, which applies to one GPU alone."""
+    return row.split > 1 and row.precision not in WHATIFS
+
+
+def replica_of(spec: Spec, row: Row) -> Scenario:
+    """The decode of a server, before GPUs that share it split it."""
     _, prompt, output = lengths(spec)
     mode = "eager" if row.engine == "eager" else "cuda_graph"
-    decode = asked(f"{spec.workload.network}-decode", card, row.precision, mode)
-    decode = of_rank(decode, row.split)
+    decode = asked(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)
     return replace(decode, batch=max(round(row.batch or 1), 1), seq=round(prompt + output / 2))

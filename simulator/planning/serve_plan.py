@@ -89,12 +89,12 @@ def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figur
     )
 
 
-def factor(step: StepTime, quantile: float) -> float:
-    """How many times as long as predicted a step takes, at a quantile of its 80% interval: two
-    halves of lognormals that meet at the prediction."""
+def factor(step: StepTime, quantile: float, batch: float) -> float:
+    """How many times as long as predicted a step of so many decodes takes, at a quantile of its 80%
+    interval: two halves of lognormals that meet at the prediction."""
     z = NormalDist().inv_cdf(quantile)
-    end = step.high if z > 0 else step.low
-    return float(end ** (abs(z) / _TAIL))
+    low, high = step.ends(batch)
+    return float((high if z > 0 else low) ** (abs(z) / _TAIL))
 
 
 def candidate(
@@ -156,7 +156,7 @@ def candidate(
             "would",
         )
     limit = spec.limits.per_token_s
-    low = factor(machine.step, ENDS[0])
+    low = factor(machine.step, ENDS[0], state.batch)
     if limit is not None and state.iteration_s * low > 1.5 * limit:
         return Row(
             **common,
@@ -171,7 +171,7 @@ def candidate(
         )
     load = requests(spec, spec.requests, replicas)
     tried = {
-        q: simulate(spec, load, machine.step.scaled(factor(machine.step, q)), within)
+        q: simulate(spec, load, machine.step.scaled(factor(machine.step, q, state.batch)), within)
         for q in dict.fromkeys(quantiles)
     }
     near, middle, far = (tried[q] for q in quantiles)
@@ -195,7 +195,7 @@ def candidate(
     if first is not None and middle.first_s > first and middle.token_s <= (limit or inf):
         binds = "queueing"
     ends = [
-        _largest(machine, within, prompt, output, factor(machine.step, q)) * replicas
+        _largest(machine, within, prompt, output, factor(machine.step, q, state.batch)) * replicas
         for q in (quantiles[2], quantiles[0])
     ]
     return Row(
@@ -249,7 +249,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     within = rules(spec, machine, gpu)
     found: list[Figures] = []
     for draw in range(draws):
-        step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws))
+        step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws, row.batch or 1.0))
         own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
         found.append(simulate(own, requests(own, own.requests, row.replicas), step, within))
     chance = sum(f.within(spec) for f in found) / draws
@@ -264,11 +264,10 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))
-    sure = (
-        row.status
-        if row.status not in ("fits", "uncertain")
-        else ("fits" if chance >= 0.9 else "uncertain")
-    )
+    sure = row.status
+    if sure in ("fits", "uncertain"):
+        sure = "fits" if chance >= 0.9 else "uncertain"
+    reason = row.reason or f"holds every limit with {chance:.0%} chance"
     return replace(
         row,
         status=sure,
@@ -277,8 +276,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         per_token_interval_s=ends([f.token_s for f in found]),
         latency_interval_s=ends([f.latency_s for f in found]),
         confidence_s=(float(spread[0]), float(spread[1])),
-        reason=row.reason
-        or (f"holds every limit with {chance:.0%} chance" if sure == "uncertain" else ""),
+        reason="" if sure == "fits" else reason,
     )
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
+from typing import NamedTuple, TypeVar
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU, gpu, gpus
+from simulator.planning.bounds import bound, prompt_bound, splits
 from simulator.planning.result import Row
-from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
-from simulator.planning.spec import SPLITS, Candidates, Spec
+from simulator.planning.serve_plan import MIDDLE, candidate, refined
+from simulator.planning.spec import Candidates, Spec
 from simulator.planning.tables import Machine, machine, parameters
-from simulator.planning.wording import latency, usd
+from simulator.planning.wording import usd
 
 Key = tuple[str, str, str, int]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 Progress = Callable[[str], None]
 SoFar = Callable[[Sequence[Row]], None]
 
-BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
 _SCREENED = 600  # requests of the first simulation of each candidate
 _REFINED = 16  # of the ranked rows that are simulated in full, with the interval of their steps
 _BEST = 3  # and of these with resampled intervals
@@ -28,11 +31,13 @@ _BEST = 3  # and of these with resampled intervals
 
 @dataclass
 class SearchResult:
-    """The rows, the reasons for pruning, and the machines of a search."""
+    """The rows, the reasons for pruning, and the machines of a search. `late` are reasons of
+    candidates whose prompts alone make too many tokens late: planned where nothing else holds."""
 
     rows: list[Row]
     pruned: dict[str, str]
     machines: dict[Key, Machine]
+    late: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
@@ -40,52 +45,6 @@ def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]
-
-
-def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, ...]:
-    """GPUs of one replica to try: those of the spec, else 1 and, where the weights do not fit on
-    one, the fewest that hold them. `weights` are parameters."""
-    chosen = spec.candidates.splits_of(card.id)
-    return chosen or tuple(sorted({1, _fewest(spec, card, precision, weights) or 1}))
-
-
-def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None:
-    """The smallest split whose GPUs hold the weights; None if not even the largest does."""
-    need = weights * BITS[precision] / 8
-    room = card.memory_bytes * spec.workload.memory_share
-    return next((split for split in SPLITS if need / split <= room), None)
-
-
-def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
-    """Why no count of this card can serve in this precision and split, by its data sheet alone;
-    None where nothing speaks against it. `weights` are parameters."""
-    peak = card.peak("tensor", "bf16") or card.peak("tensor", "fp16")
-    if peak is None:
-        return "its file gives no half-precision tensor peak"
-    if precision == "fp8":
-        if not card.peak("tensor", "fp8"):
-            return "it has no fp8 products"
-        peak = card.peak("tensor", "fp8") or peak
-    need = weights * BITS[precision] / 8 / split
-    room = card.memory_bytes * spec.workload.memory_share
-    if need > room:
-        fewest = _fewest(spec, card, precision, weights)
-        hint = "no split over GPUs of one node holds them"
-        return (
-            f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
-            f"({spec.workload.memory_share:.0%} of the memory); "
-            f"{f'tp={fewest} holds them' if fewest else hint}"
-        )
-    limit = spec.limits.per_token_s
-    if limit is not None and need / card.bandwidth_bytes_per_s > limit:
-        seconds = need / card.bandwidth_bytes_per_s
-        return f"reading the weights once takes {latency(seconds)}, above the time per token"
-    rate, prompt, output = lengths(spec)
-    fresh = prompt * (1 - spec.workload.prefix_hit)
-    cards = 2 * weights * rate * (fresh + output) / peak
-    if cards > max(spec.candidates.counts_of(card.id)):
-        return f"the products alone need {cards:.1f} cards at their peak"
-    return None
 
 
 def search(
@@ -104,26 +63,39 @@ def search(
         for card in cards
         if precision in spec.candidates.precisions_of(card.id)
     ]
-    one = partial(of_card, spec, weights)
-    for done, part in enumerate(_mapped(one, groups, workers), 1):
-        found.rows += part.rows
-        found.pruned |= part.pruned
-        found.machines |= part.machines
-        so_far(found.rows)
-        progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
+    for late in (False, True):
+        one = partial(of_card, spec, weights, late=late)
+        for done, part in enumerate(_mapped(one, groups, workers), 1):
+            found.rows += part.rows
+            found.pruned |= part.pruned
+            found.late |= part.late
+            found.machines |= part.machines
+            progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
+            so_far(found.rows)
+        if not found.late:
+            break
+        if any(row.status in ("fits", "uncertain") for row in found.rows):
+            found.pruned |= found.late
+            break
     by_id = {card.id: card for card in cards}
-    found.rows = _refine(spec, found, by_id, progress)
+    found.rows = _refine(spec, found, by_id, workers, progress)
     return found
 
 
-def of_card(spec: Spec, weights: float, group: tuple[str, GPU]) -> SearchResult:
-    """Every split, engine and count of one precision of one card."""
+def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = False) -> SearchResult:
+    """Every split, engine and count of one precision of one card; of those that `prompt_bound`
+    rejects the reason alone, or, where they are asked for as `late`, they and no others."""
     precision, card = group
     found = SearchResult([], {}, {})
     for split in splits(spec, card, precision, weights):
         name = card.name if split == 1 else f"{card.name}, tp={split}"
         if reason := bound(spec, card, precision, weights, split) or _uncounted(spec, card, split):
             found.pruned[f"{name}, {precision}"] = reason
+            continue
+        reason = prompt_bound(spec, card, precision, weights, split)
+        if reason and not late:
+            found.late[f"{name}, {precision}"] = reason
+        if bool(reason) != late:
             continue
         for engine in spec.candidates.engines_of(card.id):
             try:
@@ -174,18 +146,16 @@ def _counts(
         fits += row.status == "fits"
 
 
-def _mapped(
-    one: Callable[[tuple[str, GPU]], SearchResult], groups: list[tuple[str, GPU]], workers: int
-) -> Iterator[SearchResult]:
-    if workers < 2 or len(groups) < 8:
-        yield from map(one, groups)
+def _mapped(one: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+    if workers < 2 or len(tasks) < 8:
+        yield from map(one, tasks)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(one, groups)
+        yield from pool.map(one, tasks)
 
 
 def _refine(
-    spec: Spec, found: SearchResult, cards: dict[str, GPU], progress: Progress
+    spec: Spec, found: SearchResult, cards: dict[str, GPU], workers: int, progress: Progress
 ) -> list[Row]:
     """The cheapest that fit, or the nearest, simulated with the whole load and intervals."""
     order = sorted(
@@ -195,17 +165,38 @@ def _refine(
             row.usd_per_h is None,
             row.cost if row.status == "fits" else _far(spec, row),
         ),
-    )
+    )[:_REFINED]
+    tasks = [
+        _Finalist(
+            row,
+            cards[row.gpu],
+            found.machines[row.gpu, row.engine, row.precision, row.split],
+            place < _BEST,
+        )
+        for place, row in enumerate(order)
+    ]
     again: dict[int, Row] = {}
-    for place, row in enumerate(order[:_REFINED]):
+    rows = _mapped(partial(_in_full, spec), tasks, workers)
+    for row in order:
         progress(f"simulating {row.configuration}")
-        one = found.machines[row.gpu, row.engine, row.precision, row.split]
-        card = cards[row.gpu]
-        full = candidate(spec, card, row.count, row.engine, row.precision, one)
-        if place < _BEST and full.first_token_s is not None:
-            full = refined(spec, full, card, one)
-        again[id(row)] = full
+        again[id(row)] = next(rows)
     return [again.get(id(row), row) for row in found.rows]
+
+
+class _Finalist(NamedTuple):
+    row: Row
+    card: GPU
+    machine: Machine
+    is_best: bool
+
+
+def _in_full(spec: Spec, finalist: _Finalist) -> Row:
+    """A row with the whole load and the interval of its steps; of the best, resampled."""
+    row, card, one, is_best = finalist
+    full = candidate(spec, card, row.count, row.engine, row.precision, one)
+    if is_best and full.first_token_s is not None:
+        return refined(spec, full, card, one)
+    return full
 
 
 def _far(spec: Spec, row: Row) -> float:

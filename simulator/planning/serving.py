@@ -95,19 +95,25 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             clock = arrivals[coming]
             continue
         if batch and not waiting and not partial:  # nothing but decodes until the next event
-            until, stop = ends[0][0], arrivals[coming] if coming < count else inf
-            limit = inf if rules.reserve else room - batch
+            stop = arrivals[coming] if coming < count else inf
             flat, knee_at = decode_s[batch] + host, knee * batch
             slope, beyond, began = near[batch], far[batch], len(gaps)
-            while tick < until and clock < stop and held <= limit:
+            most_ticks = ends[0][0] - tick
+            if not rules.reserve:  # the iteration that begins with room for it is the last
+                most_ticks = min(most_ticks, max((room - held) // batch, 0))
+            for cached in range(held, held + most_ticks * batch, batch):
+                if clock >= stop:
+                    break
                 took = flat + (
-                    held * slope if held <= knee_at else knee_at * slope + (held - knee_at) * beyond
+                    cached * slope
+                    if cached <= knee_at
+                    else knee_at * slope + (cached - knee_at) * beyond
                 )
                 clock += took
-                cached_area += held * took
+                cached_area += cached * took
                 gaps.append(took)
-                held += batch
-                tick += 1
+            held += batch * (len(gaps) - began)
+            tick += len(gaps) - began
             decoded += [batch] * (len(gaps) - began)
             busy += sum(gaps[began:])
             if len(gaps) > began:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from simulator.networks.catalogue import LORA_DEFAULT
+
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
@@ -48,10 +50,17 @@ class Workload:
     accumulation: int = 1
     recompute: bool = False
     optimizer: str = "adamw"
+    lora_rank: int | None = None
+    lora_modules: tuple[str, ...] = ()
     checkpoint_every_s: float = 0.0
     checkpoint_s: float = 0.0
     failures_every_s: float = 0.0
     restart_s: float = 600.0
+
+
+def adapted(work: Workload) -> tuple[str, ...]:
+    """The names of the linear layers that LoRA adapts."""
+    return work.lora_modules or tuple(LORA_DEFAULT.split("+"))
 
 
 @dataclass(frozen=True)

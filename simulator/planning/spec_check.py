@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Spec
 
 _MOST_REQUESTS = 1_000_000
 _MEANINGLESS = (
     ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
     ("workload", ("seq", None), ("serving",)),
+    ("workload", ("lora_rank", None), ("serving", "inference")),
+    ("workload", ("lora_modules", ()), ("serving", "inference")),
     ("limits", ("budget_usd", None), ("serving", "inference")),
 )
 """A section, a key and its default, and the kinds of workload for which the key means nothing."""
@@ -55,6 +58,16 @@ def check(spec: Spec) -> None:
                 "workload.prompt or workload.output is missing: expected tokens of "
                 "each; add both, or requests_csv"
             )
+    if work.lora_modules and work.lora_rank is None:
+        raise InputError(
+            "workload.lora_rank is missing: expected the rank of the adapters of lora_modules; "
+            "write 16"
+        )
+    if work.lora_rank is not None and work.network not in CATALOGUE:
+        raise InputError(
+            f"workload.lora_rank: {work.network} is not in the catalogue: expected a network of "
+            "`ridgepoint networks`; choose one, or add the adapters in your own network"
+        )
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):
             raise InputError(

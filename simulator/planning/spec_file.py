@@ -33,7 +33,8 @@ _WORKLOAD: dict[str, Kind | str] = {
     "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
     "host_per_step": "time", "kv_precision": "text", "tokens": "count", "samples": "count",
-    "accumulation": "count", "recompute": "flag", "optimizer": "text",
+    "accumulation": "count", "recompute": "flag", "optimizer": "text", "lora_rank": "count",
+    "lora_modules": "names",
     "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",
     "restart": "time",
 }  # fmt: skip
@@ -52,7 +53,7 @@ _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names that serving engines give to limits, for the hint."""
 _TRIED = ("counts", "engines", "precisions", "splits")
-_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
+_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
 
 
 def read(source: Path | str | Mapping[str, Any]) -> Spec:
@@ -209,6 +210,8 @@ def _read(
             if name == "percentile" and isinstance(value, str) and (p := _PERCENT.fullmatch(value)):
                 value = float(p[1])
             values[into] = _number(where, value)
+        elif kind == "names":
+            values[into] = _words(where, value)
         elif kind == "lengths":
             values[into] = _lengths(where, value)
         else:

@@ -13,7 +13,7 @@ Every term is read off predictions of the traced step; none is a sum over a tabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,8 @@ class StepTime:
     """Tables of seconds. `forward_s` [n] is L by tokens from 0 (0 s) to the budget; `decode_s` [b]
     that of b sequences with an empty cache; `near_s`, `far_s` [b] seconds a cached token up to and
     beyond `knee` tokens of mean context; `quadratic_s` is q, `head` h. `host_s` is paid by each
-    iteration; `low`, `high` are the ends of the 80% interval as times of the step."""
+    iteration; `low`, `high` [b] are the ends of the 80% interval as times of the step, by its
+    decodes."""
 
     forward_s: Floats
     decode_s: Floats
@@ -37,8 +38,8 @@ class StepTime:
     quadratic_s: float
     head: float
     host_s: float
-    low: float = 0.9
-    high: float = 1.1
+    low: Floats = field(default_factory=lambda: np.array([0.9]))
+    high: Floats = field(default_factory=lambda: np.array([1.1]))
 
     @cached_property
     def lists(self) -> tuple[list[float], list[float], list[float], list[float]]:
@@ -46,6 +47,11 @@ class StepTime:
         tables = self.forward_s, self.decode_s, self.near_s, self.far_s
         forward, empty, near, far = (table.tolist() for table in tables)
         return forward, empty, near, far
+
+    def ends(self, batch: float) -> tuple[float, float]:
+        """The ends of the 80% interval of steps of this many decodes, as times of the step."""
+        at = min(max(round(batch), 0), self.low.size - 1)
+        return float(self.low[at]), float(self.high[at])
 
     def decode(self, batch: int, cached: float) -> float:
         """Seconds of an iteration that decodes alone: `cached` tokens over all sequences."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,14 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.fused_kernels import saved_s
 from simulator.planning.rank_step import (
+    Communication,
     communication,
     communication_share,
     node,
     with_communication,
 )
 from simulator.planning.spec import Workload
+from simulator.planning.step_interval import Parts, ends
 from simulator.planning.step_time import StepTime
 from simulator.planning.traced_step import (
     cache_bytes,
@@ -47,7 +49,8 @@ _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
-_WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+"""Precisions that are what-ifs upon the plain one."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
 def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     """The scenario of a precision: low ones are what-ifs upon the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
-    name = _WHATIFS.get(precision)
+    name = WHATIFS.get(precision)
     if name is None:
         return scenario
     return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
@@ -126,8 +129,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode = of_rank(asked(decode_network, gpu, precision, mode), split)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
+    row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each
     middle_of_grid, longest = len(sizes) + min(3, len(sizes) - 1), len(longs) - 1
     decode_moves = prefill_moves = 0.0
+    kernels, moved = decodes, None
     if group is not None:
         moved = communication(work.network, points, plain, group, mode)
         prefills = with_communication(prefills, moved, gpu, mode)
@@ -152,19 +157,29 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
         / _CACHE_BYTES[plain]
         * _CACHE_BYTES[work.kv_precision or plain]
     )
+    times = _CACHE_BYTES[work.kv_precision or plain] / _CACHE_BYTES[plain]
+    traced = near * times
     if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
         paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
         near, far = np.minimum(near, paged), np.minimum(far, paged)
-    elif work.kv_precision:
-        times = _CACHE_BYTES[work.kv_precision] / _CACHE_BYTES[plain]
-        near, far = near * times, far * times
+    else:
+        near, far = traced, far * times
+    attention = np.maximum(traced - near, 0.0) * KNEE * batches
+    unfused = empty
     if engine in FUSED:
         empty = np.maximum(empty - saved_s(prefill, decode, batches), 0.1 * empty)
         forward = np.maximum(forward - saved_s(prefill, decode, tokens), 0.1 * forward)
     middle = StepColumns(*(c[middle_of_grid] for c in decodes))
-    ends = [float(end_s / middle.period_s) for end_s in (middle.low_s, middle.high_s)]
+    parts = Parts(
+        StepColumns(*(c[row] for c in kernels)),
+        (unfused - empty)[list(sizes)],
+        attention[list(sizes)],
+        None if moved is None else Communication(*(each[row] for each in astuple(moved))),
+        work.host_per_step_s,
+    )
+    low, high = (np.interp(batches, sizes, end) for end in ends(parts, engine))
     step = StepTime(
-        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, *ends
+        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, low, high
     )
     peak = float(prefills.memory_bytes[longest])
     activations = max(peak - weights - logits_bytes(prefill, budget), 0.0)

@@ -7,8 +7,8 @@ steps with all 80 layers, and exact for bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,13 @@ from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import family
+from simulator.scenario.trace_source import family, trace_key
 from simulator.simulate.step_columns import StepColumns, as_columns
 
 Floats = NDArray[np.float64]
 
 _STEPS: LRUCache[Floats] = LRUCache(64)
+_FIGURES: LRUCache[_TraceFigures] = LRUCache(64)
 
 
 def of_rank(scenario: Scenario, split: int) -> Scenario:
@@ -98,32 +99,59 @@ def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Tra
 
 def head_share(scenario: Scenario, tokens: int) -> float:
     """Share of a prefill's products that the head takes, by parameters."""
-    total = _figure(scenario, tokens, lambda trace: sum(_products(trace).values()))
-    head = _figure(scenario, tokens, lambda trace: _products(trace).get(_head(trace), 0.0))
-    return head / total if total else 0.0
+    total = _figure(scenario, tokens, "products")
+    return _figure(scenario, tokens, "head_products") / total if total else 0.0
 
 
 def weight_bytes(scenario: Scenario, tokens: int) -> float:
     """Bytes of weights and buffers."""
-    return _figure(scenario, tokens, lambda trace: _bytes(trace, "weight", "buffer"))
+    return _figure(scenario, tokens, "weight_bytes")
 
 
 def cache_bytes(scenario: Scenario, near: int, far: int) -> float:
     """Bytes of cache a token: what inputs grow by between two lengths of the sequence."""
-    ends = [_figure(scenario, n, lambda trace: _bytes(trace, "input")) for n in (near, far)]
+    ends = [_figure(scenario, n, "input_bytes") for n in (near, far)]
     return (ends[1] - ends[0]) / (far - near)
 
 
 def logits_bytes(scenario: Scenario, tokens: int) -> float:
     """Bytes of logits of a whole prompt, which a server does not keep."""
-    return _figure(scenario, tokens, _logits_bytes)
+    return _figure(scenario, tokens, "logits_bytes")
 
 
-def _figure(scenario: Scenario, tokens: int, figure: Callable[[Trace], float]) -> float:
+@dataclass(frozen=True)
+class _TraceFigures:
+    """Bytes by role, and multiplications of matrix products: all, and those of the head."""
+
+    weight_bytes: float
+    input_bytes: float
+    logits_bytes: float
+    products: float
+    head_products: float
+
+
+def _figure(scenario: Scenario, tokens: int, name: str) -> float:
     """A figure of the trace of one sequence; of a rank that of all layers."""
     return sum(
-        weight * figure(trace_at(resolve(replace(part, batch=1, seq=tokens)), 1, tokens))
+        weight * getattr(_figures(replace(part, batch=1, seq=tokens)), name)
         for weight, part in parts(scenario)
+    )
+
+
+def _figures(scenario: Scenario) -> _TraceFigures:
+    resolved = resolve(scenario)
+    batch, seq = scenario.batch, scenario.seq
+    return _FIGURES.get(trace_key(resolved), lambda: _read_off(trace_at(resolved, batch, seq)))
+
+
+def _read_off(trace: Trace) -> _TraceFigures:
+    products = _products(trace)
+    return _TraceFigures(
+        _bytes(trace, "weight", "buffer"),
+        _bytes(trace, "input"),
+        _logits_bytes(trace),
+        sum(products.values()),
+        products.get(_head(trace), 0.0),
     )
 
 

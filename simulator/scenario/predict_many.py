@@ -116,6 +116,14 @@ def predict_many(
     return table, refused, retraced
 
 
+def step_of(resolved: ResolvedScenario) -> Step:
+    """The traced step of a resolved scenario, for `simulated`. Raises InputError if it cannot be
+    traced or fused."""
+    profile = scaled_profile(resolved)
+    run = as_fused(trace_resolved(resolved), resolved, profile)
+    return Step(run, resolved.gpu, resolved.host, profile, resolved.mode)
+
+
 def why_traced(resolved: ResolvedScenario) -> str | None:
     """Why a scenario is traced; None if a family gives its trace, or it is a saved one."""
     return None if resolved.ask.saved else reason_to_trace(resolved.ask, resolved.gpu)

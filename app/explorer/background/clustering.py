@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
 from app.answers.clustered import Clustered
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
-from app.explorer.background.worker import LONG, Worker, later
+from app.explorer.background.worker import CLUSTER, Worker, later
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 
@@ -106,7 +106,7 @@ class Clustering(QObject):
 
             self._ask(question, cancelled, on_message)
 
-        self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, LONG)
+        self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, CLUSTER)
 
     def _on_message(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
         now = self.clustered

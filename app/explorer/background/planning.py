@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.answers.plan_draft import Draft, checked, first
 from app.answers.planned import Candidate, Planned
-from app.explorer.background.worker import LONG, Worker, later
+from app.explorer.background.worker import PLAN, Worker, later
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 from simulator.planning import Plan, Row, plan
@@ -105,7 +105,7 @@ class Planning(QObject):
 
             return plan(draft.spec, progress=step, so_far=so_far)
 
-        self.worker.ask(_KEY, run, lambda plan: self._done(draft, plan), self._failed, LONG)
+        self.worker.ask(_KEY, run, lambda plan: self._done(draft, plan), self._failed, PLAN)
 
     def _on_progress(self, draft: Draft, text: str) -> None:
         if draft == self.planned.draft and self.worker.busy(_KEY):

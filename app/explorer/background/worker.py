@@ -30,8 +30,9 @@ _CALM_MS, _LONGEST_S = 60, 1.0
 in all."""
 _TURN_S = 0.001
 """Python's thread switch interval: bounds how long the window waits for a worker thread."""
-LIVE, SLOW, LONG = 0, 1, 2
-"""Lanes: jobs that the user waits for, jobs of the views, and plans, which take seconds."""
+LANES = LIVE, SLOW, PLAN, CLUSTER = 0, 1, 2, 3
+"""Lanes: jobs that the user waits for, jobs of the views, plans, and steps over several GPUs. The
+last two take seconds: neither waits for the other."""
 
 
 @dataclass(eq=False)
@@ -75,7 +76,7 @@ class Worker(QObject):
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
-        self._lanes = [_Lane(self._run, self._returned.emit) for _ in (LIVE, SLOW, LONG)]
+        self._lanes = [_Lane(self._run, self._returned.emit) for _ in LANES]
 
     def ask(
         self,

@@ -28,6 +28,8 @@ class Docks(QMainWindow):
         self.panels: list[Panel] = []
         self._sized = True
         self._waiting: QByteArray | None = None
+        self._afloat: list[Panel] = []
+        self._afloat_state: QByteArray | None = None
 
     def reset(self) -> None:
         """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
@@ -123,13 +125,29 @@ class Docks(QMainWindow):
 
     def restore_state(self, state: QByteArray) -> None:
         """Restore a layout, once the docks are shown: Qt divides the size that they have."""
-        self._waiting = state
+        self._waiting, self._afloat, self._afloat_state = state, [], None
         if self.isVisible():
             self._restore_waiting()
 
     def save_state(self) -> QByteArray:
         """The layout."""
-        return self.saveState() if self._waiting is None else self._waiting
+        waiting = self._waiting if self._afloat_state is None else self._afloat_state
+        return self.saveState() if waiting is None else waiting
+
+    def _hide_afloat(self) -> None:
+        """Hide the panels that float: windows of their own, which Qt would leave over the other
+        workspaces."""
+        self._afloat = [p for p in self.panels if p.isFloating() and not p.isHidden()]
+        if self._afloat:
+            self._afloat_state = self.saveState()
+        for panel in self._afloat:
+            panel.hide()
+
+    def _show_afloat(self) -> None:
+        self._afloat_state = None
+        for panel in self._afloat:
+            panel.show()
+        self._afloat = []
 
     def _restore_waiting(self) -> None:
         state, self._waiting = self._waiting, None
@@ -138,7 +156,10 @@ class Docks(QMainWindow):
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
+        if event.type() == QEvent.Type.Hide and not event.spontaneous():
+            self._hide_afloat()
         if event.type() == QEvent.Type.Show:
+            self._show_afloat()
             self._restore_waiting()
             if not self._sized:
                 self._size_columns()

@@ -77,10 +77,17 @@ class Session(QObject):
         picked = now.picked if same else frozenset[int]()
         self._push(replace(now, sides=tuple(sides), picked=picked), text, merge)
 
-    def add(self, name: str = "", scenario: Scenario | None = None, workspace: str = "") -> None:
+    def add(
+        self,
+        name: str = "",
+        scenario: Scenario | None = None,
+        workspace: str = "",
+        cluster: ClusterChoice | None = None,
+    ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also show `workspace` if one is named. Raises InputError if there are four scenarios.
+        Also show `workspace` if one is named, and set `cluster` if one is given. Raises InputError
+        if there are four scenarios.
         """
         now = self.state
         if len(now.sides) == len(LETTERS):
@@ -95,6 +102,7 @@ class Session(QObject):
             current=len(now.sides),
             picked=frozenset(),
             workspace=workspace or now.workspace,
+            cluster=cluster or now.cluster,
         )
         self._push(state, f"add scenario {LETTERS[len(now.sides)]}")
 

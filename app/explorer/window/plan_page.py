@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
+from app.answers.cluster_choice import ClusterChoice
 from app.answers.plan_cards import with_gpu
 from app.answers.plan_draft import Draft
 from app.explorer.background.planning import Planning
-from app.explorer.background.worker import LONG
+from app.explorer.background.worker import PLAN
 from app.explorer.docks.veil import Veil
 from app.outputs import write
 from app.theme import Theme
@@ -19,7 +20,7 @@ from app.widgets.drops import Offer
 from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
-from simulator.planning.row_scenario import scenario_of
+from simulator.planning.row_scenario import replica_of, scenario_of
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -82,14 +83,20 @@ class PlanPage:
                 view.refuse(str(error))
 
     def open_scenario(self) -> None:
-        """Add the scenario of the chosen candidate, and show it in Explore."""
-        planned = self.planning.planned
-        if planned.row is None or planned.spec is None:
-            return
+        """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
+        Cluster page, any other step in Explore. A precision that Cluster does not predict is shown
+        as the step of one of the GPUs, which its name says."""
+        planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
-        self.window.opening.attempt(
-            lambda: self.window.session.add(row.configuration, scenario_of(spec, row), "Explore")
-        )
+        if row is None or spec is None:
+            return
+        name, step, choice = row.configuration, scenario_of(spec, row), None
+        if planned.page == "Cluster":
+            step = replica_of(spec, row)
+            choice = ClusterChoice(f"{row.split}x{row.gpu}", tp=row.split)
+        elif row.split > 1:
+            name = f"{name}: one of {row.split} GPUs, no collectives"
+        self.window.opening.attempt(lambda: session.add(name, step, planned.page, choice))
 
     def report(self) -> None:
         """Ask for a file, and write the plan's HTML page to it, rendered in the background."""
@@ -111,7 +118,7 @@ class PlanPage:
                 window.opening.say_written(path)
 
         window.worker.ask(
-            "plan report", render, done, lambda error: window.banner.say(str(error)), LONG
+            "plan report", render, done, lambda error: window.banner.say(str(error)), PLAN
         )
 
     def _created(self, view: View) -> None:

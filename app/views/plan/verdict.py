@@ -120,6 +120,8 @@ class PlanVerdict(PlanView):
             widget.setVisible(self.tornado.scene is not None)
         before = self.table.planned.chosen if self.table.planned else None
         self.table.put(planned)
+        self.open.setText(f"Open in {planned.page}")
+        self.open.setAccessibleName(f"Open the chosen candidate in {planned.page}")
         self.open.setEnabled(planned.row is not None and not planned.stale)
         self.report.setEnabled(planned.plan is not None and not planned.stale)
         if planned.row is not None and planned.chosen != before:

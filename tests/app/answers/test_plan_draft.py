@@ -221,12 +221,18 @@ def test_every_gpu_but_one():
     assert "l40s" not in rest.get("candidates", "gpus")
 
 
-@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course"])
+@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course", "lora"])
 def test_an_example_is_opened(name: str):
     path = Path(f"examples/plans/{name}.toml")
     draft = opened(path)
     assert draft.table == tomllib.loads(path.read_text("utf-8"))
     assert said(draft) and candidate_cards(draft)
+
+
+def test_a_plan_of_fine_tuning_says_its_adapters():
+    assert load_words(opened(Path("examples/plans/lora.toml"))) == (
+        "8 samples a step of one GPU; LoRA of rank 16 at query, value"
+    )
 
 
 def test_a_trace_beside_its_plan_is_found_from_anywhere(tmp_path: Path):

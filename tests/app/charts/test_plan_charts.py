@@ -270,6 +270,11 @@ def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
         assert width + 4 <= column.brief.px, column.head
 
 
+def test_the_batch_is_shown_beside_its_time():
+    some = shown(columns(read(INFER)), 260)
+    assert [c.head[0] for c in some] == ["USD per", "Batch", "A batch,"]
+
+
 def test_the_table_keeps_what_matters_where_there_is_no_room():
     spec = read(SERVE)
     every = columns(spec)

@@ -45,6 +45,15 @@ def test_the_verdict_and_the_table_are_printed(spec: Path):
     assert "Assumptions" in result.stdout
 
 
+def test_the_table_shows_the_batch(spec: Path):
+    """Where none is given, the fastest of those tried within the limit."""
+    lines = run(str(spec)).stdout.splitlines()
+    head = next(at for at, line in enumerate(lines) if line.startswith("configuration"))
+    place = lines[head].index(" batch ") + 1
+    rows = [line for line in lines[head:] if line.startswith("1 × H")]
+    assert [row[place:].split()[0] for row in rows] == ["8", "8"]
+
+
 def test_numbers_are_written_in_full(spec: Path):
     """5,000 samples/s, not 5e+03."""
     spec.write_text(SPEC.replace('"100/s"', '"5000/s"').replace('"500 ms"', '"1.5 s"'))

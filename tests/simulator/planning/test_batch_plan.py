@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.batch_rows import lost_share
-from simulator.planning.batch_search import ring
+from simulator.planning.batch_search import batch_scenario, gradient_bytes, ring
 from simulator.planning.row_scenario import scenario_of
 from simulator.planning.spec_file import read
 from simulator.scenario.scenario import Scenario, predict
@@ -20,6 +21,15 @@ RESNET: dict[str, Any] = {
     "workload": {"kind": "inference", "network": "resnet50", "batch": 8},
     "load": {"rate": "500/s"},
     "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
+}
+
+
+TUNED: dict[str, Any] = {
+    "kind": "training", "network": "gpt2", "tokens": 1_000_000, "batch": 1, "seq": 64,
+}  # fmt: skip
+LORA: dict[str, Any] = {
+    "workload": TUNED | {"lora_rank": 4, "lora_modules": ["qkv"]},
+    "candidates": {"gpus": ["h100"], "counts": [1], "engines": ["eager"], "precisions": ["bf16"]},
 }
 
 
@@ -164,3 +174,34 @@ def test_a_fixed_batch_draws_the_power_of_its_step():
     row: Any = plan(spec).rows[0]
     p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
     assert row.watts == pytest.approx(p.watts, rel=1e-6)
+
+
+def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
+    """gpt2: 12 layers of rank 4 at the product of queries, keys and values, 768 to 3 · 768: 12 · 4
+    · (768 + 2304) = 147,456 adapters; two bytes each go round the ring."""
+    spec = read(LORA)
+    scenario = replace(batch_scenario(spec, gpu("h100"), "eager", "bf16"), batch=1)
+    assert gradient_bytes(scenario) == 2 * 147_456
+    answer = plan(LORA)
+    assert answer.question == ("Fine-tune gpt2 with LoRA of rank 4 at qkv on 1 million tokens")
+    whole = plan(LORA | {"workload": {**TUNED, "network": "gpt2"}})
+    tuned, trained = answer.rows[0], whole.rows[0]
+    assert tuned.memory_share is not None and trained.memory_share is not None
+    assert tuned.memory_share < trained.memory_share
+    assert "adapters" in {a.name for a in answer.assumptions}
+
+
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"lora_rank": 1.5}, "workload.lora_rank = 1.5: expected a whole number from 1; correct it"),
+    ({"lora_modules": "qkv"}, "workload.lora_rank is missing: expected the rank of the adapters of "
+     "lora_modules; write 16"),
+    ({"lora_rank": 4, "network": "mine.py:make"}, "workload.lora_rank: mine.py:make is not in the "
+     "catalogue: expected a network of `ridgepoint networks`; choose one, or add the adapters in "
+     "your own network"),
+    ({"lora_rank": 4, "kind": "inference", "tokens": 1}, "workload.lora_rank means nothing for "
+     "inference: expected no such key; remove it"),
+])  # fmt: skip
+def test_adapters_that_mean_nothing_are_refused(changed: dict[str, Any], message: str):
+    with pytest.raises(InputError) as error:
+        read(LORA | {"workload": {**TUNED, **changed}})
+    assert str(error.value) == message

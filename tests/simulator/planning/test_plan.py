@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simulator import InputError, plan
@@ -116,6 +117,15 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
         plan(SERVE, so_far=stop)
 
 
+def test_what_is_being_done_is_said_before_its_candidates_are_shown():
+    calls: list[str] = []
+    plan(SERVE, progress=calls.append, so_far=lambda rows: calls.append("rows"))
+    first = calls.index("rows")
+    assert calls[first - 1] == (
+        "planned 1 of 3; best so far 1 × H200 SXM 141GB, vllm, bf16, 3.50 USD an hour"
+    )
+
+
 def test_the_queue_of_a_candidate_is_the_one_that_was_simulated(served: Any):
     spec, best = read(SERVE), served.best
     queue = queue_of(spec, best)
@@ -168,10 +178,13 @@ def test_a_step_of_the_table_is_a_prediction():
 
 
 def test_the_interval_of_steps_is_met_at_its_quantiles():
-    step = replace(constant(1.0, 4), low=0.8, high=1.5)
-    assert factor(step, 0.5) == pytest.approx(1.0)
-    assert factor(step, 0.1) == pytest.approx(0.8)
-    assert factor(step, 0.9) == pytest.approx(1.5)
+    low, high = np.array([0.9, 0.9, 0.8]), np.array([1.1, 1.1, 1.5])
+    step = replace(constant(1.0, 4), low=low, high=high)
+    assert factor(step, 0.5, 2) == pytest.approx(1.0)
+    assert factor(step, 0.1, 2) == pytest.approx(0.8)
+    assert factor(step, 0.9, 2) == pytest.approx(1.5)
+    assert factor(step, 0.9, 1.2) == pytest.approx(1.1)
+    assert factor(step, 0.9, 300) == pytest.approx(1.5)  # as the largest batch
 
 
 def test_the_requests_of_a_trace_are_varied(tmp_path: Path):

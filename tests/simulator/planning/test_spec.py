@@ -124,7 +124,7 @@ pue = 1.2
     )
 
 
-@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course"])
+@pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course", "lora"])
 def test_the_examples_are_written_as_they_are_read(name: str):
     table = tomllib.loads(Path(f"examples/plans/{name}.toml").read_text("utf-8"))
     assert tomllib.loads(spec_text(table)) == table

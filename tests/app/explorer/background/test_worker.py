@@ -1,5 +1,6 @@
 """Packaged families answer without torch; what is stale is dropped; a missing trace is a need."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from shiboken6 import delete
 from app import examples
 from app.answers.answer import batch_regimes, compute_answer
 from app.explorer.background.tracing import Tracing
-from app.explorer.background.worker import Worker
+from app.explorer.background.worker import CLUSTER, PLAN, Worker
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
@@ -106,3 +107,15 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     QCoreApplication.processEvents()
     assert raised == [] and told == []
     del running
+
+
+def test_a_plan_does_not_wait_for_a_step_over_several_gpus(worker: Worker):
+    """The first job ends only when the second one, of the other lane, has run."""
+    planned = threading.Event()
+    done: list[str] = []
+    worker.ask(
+        "cluster", lambda _: planned.wait(20), lambda _: done.append("cluster"), lane=CLUSTER
+    )
+    worker.ask("plan", lambda _: planned.set(), lambda _: done.append("plan"), lane=PLAN)
+    wait(worker)
+    assert planned.is_set() and sorted(done) == ["cluster", "plan"]

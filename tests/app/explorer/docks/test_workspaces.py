@@ -72,3 +72,23 @@ def test_the_layout_of_one_workspace_comes_back_and_the_other_stays(workspaces: 
     assert panels[0].isHidden() and panels[2].isFloating()
     workspaces.docks["Map"].reset()
     assert not any(panel.isHidden() or panel.isFloating() for panel in panels)
+
+
+def test_a_panel_that_floats_is_over_its_own_workspace_alone(workspaces: Workspaces):
+    workspaces.show_workspace("Map")
+    QCoreApplication.processEvents()
+    panel, closed = workspaces.docks["Map"].panels[:2]
+    for each in (panel, closed):
+        each.setFloating(True)
+    closed.hide()
+    QCoreApplication.processEvents()
+    assert panel.isVisible()
+    workspaces.show_workspace("Explore")
+    QCoreApplication.processEvents()
+    assert not panel.isVisible()
+    layouts = workspaces.layouts()
+    workspaces.show_workspace("Map")
+    QCoreApplication.processEvents()
+    assert panel.isVisible() and panel.isFloating()
+    assert not closed.isVisible()
+    assert workspaces.layouts()["Map"] == layouts["Map"]

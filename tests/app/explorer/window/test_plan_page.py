@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.answers.cards import MIME
+from app.answers.cluster_choice import ClusterChoice
 from app.answers.plan_draft import of_table
 from app.explorer.background.planning import Planning
 from app.explorer.state import session_file
@@ -20,6 +21,7 @@ from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
 from app.widgets.sentence_fields import TextField
+from simulator.planning import Row
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import SMALL_PLAN
 
@@ -249,6 +251,35 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
     assert (state.workspace, len(state.sides)) == ("Explore", count + 1)
     assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16"
     assert (state.scenario.network, state.scenario.seq) == ("llama3-8b-decode", 68)
+
+
+def _opened(window: Window, precision: str) -> Window:
+    """Open a replica of two H200s in this precision, as if it were planned and chosen."""
+    page = window.plan_page
+    row = Row("h200_sxm", "H200 SXM 141GB", 4, "vllm", precision, "fits", split=2, batch=7.6)
+    planned = replace(page.planning.planned, rows=(row,), chosen=None)
+    page.planning.planned = planned
+    answer(window).show_plan(planned)
+    answer(window).open.click()
+    return window
+
+
+def test_a_replica_over_several_gpus_opens_on_the_cluster_page(planned: Window):
+    state = _opened(planned, "bf16").session.state
+    assert answer(planned).open.text() == "Open in Cluster"
+    assert state.workspace == "Cluster"
+    assert state.cluster == ClusterChoice("2xh200_sxm", tp=2)
+    assert state.scenario.batch == 8 and "ranks" not in state.scenario.sizes
+    assert state.sides[-1].name == "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, bf16"
+
+
+def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Window):
+    state = _opened(planned, "fp8").session.state
+    assert answer(planned).open.text() == "Open in Explore"
+    assert (state.workspace, state.scenario.sizes["ranks"]) == ("Explore", 2)
+    assert state.sides[-1].name == (
+        "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: one of 2 GPUs, no collectives"
+    )
 
 
 def test_the_report_of_a_plan_is_written(planned: Window, tmp_path: Path, monkeypatch: Any):

@@ -1,0 +1,99 @@
+"""Bounds by a card's data sheet alone: why no count of it can serve, before any step is predicted.
+
+Products cannot exceed the card's peak, and each iteration reads the weights once.
+"""
+
+from __future__ import annotations
+
+from math import exp
+
+from simulator.hardware.gpu import GPU
+from simulator.planning.serve_plan import lengths
+from simulator.planning.spec import SPLITS, Spec
+from simulator.planning.traced_step import sizes_of
+from simulator.planning.wording import latency
+
+BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
+"""Bits of a parameter, by precision."""
+_SURE = 1.2  # times the share of tokens that may miss their limit: beyond what a draw varies
+
+
+def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, ...]:
+    """GPUs of one replica to try: those of the spec, else 1 and, where the weights do not fit on
+    one, the fewest that hold them. `weights` are parameters."""
+    chosen = spec.candidates.splits_of(card.id)
+    return chosen or tuple(sorted({1, _fewest(spec, card, precision, weights) or 1}))
+
+
+def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None:
+    """The smallest split whose GPUs hold the weights; None if not even the largest does."""
+    need = weights * BITS[precision] / 8
+    room = card.memory_bytes * spec.workload.memory_share
+    return next((split for split in SPLITS if need / split <= room), None)
+
+
+def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
+    """Why no count of this card can serve in this precision and split, by its data sheet alone;
+    None where nothing speaks against it. `weights` are parameters."""
+    if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
+        return "its file gives no half-precision tensor peak"
+    if precision == "fp8" and not card.peak("tensor", "fp8"):
+        return "it has no fp8 products"
+    need = weights * BITS[precision] / 8 / split
+    room = card.memory_bytes * spec.workload.memory_share
+    if need > room:
+        fewest = _fewest(spec, card, precision, weights)
+        hint = "no split over GPUs of one node holds them"
+        return (
+            f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
+            f"({spec.workload.memory_share:.0%} of the memory); "
+            f"{f'tp={fewest} holds them' if fewest else hint}"
+        )
+    limit = spec.limits.per_token_s
+    if limit is not None and need / card.bandwidth_bytes_per_s > limit:
+        seconds = need / card.bandwidth_bytes_per_s
+        return f"reading the weights once takes {latency(seconds)}, above the time per token"
+    rate, prompt, output = lengths(spec)
+    fresh = prompt * (1 - spec.workload.prefix_hit)
+    cards = 2 * weights * rate * (fresh + output) / _peak(card, precision)
+    if cards > max(spec.candidates.counts_of(card.id)):
+        return f"the products alone need {cards:.1f} cards at their peak"
+    return None
+
+
+def prompt_bound(
+    spec: Spec, card: GPU, precision: str, weights: float, split: int = 1
+) -> str | None:
+    """Why too many tokens are late on any count of this card, though the weights fit; None where
+    nothing speaks against it.
+
+    An iteration that reads a prompt takes at least p, its products at the peak, and any other one
+    at least w, the weights read once and the host's work. With λ requests a second a share of
+    1 − exp(−λ·w) of the iterations reads a prompt at least, and their decodes wait for it.
+    """
+    work, limit = spec.workload, spec.limits.per_token_s
+    prompt = work.prompt
+    if limit is None or prompt is None or prompt.kind != "fixed":
+        return None
+    fresh = prompt.mean * (1 - work.prefix_hit)
+    if 2 * fresh > work.token_budget:
+        return None  # pieces of a prompt are shorter
+    sizes = sizes_of(work.network)
+    inner = weights - 2 * sizes.get("vocab", 0) * sizes.get("width", 0)  # without table and head
+    prompt_s = 2 * max(inner, 0.0) * fresh / _peak(card, precision) / split
+    read_s = weights * BITS[precision] / 8 / split / card.bandwidth_bytes_per_s
+    count = max(n for n in spec.candidates.counts_of(card.id) if n % split == 0)
+    rate = lengths(spec)[0] / (count // split)
+    late = 1 - exp(-rate * (read_s + work.host_per_step_s))
+    if prompt_s <= limit or late < _SURE * (1 - spec.limits.percentile / 100):
+        return None
+    return (
+        f"the products of a prompt alone take {latency(prompt_s)} at its peak, above the time per "
+        "token, and more tokens wait for one than the percentile leaves out"
+    )
+
+
+def _peak(card: GPU, precision: str) -> float:
+    """The peak of the products of a precision, which the card has."""
+    names = ("fp8",) if precision == "fp8" else ("bf16", "fp16")
+    return next(peak for name in names if (peak := card.peak("tensor", name)))

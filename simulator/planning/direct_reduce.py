@@ -1,0 +1,29 @@
+"""The all-reduce of serving engines for small messages, which no measurement here has timed.
+
+Engines are known to replace NCCL's over NVLink by kernels in which each rank reads the buffers of
+all others at once. Their time is bounded below by one exchange, whatever the number of ranks.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from simulator.cluster.cluster import Cluster, cluster
+from simulator.collectives.price import collective_time
+
+_MOST_BYTES = 8 * 2**20
+"""Assumed as the limit that vLLM is said to have by default; its source was not read."""
+_LATENCY_BYTES = 1024
+
+
+def direct_s(message_bytes: float, group: Cluster) -> float:
+    """Seconds on the GPU: NCCL's between two ranks for hardly a byte, and what a rank receives in
+    both halves of an all-reduce, over one direction of its link. Infinite where engines use
+    NCCL's."""
+    link, both_ways = group.gpu.interconnect or "", group.gpu.interconnect_bytes_per_s
+    if not link.startswith("NVLink") or both_ways is None or message_bytes > _MOST_BYTES:
+        return inf
+    pair = cluster(f"2x{group.gpu.id}")
+    latency_s = collective_time("all_reduce", _LATENCY_BYTES, pair, mode="cuda_graph").seconds
+    ranks = group.gpus
+    return latency_s + 2 * (ranks - 1) / ranks * message_bytes / (both_ways / 2)
