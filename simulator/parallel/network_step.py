@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from simulator.caches.derived import Derived
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_TRACES = 48
 _TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
+_REPEATED: Derived[Trace] = Derived(2)
 _MOST_ROLES = 8
 _ROLES: OrderedDict[str, Roles] = OrderedDict()
 
@@ -163,7 +165,7 @@ def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> 
             replace(step, sizes={**step.sizes, "layers": LEAST}), spread, cluster, passes
         )
         try:
-            return repeated(few, blocks, layers), blocks
+            return _REPEATED.get(few, lambda: repeated(few, blocks, layers), layers), blocks
         except UnequalBlocksError:
             pass
     return _traced(step, spread, cluster, passes)

@@ -79,8 +79,7 @@ def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, 
     run = issued(rank.trace, gpu)
     columns = kernel_times(run, gpu, learned(gpu.id), p.host)
     parts_s = [
-        kernel_seconds(run, columns, each)
-        for each in (columns.compute_s, columns.memory_s, columns.fixed_s)
+        kernel_seconds(run, each) for each in (columns.compute_s, columns.memory_s, columns.fixed_s)
     ]
     alone = np.array([kernel.collective is None for kernel in rank.kernels])
     took_s = np.array([kernel.duration_s for kernel in rank.kernels]) * alone
