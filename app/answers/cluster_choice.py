@@ -56,6 +56,20 @@ class ClusterChoice:
         one."""
         return replace(self, cluster=cluster)._filled(find_cluster(cluster).gpus)
 
+    def of_gpu(self, gpu: str) -> ClusterChoice:
+        """The choice on as many of another GPU in one node. Raises InputError for a cluster of
+        several nodes, whose network belongs to its GPUs."""
+        machine = self.machine
+        if gpu == machine.gpu.id:
+            return self
+        if machine.nodes > 1:
+            raise InputError(
+                f"{self.cluster} has {machine.nodes} nodes of {machine.gpu.name}, linked by a "
+                f"network of their own: expected one node to put {gpu} into; choose a cluster of "
+                "one node, or write a cluster file"
+            )
+        return self.on(f"{machine.gpus}x{gpu}")
+
     def of_degree(self, name: str, value: int) -> ClusterChoice:
         """The choice with another degree; replicas fill what tensor groups and stages leave."""
         changed = replace(self, **{name: value})

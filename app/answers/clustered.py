@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_choice import ClusterQuestion
 from app.answers.cluster_scaling import Point, WhatIf
+from app.answers.cluster_splits import SplitSearch
 
 
 @dataclass(frozen=True)
 class Clustered:
     """`answer` belongs to `question` unless it is `stale`; `points` and `what_ifs` come later and
     are None until then. `progress` says what is being done, "" if nothing is; `error` why the
-    question has no answer."""
+    question has no answer. `search` is that of the fastest split, at work or done."""
 
     question: ClusterQuestion
     answer: ClusterAnswer | None = None
@@ -22,6 +23,7 @@ class Clustered:
     stale: bool = False
     progress: str = ""
     error: str = ""
+    search: SplitSearch | None = None
 
     @property
     def empty(self) -> str:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
     from app.answers.cluster_choice import ClusterQuestion
+    from app.answers.cluster_splits import SplitQuestion
 
-Kind = Literal["progress", "answer", "points", "what_ifs", "error", "done"]
+    Asked = ClusterQuestion | SplitQuestion
+
+Kind = Literal["progress", "answer", "points", "what_ifs", "share", "splits", "error", "done"]
 OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
@@ -40,9 +43,7 @@ class ClusterProcess:
         self._child: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def ask(
-        self, question: ClusterQuestion, cancelled: Callable[[], bool], on_message: OnMessage
-    ) -> None:
+    def ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
         """Ask, and pass on what comes until all is there. Raises InputError with the reason why
         there is no prediction, CancelledError once `cancelled`."""
         fresh = self._child is None or not self._child.is_alive()
@@ -77,7 +78,7 @@ class ClusterProcess:
             if cancelled():
                 raise CancelledError("cancelled") from None
             raise InputError(
-                f"the process that predicts {question.scenario.network} on several GPUs ended "
+                f"the process that predicts {_network(question)} on several GPUs ended "
                 "unexpectedly, perhaps because memory ran out; try a smaller batch or network"
             ) from None
 
@@ -120,7 +121,7 @@ def serve(pipe: Connection) -> None:
                 pipe.send((number, "error", str(error)))
             except Exception as error:  # the user's network may raise anything
                 words = (
-                    f"{question.scenario.network} cannot be predicted on several GPUs: "
+                    f"{_network(question)} cannot be predicted on several GPUs: "
                     f"{type(error).__name__}: {error}; expected a network that runs; run "
                     "`ridgepoint trace` to see where it fails"
                 )
@@ -129,11 +130,25 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def answer_all(question: ClusterQuestion, send: OnMessage) -> None:
-    """The prediction, then the scaling and the what-ifs; `send` takes each as soon as it is
-    there."""
+def _network(question: Asked) -> str:
+    from app.answers.cluster_splits import SplitQuestion
+
+    asked = question.question if isinstance(question, SplitQuestion) else question
+    return asked.scenario.network
+
+
+def answer_all(question: Asked, send: OnMessage) -> None:
+    """The prediction, then the scaling and the what-ifs, or the fastest splits; `send` takes each
+    as soon as it is there."""
     from app.answers.cluster_answer import cluster_answer
     from app.answers.cluster_scaling import scaling_points, what_ifs
+    from app.answers.cluster_splits import SplitQuestion, split_ranking
+
+    if isinstance(question, SplitQuestion):
+        ranking = split_ranking(question, lambda text, share: send("share", (text, share)))
+        send("splits", ranking)
+        send("done", None)
+        return
 
     send("progress", f"tracing {question.scenario.network} on each distinct rank")
     send("answer", cluster_answer(question))

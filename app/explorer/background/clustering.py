@@ -8,7 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
+from app.answers.cluster_choice import ClusterQuestion, first
+from app.answers.cluster_splits import SplitQuestion, SplitSearch, belongs, split_question
 from app.answers.clustered import Clustered
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import LONG, Worker, later
@@ -20,7 +21,7 @@ _PAUSE_MS = 150
 _KEY = "cluster"
 _LATER: tuple[Kind, ...] = ("points", "what_ifs")
 
-Ask = Callable[[ClusterQuestion, Callable[[], bool], OnMessage], None]
+Ask = Callable[[ClusterQuestion | SplitQuestion, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
@@ -53,23 +54,34 @@ class Clustering(QObject):
         if watched and (now.stale or now.answer is None) and not now.error and not self.busy:
             self._request()
 
-    def choose(self, choice: ClusterChoice, text: str, merge: str = "") -> None:
-        """Set the cluster and the split."""
-        self.session.set_cluster(choice, text, merge)
-
     def cancel(self) -> None:
         """Stop predicting; the figures that are there stay."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
             self.process.end()
-            late = self.clustered.answer is not None and not self.clustered.stale
+            now = self.clustered
+            late = now.answer is not None and not now.stale
             words = "" if late else "Cancelled. Predict again to go on."
-            self._show(replace(self.clustered, progress="", error=words))
+            search = None if now.search and now.search.ranking is None else now.search
+            self._show(replace(now, progress="", error=words, search=search))
 
     def again(self) -> None:
         """Predict the current question once more."""
         self._request()
+
+    def find_splits(self) -> None:
+        """Search for the fastest split of the question's batch over all its GPUs."""
+        if self.busy:
+            return
+        try:
+            asked = split_question(self.clustered.question)
+        except RidgepointError as error:
+            self._fail(str(error))
+            return
+        words = "searching for the fastest split"
+        self._show(replace(self.clustered, search=SplitSearch(asked, doing=words), error=""))
+        self._run(asked, self._searched, self._search_failed)
 
     def close(self) -> None:
         """End the process."""
@@ -79,8 +91,12 @@ class Clustering(QObject):
         question = question_of(after)
         if question == self.clustered.question:
             return
-        stale = self.clustered.answer is not None
-        self._show(replace(self.clustered, question=question, stale=stale, error=""))
+        now = self.clustered
+        search = now.search
+        if search and not (search.ranking and belongs(search, question)):
+            search = None
+        stale = now.answer is not None
+        self._show(replace(now, question=question, stale=stale, error="", search=search))
         if self.watched:
             self._request()
 
@@ -99,17 +115,28 @@ class Clustering(QObject):
 
     def _start(self) -> None:
         question = self.clustered.question
+        self._run(question, lambda: self._done(question), self._failed)
 
+    def _run(
+        self,
+        asked: ClusterQuestion | SplitQuestion,
+        done: Callable[[], None],
+        failed: Callable[[RidgepointError], None],
+    ) -> None:
         def run(cancelled: Callable[[], bool]) -> None:
             def on_message(kind: Kind, what: Any) -> None:
-                self._received.emit(question, kind, what)
+                self._received.emit(asked, kind, what)
 
-            self._ask(question, cancelled, on_message)
+            self._ask(asked, cancelled, on_message)
 
-        self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, LONG)
+        self.worker.ask(_KEY, run, lambda _: done(), failed, LONG)
 
-    def _on_message(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
+    def _on_message(self, question: ClusterQuestion | SplitQuestion, kind: Kind, what: Any) -> None:
         now = self.clustered
+        if isinstance(question, SplitQuestion):
+            if now.search is not None and question == now.search.asked:
+                self._show(replace(now, search=_further(now.search, kind, what)))
+            return
         if question != now.question or not self.busy:
             return
         if kind == "progress":
@@ -123,6 +150,12 @@ class Clustering(QObject):
         if question == self.clustered.question:
             self._show(replace(self.clustered, progress="", error=""))
 
+    def _searched(self) -> None:
+        self.changed.emit()
+
+    def _search_failed(self, error: RidgepointError) -> None:
+        self._show(replace(self.clustered, search=None, error=str(error)))
+
     def _failed(self, error: RidgepointError) -> None:
         self._fail(str(error))
 
@@ -133,6 +166,15 @@ class Clustering(QObject):
     def _show(self, clustered: Clustered) -> None:
         self.clustered = clustered
         self.changed.emit()
+
+
+def _further(search: SplitSearch, kind: Kind, what: Any) -> SplitSearch:
+    """A search after a message."""
+    if kind == "progress":
+        return replace(search, doing=what)
+    if kind == "share":
+        return replace(search, doing=what[0], share=what[1])
+    return replace(search, ranking=what, share=1.0, doing="") if kind == "splits" else search
 
 
 def question_of(state: State) -> ClusterQuestion:

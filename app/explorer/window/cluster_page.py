@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.answers.cards import Card
 from app.answers.cluster_choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
 from app.theme import Theme
 from app.views.cluster.cluster_view import ClusterView
+from app.views.cluster.gpu_drop import gpu_offer
 from app.views.cluster.headline import ClusterBar
+from app.widgets.drops import Offer
 from app.widgets.view import View
 from simulator.errors import RidgepointError
 
@@ -38,6 +41,10 @@ class ClusterPage:
         views = self.window.panels.views.items()
         return [(offered, view) for offered, view in views if isinstance(view, ClusterView)]
 
+    def offered(self, card: Card) -> Offer:
+        """The effect of a card of a GPU, wherever on the page it is dropped."""
+        return gpu_offer(card.key, self.clustering.clustered.question, self.edit)
+
     def show(self, shown: bool) -> None:
         """Show or hide the verdict bar; predict while it is shown."""
         self.bar.setVisible(shown)
@@ -57,10 +64,10 @@ class ClusterPage:
         """Set the scenario, the cluster or the split."""
         now, session = self.clustering.clustered.question, self.window.session
         try:
-            if question.scenario != now.scenario:
+            if question.choice == now.choice:
                 session.set_scenario(question.scenario, words)
-            if question.choice != now.choice:
-                self.clustering.choose(question.choice, words, merge)
+            else:
+                session.set_cluster(question.choice, words, merge, question.scenario)
         except RidgepointError as error:
             for _, view in self.views:
                 view.refuse(str(error))
@@ -70,6 +77,7 @@ class ClusterPage:
             view.edited.connect(self.edit)
             view.cancelled.connect(self.clustering.cancel)
             view.again.connect(self.clustering.again)
+            view.sought.connect(self.clustering.find_splits)
             view.show_clustered(self.clustering.clustered)
 
     def _show(self) -> None:

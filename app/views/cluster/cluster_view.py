@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.clustered import Clustered
 from app.answers.side import Side
-from app.drawing import Drawing, Text
+from app.drawing import Drawing, Item, Text
 from app.theme import SUPPORT_PX, Theme
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.vertical_scroll_area import VerticalScrollArea
@@ -31,6 +31,8 @@ class ClusterView(View):
     cancelled = Signal()
     again = Signal()
     """The user asked to predict once more."""
+    sought = Signal()
+    """The user asked for the fastest split."""
     clustered: Clustered | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
@@ -65,6 +67,10 @@ class ClusterCanvas(DrawingCanvas):
             self.redraw()
             drawn = self.drawn
             self.setAccessibleDescription(drawn.title if drawn else "")
+
+    def overlay(self) -> tuple[Item, ...]:
+        drawn = self.drawn
+        return self.view.overlay(drawn) if drawn else ()
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -102,6 +108,10 @@ class PictureView(ClusterView):
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
         """The drawing of a size in pixels."""
+
+    def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
+        """What is drawn above the picture, such as a selection."""
+        return ()
 
     def needed_height(self, answer: ClusterAnswer) -> float:
         """The least height of the picture in pixels."""
