@@ -12,14 +12,17 @@ from app.answers.cluster_splits import SplitSearch
 
 @dataclass(frozen=True)
 class Clustered:
-    """`answer` belongs to `question` unless it is `stale`; `points` and `what_ifs` come later and
-    are None until then. `progress` says what is being done, "" if nothing is; `error` why the
-    question has no answer. `search` is that of the fastest split, at work or done."""
+    """`answer` belongs to `question` unless it is `stale`; `points`, `what_ifs` and, once `strong`
+    scaling is shown, `strong_points` come later and are None until then. `progress` says what is
+    being done, "" if nothing is; `error` why the question has no answer. `search` is that of the
+    fastest split, at work or done."""
 
     question: ClusterQuestion
     answer: ClusterAnswer | None = None
     points: tuple[Point, ...] | None = None
     what_ifs: tuple[WhatIf, ...] | None = None
+    strong_points: tuple[Point, ...] | None = None
+    strong: bool = False
     stale: bool = False
     progress: str = ""
     error: str = ""

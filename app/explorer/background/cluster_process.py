@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
     from app.answers.cluster_choice import ClusterQuestion
+    from app.answers.cluster_scaling import StrongQuestion
     from app.answers.cluster_splits import SplitQuestion
 
-    Asked = ClusterQuestion | SplitQuestion
+    Asked = ClusterQuestion | StrongQuestion | SplitQuestion
 
-Kind = Literal["progress", "answer", "points", "what_ifs", "share", "splits", "error", "done"]
+Kind = Literal[
+    "progress", "answer", "points", "what_ifs", "strong_points", "share", "splits", "error", "done"
+]
 OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
@@ -130,32 +133,30 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def _network(question: Asked) -> str:
-    from app.answers.cluster_splits import SplitQuestion
+def _network(asked: Asked) -> str:
+    from app.answers.cluster_choice import ClusterQuestion
 
-    asked = question.question if isinstance(question, SplitQuestion) else question
-    return asked.scenario.network
+    question = asked if isinstance(asked, ClusterQuestion) else asked.question
+    return question.scenario.network
 
 
 def answer_all(question: Asked, send: OnMessage) -> None:
-    """The prediction, then the scaling and the what-ifs, or the fastest splits; `send` takes each
-    as soon as it is there."""
+    """The prediction, then the scaling and the what-ifs; or strong scaling; or the fastest splits.
+    `send` takes each as soon as it is there."""
     from app.answers.cluster_answer import cluster_answer
-    from app.answers.cluster_scaling import scaling_points, what_ifs
+    from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
     from app.answers.cluster_splits import SplitQuestion, split_ranking
-
-    if isinstance(question, SplitQuestion):
-        ranking = split_ranking(question, lambda text, share: send("share", (text, share)))
-        send("splits", ranking)
-        send("done", None)
-        return
-
-    send("progress", f"tracing {question.scenario.network} on each distinct rank")
-    send("answer", cluster_answer(question))
 
     def progress(text: str) -> None:
         send("progress", text)
 
-    send("points", scaling_points(question, progress))
-    send("what_ifs", what_ifs(question, progress))
+    if isinstance(question, SplitQuestion):
+        send("splits", split_ranking(question, lambda *done: send("share", done)))
+    elif isinstance(question, StrongQuestion):
+        send("strong_points", scaling_points(question.question, progress, strong=True))
+    else:
+        progress(f"tracing {question.scenario.network} on each distinct rank")
+        send("answer", cluster_answer(question))
+        send("points", scaling_points(question, progress))
+        send("what_ifs", what_ifs(question, progress))
     send("done", None)

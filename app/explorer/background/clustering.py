@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.answers.cluster_choice import ClusterQuestion, first
+from app.answers.cluster_scaling import StrongQuestion
 from app.answers.cluster_splits import SplitQuestion, SplitSearch, belongs, split_question
 from app.answers.clustered import Clustered
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
@@ -19,9 +20,10 @@ from simulator.errors import RidgepointError
 _PAUSE_MS = 150
 """Delay after an edit before it is predicted."""
 _KEY = "cluster"
-_LATER: tuple[Kind, ...] = ("points", "what_ifs")
+_LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
-Ask = Callable[[ClusterQuestion | SplitQuestion, Callable[[], bool], OnMessage], None]
+Asked = ClusterQuestion | StrongQuestion | SplitQuestion
+Ask = Callable[[Asked, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
@@ -83,6 +85,12 @@ class Clustering(QObject):
         self._show(replace(self.clustered, search=SplitSearch(asked, doing=words), error=""))
         self._run(asked, self._searched, self._search_failed)
 
+    def scale(self, strong: bool) -> None:
+        """Show scaling with the same batch of all GPUs, or with that of each replica."""
+        self._show(replace(self.clustered, strong=strong))
+        if not self.busy:
+            self._scale_strongly()
+
     def close(self) -> None:
         """End the process."""
         self.process.end()
@@ -119,7 +127,7 @@ class Clustering(QObject):
 
     def _run(
         self,
-        asked: ClusterQuestion | SplitQuestion,
+        asked: Asked,
         done: Callable[[], None],
         failed: Callable[[RidgepointError], None],
     ) -> None:
@@ -137,18 +145,36 @@ class Clustering(QObject):
             if now.search is not None and question == now.search.asked:
                 self._show(replace(now, search=_further(now.search, kind, what)))
             return
+        if isinstance(question, StrongQuestion):
+            question = question.question
         if question != now.question or not self.busy:
             return
         if kind == "progress":
             self._show(replace(now, progress=what))
         elif kind == "answer":
-            self._show(replace(now, answer=what, points=None, what_ifs=None, stale=False))
+            self._show(
+                replace(
+                    now, answer=what, points=None, what_ifs=None, strong_points=None, stale=False
+                )
+            )
         elif kind in _LATER:
             self._show(replace(now, **{kind: what}))
 
     def _done(self, question: ClusterQuestion) -> None:
         if question == self.clustered.question:
             self._show(replace(self.clustered, progress="", error=""))
+            self._scale_strongly()
+
+    def _scale_strongly(self) -> None:
+        """Predict strong scaling if it is shown and not there yet."""
+        now = self.clustered
+        if now.strong and now.strong_points is None and now.answer and not now.stale:
+            question = now.question
+            self._show(replace(now, progress="sharing the batch among fewer and more GPUs"))
+            self._run(StrongQuestion(question), lambda: self._done(question), self._unscaled)
+
+    def _unscaled(self, error: RidgepointError) -> None:
+        self._show(replace(self.clustered, strong_points=(), progress="", error=str(error)))
 
     def _searched(self) -> None:
         self.changed.emit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
+from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
@@ -31,6 +32,8 @@ class ClusterPage:
         self.clustering = Clustering(window.session, window.worker)
         self.clustering.setParent(window)
         self.clustering.changed.connect(self._show)
+        self._answer: ClusterAnswer | None = None
+        self._collective = -1
         self.bar = ClusterBar(window.theme)
         self.veil = Veil(self.bar, window.theme)
         window.panels.created.connect(self._created)
@@ -78,10 +81,21 @@ class ClusterPage:
             view.cancelled.connect(self.clustering.cancel)
             view.again.connect(self.clustering.again)
             view.sought.connect(self.clustering.find_splits)
+            view.scaled.connect(self.clustering.scale)
+            view.picked.connect(self._pick)
             view.show_clustered(self.clustering.clustered)
+            view.show_collective(self._collective)
+
+    def _pick(self, row: int) -> None:
+        self._collective = row
+        for _, view in self.views:
+            view.show_collective(row)
 
     def _show(self) -> None:
         clustered = self.clustering.clustered
+        if clustered.answer is not self._answer:
+            self._answer = clustered.answer
+            self._pick(-1)  # rows are those of another answer
         self.bar.put(clustered)
         self.veil.put(clustered.stale)
         for offered, view in self.views:

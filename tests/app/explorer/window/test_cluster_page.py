@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from typer.testing import CliRunner
 
 from app.answers.cluster_answer import ClusterAnswer, answer_of
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
-from app.answers.cluster_scaling import scaling_points, what_ifs
+from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
 from app.answers.cluster_splits import SplitQuestion, split_ranking
+from app.charts.cluster.lanes import lanes_across
 from app.cli import app
 from app.explorer.background.cluster_process import CancelledError, OnMessage
 from app.explorer.state import session_file
@@ -26,6 +27,7 @@ from app.explorer.window.window import Window
 from app.quantities import seconds
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.fabric import TheCluster
+from app.views.cluster.lanes import RankTimeline
 from app.views.cluster.ranks import RanksSideBySide
 from app.views.cluster.scaling import Scaling
 from app.views.cluster.split import Split
@@ -61,12 +63,16 @@ class Predictor:
 
     def ask(
         self,
-        question: ClusterQuestion | SplitQuestion,
+        question: ClusterQuestion | StrongQuestion | SplitQuestion,
         cancelled: Callable[[], bool],
         on_message: OnMessage,
     ) -> None:
         if isinstance(question, SplitQuestion):
             self.search(question, cancelled, on_message)
+            return
+        if isinstance(question, StrongQuestion):
+            points = scaling_points(question.question, lambda text: None, strong=True)
+            on_message("strong_points", points)
             return
         self.asked.append(question)
         on_message("progress", "tracing gpt2 on each distinct rank")
@@ -120,6 +126,13 @@ def view(window: Window, kind: type[Any]) -> Any:
 
 def panel(window: Window, title: str) -> Any:
     return next(p for o, p in window.panels.panels.items() if o.title == title)
+
+
+def timeline(window: Window) -> Any:
+    """The rank timeline, which is created when its tab is shown first."""
+    panel(window, "Rank timeline").raise_()
+    QCoreApplication.processEvents()
+    return view(window, RankTimeline)
 
 
 def typed(at: QWidget, text: str) -> None:
@@ -340,6 +353,60 @@ def test_the_scaling_reaches_the_node_and_marks_the_count(window: Window, predic
     assert clustered.points is not None and clustered.answer is not None
     assert clustered.points[-1].period_s == clustered.answer.period_s
     assert clustered.efficiency == clustered.points[-1].efficiency
+
+
+def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: Predictor):
+    scaling = view(window, Scaling)
+    weak = scaling.rows()
+    scaling.kinds.buttons["strong"].click()
+    settled(window)
+    rows = scaling.rows()
+    clustered = window.cluster_page.clustering.clustered
+    assert clustered.strong_points is not None and clustered.answer is not None
+    one, two = clustered.strong_points  # 8 samples on one GPU, 4 on each of two
+    assert (one.gpus, two.gpus) == (1, 2) and two.period_s == clustered.answer.period_s
+    assert one.samples_per_s == pytest.approx(8 / one.period_s)
+    assert two.efficiency == pytest.approx(one.period_s / two.period_s / 2)
+    assert rows != weak and [row[0] for row in rows] == ["GPUs", "1", "2"]
+    scaling.kinds.buttons["weak"].click()
+    assert scaling.rows() == weak and not window.cluster_page.clustering.busy
+
+
+def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
+    window: Window, predictor: Predictor
+):
+    table, lanes = view(window, CollectivesTable), timeline(window)
+    QTest.keyClick(table.canvas, Qt.Key.Key_Down)
+    assert table.collective == lanes.collective == 0
+    spot = next(s for s in lanes.canvas.drawn.spots if s.key == 0)
+    assert spot.tooltip.startswith("all-reduce, backward, 2 ranks: ")
+    lanes.canvas.pressed_on.emit(0)  # once more: none
+    assert table.collective == lanes.collective == -1
+    lanes.canvas.pressed_on.emit(0)
+    assert table.collective == 0 and len(table.overlay(table.canvas.drawn)) == 1
+    split = view(window, Split)
+    split.steppers["tp"].more.click()
+    settled(window)
+    assert table.collective == lanes.collective == -1  # rows of another answer
+
+
+def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predictor):
+    lanes = timeline(window)
+    answer = window.cluster_page.clustering.clustered.answer
+    assert answer is not None and lanes.shown_s is None
+    whole = lanes_across(answer, lanes.canvas.width())
+    at = QPointF(whole.at(0.25 * whole.high), 100)
+    none, no_phase = Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
+    turned = QWheelEvent(at, at, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, none,
+                         no_phase, False)  # fmt: skip
+    QCoreApplication.sendEvent(lanes.canvas, turned)
+    low, high = lanes.shown_s
+    assert high - low == pytest.approx(whole.high / 1.2)
+    assert (0.25 * whole.high - low) / (high - low) == pytest.approx(0.25)  # stays in place
+    QTest.keyClick(lanes.canvas, Qt.Key.Key_Right)
+    assert lanes.shown_s == pytest.approx((whole.high - (high - low), whole.high))  # to the end
+    QTest.keyClick(lanes.canvas, Qt.Key.Key_F)
+    assert lanes.shown_s is None
 
 
 def test_the_command_yields_the_same_figures(window: Window, predictor: Predictor):
