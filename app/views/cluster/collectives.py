@@ -11,7 +11,7 @@ from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_words import ranks_words
 from app.answers.clustered import Clustered
 from app.charts.cluster.collectives import collectives_drawing, collectives_height
-from app.drawing import Drawing, Item, Mix, Rectangle
+from app.drawing import Drawing, Item, Rectangle
 from app.quantities import seconds
 from app.views.cluster.cluster_view import ClusterCanvas, PictureView
 from app.widgets.drawn import QT_METRICS
@@ -39,7 +39,7 @@ class CollectivesTable(PictureView):
         spot = next((spot for spot in drawn.spots if spot.key == self.collective), None)
         if spot is None:
             return ()
-        return (Rectangle(spot.box.grown(-1, -1), Mix("b", 0.12), "b", 1.4, 4),)
+        return (Rectangle(spot.box.grown(-1, -1), None, "b", 1.6, 4),)
 
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float

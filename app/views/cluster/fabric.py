@@ -11,7 +11,7 @@ from app.answers.cluster_answer import ClusterAnswer
 from app.answers.clustered import Clustered
 from app.charts.cluster.fabric import fabric_drawing, is_node
 from app.charts.cluster.gpu_box import place_words
-from app.drawing import Drawing, Item, Mix, Rectangle, Spot
+from app.drawing import Drawing, Item, Rectangle, Spot
 from app.theme import Theme
 from app.views.cluster.cluster_view import PictureView
 from app.views.cluster.gpu_drop import gpu_offer
@@ -51,7 +51,7 @@ class TheCluster(PictureView):
     def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
         if self.under is None:
             return ()
-        return (Rectangle(self.under.box, Mix("b", 0.14), "b", 2.0, 8, dash="dashed"),)
+        return (Rectangle(self.under.box, None, "b", 2.0, 8, dash="dashed"),)
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
