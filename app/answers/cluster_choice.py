@@ -85,6 +85,18 @@ class ClusterChoice:
         return self if rest or not dp else replace(self, dp=dp)
 
 
+def chosen(scenario: Scenario, cluster: str, parallel: str) -> ClusterChoice:
+    """The choice that the texts of `--cluster` and `--parallel` make for a scenario. Raises
+    InputError where they do not suit the cluster, and for a scenario that cannot be spread."""
+    words = parallel.split()
+    machine = find_cluster(cluster)
+    spread = layout(" ".join(word for word in words if not word.startswith("+")), machine)
+    _check_alone(scenario, machine, cluster)
+    named = ("dp", "tp", "pp", "ddp", "fsdp")
+    more = " ".join(word for word in words if word.partition("=")[0] not in named)
+    return ClusterChoice(cluster, spread.dp, spread.tp, spread.pp, spread.fsdp, more)
+
+
 _WORDS = {"schedule=2": "schedule=interleaved", "recompute=1": "recompute"}
 _LAYOUT = ("microbatches", "bucket")
 
@@ -113,8 +125,8 @@ def first(scenario: Scenario) -> ClusterChoice:
     return ClusterChoice(name, dp=_GPUS)
 
 
-def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
-    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
+def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
+    """Raise InputError for what applies to one GPU."""
     if scenario.whatifs:
         raise InputError(
             f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
@@ -131,13 +143,18 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
             "it"
         )
     check(scenario)
-    words = parallel.split()
-    machine = find_cluster(cluster)
     if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
         raise InputError(
             f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
             f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
         )
+
+
+def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
+    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
+    words = parallel.split()
+    machine = find_cluster(cluster)
+    _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
     from simulator.parallel.whatifs import ClusterStep, changed
@@ -182,3 +199,10 @@ class ClusterQuestion:
     @property
     def _without_gpu(self) -> Scenario:
         return replace(self.scenario, gpu=Scenario.gpu)
+
+
+@dataclass(frozen=True)
+class AnswerQuestion:
+    """A question of which the figures alone are asked, without scaling and what-ifs."""
+
+    question: ClusterQuestion

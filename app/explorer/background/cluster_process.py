@@ -18,11 +18,11 @@ from simulator.errors import InputError, RidgepointError
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from app.answers.cluster_choice import ClusterQuestion
+    from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion
     from app.answers.cluster_scaling import StrongQuestion
     from app.answers.cluster_splits import SplitQuestion
 
-    Asked = ClusterQuestion | StrongQuestion | SplitQuestion
+    Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
 
 Kind = Literal[
     "progress", "answer", "points", "what_ifs", "strong_points", "share", "splits", "error", "done"
@@ -38,9 +38,10 @@ class CancelledError(RidgepointError):
 
 
 class ClusterProcess:
-    """The process, started with the first question. One thread asks, any thread may end it."""
+    """The process, started with the first question. One thread asks at a time, any may end it."""
 
     def __init__(self) -> None:
+        self._asking = threading.Lock()
         self._ending = threading.Lock()
         self._number = 0
         self._child: SpawnProcess | None = None
@@ -49,6 +50,15 @@ class ClusterProcess:
     def ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
         """Ask, and pass on what comes until all is there. Raises InputError with the reason why
         there is no prediction, CancelledError once `cancelled`."""
+        while not self._asking.acquire(timeout=_POLL_S):
+            if cancelled():
+                raise CancelledError("cancelled")
+        try:
+            self._ask(question, cancelled, on_message)
+        finally:
+            self._asking.release()
+
+    def _ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
         fresh = self._child is None or not self._child.is_alive()
         pipe = self._start() if fresh else self._pipe
         assert pipe is not None
@@ -64,7 +74,7 @@ class ClusterProcess:
                     waited_s += _POLL_S
                     if not fresh and waited_s > _PATIENCE_S:
                         self.end()
-                        self.ask(question, cancelled, on_message)
+                        self._ask(question, cancelled, on_message)
                         return
                     continue
                 answered, kind, what = pipe.recv()
@@ -141,9 +151,10 @@ def _network(asked: Asked) -> str:
 
 
 def answer_all(question: Asked, send: OnMessage) -> None:
-    """The prediction, then the scaling and the what-ifs; or strong scaling; or the fastest splits.
+    """The prediction, then the scaling and the what-ifs; or one of these, or the fastest splits.
     `send` takes each as soon as it is there."""
     from app.answers.cluster_answer import cluster_answer
+    from app.answers.cluster_choice import AnswerQuestion
     from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
     from app.answers.cluster_splits import SplitQuestion, split_ranking
 
@@ -154,6 +165,8 @@ def answer_all(question: Asked, send: OnMessage) -> None:
         send("splits", split_ranking(question, lambda *done: send("share", done)))
     elif isinstance(question, StrongQuestion):
         send("strong_points", scaling_points(question.question, progress, strong=True))
+    elif isinstance(question, AnswerQuestion):
+        send("answer", cluster_answer(question.question))
     else:
         progress(f"tracing {question.scenario.network} on each distinct rank")
         send("answer", cluster_answer(question))

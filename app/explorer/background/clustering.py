@@ -8,7 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.cluster_choice import ClusterQuestion, first
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion, first
 from app.answers.cluster_scaling import StrongQuestion
 from app.answers.cluster_splits import SplitQuestion, SplitSearch, belongs, split_question
 from app.answers.clustered import Clustered
@@ -22,7 +23,7 @@ _PAUSE_MS = 150
 _KEY = "cluster"
 _LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
-Asked = ClusterQuestion | StrongQuestion | SplitQuestion
+Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
 Ask = Callable[[Asked, Callable[[], bool], OnMessage], None]
 
 
@@ -91,6 +92,18 @@ class Clustering(QObject):
         if not self.busy:
             self._scale_strongly()
 
+    def answered(self, question: ClusterQuestion, cancelled: Callable[[], bool]) -> ClusterAnswer:
+        """The figures of another question, such as a lesson's. Waits, in a thread of the worker;
+        raises as `ClusterProcess.ask` does."""
+        answers: list[ClusterAnswer] = []
+
+        def on_message(kind: Kind, what: Any) -> None:
+            if kind == "answer":
+                answers.append(what)
+
+        self._ask(AnswerQuestion(question), cancelled, on_message)
+        return answers[0]
+
     def close(self) -> None:
         """End the process."""
         self.process.end()
@@ -139,13 +152,13 @@ class Clustering(QObject):
 
         self.worker.ask(_KEY, run, lambda _: done(), failed, LONG)
 
-    def _on_message(self, question: ClusterQuestion | SplitQuestion, kind: Kind, what: Any) -> None:
+    def _on_message(self, question: Asked, kind: Kind, what: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
             if now.search is not None and question == now.search.asked:
                 self._show(replace(now, search=_further(now.search, kind, what)))
             return
-        if isinstance(question, StrongQuestion):
+        if not isinstance(question, ClusterQuestion):
             question = question.question
         if question != now.question or not self.busy:
             return

@@ -75,7 +75,21 @@ class ClusterPage:
             for _, view in self.views:
                 view.refuse(str(error))
 
+    def _open(self, question: ClusterQuestion) -> None:
+        """Show a step of another page here."""
+        self.window.session.set_cluster(
+            question.choice, f"{question.scenario.network} on {question.choice.cluster}", "",
+            question.scenario,
+        )  # fmt: skip
+        self.window.session.show(self.workspace)
+
     def _created(self, view: View) -> None:
+        if view.workspace == "Lessons":
+            from app.views.lessons.view import Lessons  # imported late: it is slow
+
+            assert isinstance(view, Lessons)
+            view.on_cluster = self.clustering.answered
+            view.spread.connect(self._open)
         if isinstance(view, ClusterView):
             view.edited.connect(self.edit)
             view.cancelled.connect(self.clustering.cancel)
