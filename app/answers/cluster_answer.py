@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
 from app.answers.cluster_choice import ClusterQuestion
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction
-from simulator.parallel.rank_parts import Collectives, RankParts, collectives, rank_parts
+from simulator.parallel.rank_parts import (
+    Alike,
+    Collectives,
+    RankParts,
+    alike,
+    collectives,
+    rank_parts,
+)
 from simulator.parallel.traffic import Traffic, traffic
 
 _SPANS = 1500
@@ -20,11 +27,13 @@ _SPANS = 1500
 @dataclass(frozen=True)
 class Span:
     """A stretch of a rank's time: its `kind` is a phase of kernels ("forward"), "wait" or
-    "communication"."""
+    "communication"; of the latter two, `row` is the place of the collective among the answer's, −1
+    where that of another rank is not listed."""
 
     kind: str
     start_s: float
     end_s: float
+    row: int = -1
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,8 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
     batch, seq = batch_and_seq(question.scenario)
     exposed = [rank.exposed_communication_s for rank in p.ranks]
     most_exposed = exposed.index(max(exposed))
+    rows = collectives(p, p.ranks[most_exposed])
+    places = {row.key: place for place, row in enumerate(rows)}
     missing = {name: n for rank in p.ranks for name, n in rank.unmodelled.items()}
     return ClusterAnswer(
         p.cluster,
@@ -109,20 +120,20 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
         p.communication_s,
         p.exposed_communication_s,
         p.jitter_s,
-        tuple(_rank(p, rank) for rank in p.ranks),
+        tuple(_rank(p, rank, places) for rank in p.ranks),
         most_exposed,
-        collectives(p, p.ranks[most_exposed]),
+        rows,
         traffic(p.ranks[most_exposed]),
         tuple(missing.items()),
     )
 
 
-def _rank(p: ParallelPrediction, rank: RankPrediction) -> RankAnswer:
+def _rank(p: ParallelPrediction, rank: RankPrediction, places: Mapping[Alike, int]) -> RankAnswer:
     roles = sorted(rank.memory.at_peak.items(), key=lambda item: -item[1])
     memory = [(str(role), nbytes) for role, nbytes in roles]
     memory.append(("workspace", rank.workspace_bytes))
     gap_s = p.period_s / _SPANS
-    compute = ((k.phase, k.start_s, k.end_s) for k in rank.kernels if k.collective is None)
+    compute = (Span(k.phase, k.start_s, k.end_s) for k in rank.kernels if k.collective is None)
     return RankAnswer(
         rank.ranks,
         len(rank.kernels),
@@ -131,25 +142,29 @@ def _rank(p: ParallelPrediction, rank: RankPrediction) -> RankAnswer:
         rank.needed_bytes,
         rank.fits,
         tuple(_joined(compute, gap_s)),
-        tuple(_joined(_communication(rank), gap_s)),
+        tuple(_joined(_communication(p, rank, places), gap_s)),
     )
 
 
-def _communication(rank: RankPrediction) -> Iterator[tuple[str, float, float]]:
+def _communication(
+    p: ParallelPrediction, rank: RankPrediction, places: Mapping[Alike, int]
+) -> Iterator[Span]:
     for k in rank.kernels:
         if k.collective is not None:
+            row = places.get(alike(p, k)[0], -1)
             if k.wait_s > 0:
-                yield "wait", k.start_s, k.start_s + k.wait_s
-            yield "communication", k.start_s + k.wait_s, k.end_s
+                yield Span("wait", k.start_s, k.start_s + k.wait_s, row)
+            yield Span("communication", k.start_s + k.wait_s, k.end_s, row)
 
 
-def _joined(spans: Iterator[tuple[str, float, float]], gap_s: float) -> list[Span]:
-    """Spans in order of time; those of one kind with a small gap between them are one."""
+def _joined(spans: Iterator[Span], gap_s: float) -> list[Span]:
+    """Spans in order of time; alike ones with a small gap between them are one."""
     joined: list[Span] = []
-    for kind, start_s, end_s in sorted(spans, key=lambda span: span[1]):
+    for span in sorted(spans, key=lambda span: span.start_s):
         last = joined[-1] if joined else None
-        if last is not None and last.kind == kind and start_s - last.end_s <= gap_s:
-            joined[-1] = Span(kind, last.start_s, max(last.end_s, end_s))
+        near = last is not None and span.start_s - last.end_s <= gap_s
+        if last is not None and near and (last.kind, last.row) == (span.kind, span.row):
+            joined[-1] = replace(last, end_s=max(last.end_s, span.end_s))
         else:
-            joined.append(Span(kind, start_s, end_s))
+            joined.append(span)
     return joined

@@ -56,6 +56,20 @@ class ClusterChoice:
         one."""
         return replace(self, cluster=cluster)._filled(find_cluster(cluster).gpus)
 
+    def of_gpu(self, gpu: str) -> ClusterChoice:
+        """The choice on as many of another GPU in one node. Raises InputError for a cluster of
+        several nodes, whose network belongs to its GPUs."""
+        machine = self.machine
+        if gpu == machine.gpu.id:
+            return self
+        if machine.nodes > 1:
+            raise InputError(
+                f"{self.cluster} has {machine.nodes} nodes of {machine.gpu.name}, linked by a "
+                f"network of their own: expected one node to put {gpu} into; choose a cluster of "
+                "one node, or write a cluster file"
+            )
+        return self.on(f"{machine.gpus}x{gpu}")
+
     def of_degree(self, name: str, value: int) -> ClusterChoice:
         """The choice with another degree; replicas fill what tensor groups and stages leave."""
         changed = replace(self, **{name: value})
@@ -69,6 +83,18 @@ class ClusterChoice:
     def _filled(self, gpus: int) -> ClusterChoice:
         dp, rest = divmod(gpus, self.tp * self.pp)
         return self if rest or not dp else replace(self, dp=dp)
+
+
+def chosen(scenario: Scenario, cluster: str, parallel: str) -> ClusterChoice:
+    """The choice that the texts of `--cluster` and `--parallel` make for a scenario. Raises
+    InputError where they do not suit the cluster, and for a scenario that cannot be spread."""
+    words = parallel.split()
+    machine = find_cluster(cluster)
+    spread = layout(" ".join(word for word in words if not word.startswith("+")), machine)
+    _check_alone(scenario, machine, cluster)
+    named = ("dp", "tp", "pp", "ddp", "fsdp")
+    more = " ".join(word for word in words if word.partition("=")[0] not in named)
+    return ClusterChoice(cluster, spread.dp, spread.tp, spread.pp, spread.fsdp, more)
 
 
 _WORDS = {"schedule=2": "schedule=interleaved", "recompute=1": "recompute"}
@@ -99,8 +125,8 @@ def first(scenario: Scenario) -> ClusterChoice:
     return ClusterChoice(name, dp=_GPUS)
 
 
-def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
-    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
+def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
+    """Raise InputError for what applies to one GPU."""
     if scenario.whatifs:
         raise InputError(
             f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
@@ -117,13 +143,18 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
             "it"
         )
     check(scenario)
-    words = parallel.split()
-    machine = find_cluster(cluster)
     if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
         raise InputError(
             f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
             f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
         )
+
+
+def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
+    """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
+    words = parallel.split()
+    machine = find_cluster(cluster)
+    _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
     from simulator.parallel.whatifs import ClusterStep, changed
@@ -168,3 +199,10 @@ class ClusterQuestion:
     @property
     def _without_gpu(self) -> Scenario:
         return replace(self.scenario, gpu=Scenario.gpu)
+
+
+@dataclass(frozen=True)
+class AnswerQuestion:
+    """A question of which the figures alone are asked, without scaling and what-ifs."""
+
+    question: ClusterQuestion

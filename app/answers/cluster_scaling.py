@@ -16,7 +16,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Point:
-    """A number of GPUs: the step of as many replicas, each with the same batch."""
+    """A number of GPUs: the step of as many replicas, each with the same batch, or all together
+    with it."""
 
     gpus: int
     replicas: int
@@ -38,8 +39,18 @@ class WhatIf:
     refusal: str
 
 
-def scaling_points(question: ClusterQuestion, progress: Progress) -> tuple[Point, ...]:
-    """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have."""
+@dataclass(frozen=True)
+class StrongQuestion:
+    """A step whose batch over all GPUs is shared by fewer and more of them."""
+
+    question: ClusterQuestion
+
+
+def scaling_points(
+    question: ClusterQuestion, progress: Progress, strong: bool = False
+) -> tuple[Point, ...]:
+    """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have. `strong`: they share
+    the batch of the question's replicas; counts that do not divide it are left out."""
     from simulator.parallel.whatifs import scaling
 
     step = question.step
@@ -48,19 +59,19 @@ def scaling_points(question: ClusterQuestion, progress: Progress) -> tuple[Point
     except InputError:  # one node without a network
         wide = step
     batch = batch_and_seq(question.scenario)[0] or 1
-    group = step.layout.tp * step.layout.pp
+    dp, group = step.layout.dp, step.layout.tp * step.layout.pp
     return tuple(
         Point(
             each.gpus,
             each.gpus // group,
             each.prediction.period_s,
             each.prediction.interval_s,
-            batch * (each.gpus // group) / each.prediction.period_s,
+            batch * (dp if strong else each.gpus // group) / each.prediction.period_s,
             each.efficiency,
             each.prediction.shares,
             each.prediction.regime,
         )
-        for each in scaling(wide, progress=progress)
+        for each in scaling(wide, strong, progress)
     )
 
 

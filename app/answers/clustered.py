@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_choice import ClusterQuestion
 from app.answers.cluster_scaling import Point, WhatIf
+from app.answers.cluster_splits import SplitSearch
 
 
 @dataclass(frozen=True)
 class Clustered:
-    """`answer` belongs to `question` unless it is `stale`; `points` and `what_ifs` come later and
-    are None until then. `progress` says what is being done, "" if nothing is; `error` why the
-    question has no answer."""
+    """`answer` belongs to `question` unless it is `stale`; `points`, `what_ifs` and, once `strong`
+    scaling is shown, `strong_points` come later and are None until then. `progress` says what is
+    being done, "" if nothing is; `error` why the question has no answer. `search` is that of the
+    fastest split, at work or done."""
 
     question: ClusterQuestion
     answer: ClusterAnswer | None = None
     points: tuple[Point, ...] | None = None
     what_ifs: tuple[WhatIf, ...] | None = None
+    strong_points: tuple[Point, ...] | None = None
+    strong: bool = False
     stale: bool = False
     progress: str = ""
     error: str = ""
+    search: SplitSearch | None = None
 
     @property
     def empty(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from app.answers.cluster_choice import ClusterChoice
 from simulator.scenario.scenario import Scenario
 
 Choose = Literal["", "regime", "fastest"]
@@ -12,11 +13,12 @@ Choose = Literal["", "regime", "fastest"]
 
 @dataclass(frozen=True)
 class LessonSide:
-    """One of the scenarios that a lesson compares."""
+    """One of the scenarios that a lesson compares, maybe over several GPUs: `cluster`."""
 
     letter: str
     label: str
     scenario: Scenario
+    cluster: ClusterChoice | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from app.answers.cluster_choice import ClusterChoice, chosen
+from app.lessons.cluster_words import FIGURES, NAMED
 from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint
 from app.lessons.placeholders import PLACE, SHIFT, known, place
@@ -84,6 +86,7 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
         if len(card.regime) == 1 and card.regime not in letters:
             raise InputError(f"regime is {card.regime!r}: expected one of {', '.join(letters)}")
     _check_texts(file, letters, line)
+    _check_clusters(sides, file, guess)
     return Lesson(
         name,
         file.title,
@@ -107,12 +110,14 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
 
 def _sides(file: FileKeys) -> tuple[LessonSide, ...]:
     first = _scenario("a", file.a, None)
-    found = [LessonSide("a", file.a.label or "A", first)]
+    found = [LessonSide("a", file.a.label or "A", first, _cluster("a", file.a, None, first))]
     for letter in "bcd":
         side: SideKeys | None = getattr(file, letter)
         if side is not None:
             label = side.label or letter.upper()
-            found.append(LessonSide(letter, label, _scenario(letter, side, file.a)))
+            scenario = _scenario(letter, side, file.a)
+            cluster = _cluster(letter, side, file.a, scenario)
+            found.append(LessonSide(letter, label, scenario, cluster))
     if any(len(side.label) > _MAX_LABEL for side in found):
         raise InputError(f"label is longer than {_MAX_LABEL} characters: shorten it")
     return tuple(found)
@@ -140,9 +145,57 @@ def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
     return scenario
 
 
-_PLAIN = tuple(
-    name for name in SideKeys.__struct_fields__ if name not in ("label", "sizes", "whatif")
-)
+def _cluster(
+    letter: str, side: SideKeys, first: SideKeys | None, scenario: Scenario
+) -> ClusterChoice | None:
+    """The GPUs of a side; None for one."""
+    inherited = first if first is not None and side.network is None else side
+    name = side.cluster if side.cluster is not None else inherited.cluster
+    words = side.parallel if side.parallel is not None else inherited.parallel
+    if not name:
+        if words:
+            raise InputError(
+                f"[{letter}] parallel is {shown(words)} without a cluster: expected one, such as "
+                'cluster = "8xh200"; add it'
+            )
+        return None
+    try:
+        return chosen(scenario, name, words or "ddp")
+    except InputError as error:
+        raise InputError(f"[{letter}] {error}") from None
+
+
+_APART = ("label", "sizes", "whatif", "cluster", "parallel")
+_PLAIN = tuple(name for name in SideKeys.__struct_fields__ if name not in _APART)
+
+
+def _check_clusters(sides: tuple[LessonSide, ...], file: FileKeys, guess: str) -> None:
+    """Check that what is said of a side over several GPUs has a figure there."""
+    for side in sides:
+        if side.cluster is None:
+            continue
+        if file.over:
+            raise InputError(
+                f"over is {shown(file.over)}, but [{side.letter}] has a cluster: expected one GPU; "
+                "remove either"
+            )
+        if guess and guess not in FIGURES:
+            raise InputError(
+                f"guess is {shown(guess)}, but [{side.letter}] has a cluster: expected one of "
+                f"{', '.join(FIGURES)}; choose one"
+            )
+        for text in (
+            file.question,
+            file.explain,
+            *(t for c in file.card for t in (c.figure, c.note)),
+        ):
+            for written in PLACE.findall(text):
+                found = place(written)
+                if found and found.side == side.letter and found.word not in (*FIGURES, *NAMED):
+                    raise InputError(
+                        f"{{{written}}} of [{side.letter}], which has a cluster: expected one of "
+                        f"{', '.join((*FIGURES, *NAMED))}; choose one"
+                    )
 
 
 def _line(file: FileKeys, scenario: Scenario) -> LessonAxis | None:

@@ -26,6 +26,8 @@ class SideKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     dtype: str | None = None
     training: bool | None = None
     optimizer: str | None = None
+    cluster: str | None = None
+    parallel: str | None = None
     sizes: dict[str, bool | int | float | str] = {}
     whatif: list[str] = []
 
@@ -36,7 +38,7 @@ class CardKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     name: str
     figure: str = ""
     note: str = ""
-    regime: Literal["", "compute", "memory", "overhead", "a", "b", "c", "d"] = ""
+    regime: Literal["", "compute", "memory", "overhead", "communication", "a", "b", "c", "d"] = ""
 
 
 class FileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

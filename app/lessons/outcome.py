@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.lessons.lesson import Lesson, LessonAxis
+from app.answers.cluster_choice import ClusterQuestion
+from app.lessons.cluster_words import Cancelled, Figures, OnCluster, predicted_here
+from app.lessons.lesson import Lesson, LessonAxis, LessonSide
 from app.lessons.placeholders import PLACE, SHIFT, place
 from app.lessons.words import NAMES, WORDS, Word
 from app.quantities import faster, number, plain, trimmed
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
-from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.parallel.prediction import PARALLEL_REGIMES, ParallelRegime
+from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, predict
 
-Cancelled = Callable[[], bool]
 Floats = NDArray[np.float64]
 _SWEPT = {
     "period": "period_s",
@@ -69,7 +71,7 @@ class Outcome:
     """The predicted sides by letter, and the curve along the axis if there is one."""
 
     lesson: Lesson
-    sides: Mapping[str, Prediction]
+    sides: Mapping[str, Figures]
     curve: Curve | None = None
     change: RegimeChange | None = None
 
@@ -110,12 +112,12 @@ class Outcome:
         low, high = float(self.curve.low[row]), float(self.curve.high[row])
         return (low, high) if low < high else None
 
-    def regime(self, said: str) -> Regime | None:
+    def regime(self, said: str) -> ParallelRegime | None:
         """A card's regime: that of a side where it is a letter."""
         return (
             self.sides[said].regime
             if said in self.sides
-            else next((r for r in REGIMES if r == said), None)
+            else next((r for r in PARALLEL_REGIMES if r == said), None)
         )
 
     def filled(self, text: str) -> str:
@@ -158,18 +160,28 @@ def drawn(lesson: Lesson) -> Word:
     return WORDS.get(lesson.guess, WORDS[usual])
 
 
-def first_outcome(lesson: Lesson) -> Outcome:
+def first_outcome(
+    lesson: Lesson, cancelled: Cancelled = lambda: False, on_cluster: OnCluster = predicted_here
+) -> Outcome:
     """Predict the first side, which the question needs. Raises UntracedError if untraced."""
-    return Outcome(lesson, {"a": predict(lesson.sides[0].scenario)})
+    return Outcome(lesson, {"a": _figures(lesson.sides[0], cancelled, on_cluster)})
 
 
-def compute_outcome(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
+def _figures(side: LessonSide, cancelled: Cancelled, on_cluster: OnCluster) -> Figures:
+    if side.cluster is None:
+        return predict(side.scenario)
+    return on_cluster(ClusterQuestion(side.scenario, side.cluster), cancelled)
+
+
+def compute_outcome(
+    lesson: Lesson, cancelled: Cancelled = lambda: False, on_cluster: OnCluster = predicted_here
+) -> Outcome | None:
     """Predict everything; None if cancelled."""
-    sides: dict[str, Prediction] = {}
+    sides: dict[str, Figures] = {}
     for side in lesson.sides:
         if cancelled():
             return None
-        sides[side.letter] = predict(side.scenario)
+        sides[side.letter] = _figures(side, cancelled, on_cluster)
     if lesson.line is None:
         return Outcome(lesson, sides)
     curve = _curve(lesson.sides[0].scenario, lesson.line, drawn(lesson), cancelled)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from app.answers.cluster_answer import ClusterAnswer
 from app.answers.figures import PRODUCTS
 from app.answers.groups import short_dtype
+from app.lessons.cluster_words import FIGURES, Figures
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
 from simulator.prediction import Prediction
 from simulator.timing.rates import peak_flops_per_s
@@ -25,13 +27,17 @@ class Word:
     0 if it does not depend on it; its interval derives from that. A `share` lies from 0 to 1."""
 
     name: str
-    of: Figure
+    alone: Figure
     text: Callable[[float], str]
     says: str
     follows: Follows = 0
     share: bool = False
 
-    def interval(self, p: Prediction) -> tuple[float, float] | None:
+    def of(self, p: Figures) -> float:
+        """The figure of a step, on one GPU or over several."""
+        return FIGURES[self.name](p) if isinstance(p, ClusterAnswer) else self.alone(p)
+
+    def interval(self, p: Figures) -> tuple[float, float] | None:
         """The 80% interval of the figure; None if it does not depend on the time."""
         if not self.follows or not p.period_s:
             return None
@@ -236,6 +242,21 @@ def other_time(p: Prediction) -> float:
     return 1 - _products(p, lambda k: k.duration_s)
 
 
+def _of_cluster(
+    name: str, alone: float, text: Callable[[float], str], says: str, follows: Follows = 0
+) -> None:
+    """A word of steps over several GPUs, with its figure on one."""
+    share = text is _percent
+    WORDS[name] = Word(name, lambda p: alone, text, says, follows, share)
+
+
+_of_cluster("gpus", 1.0, plain, "Number of GPUs")
+_of_cluster("moving", 0.0, seconds, "Time of a step in which data moves between GPUs", 1)
+_of_cluster("exposed", 0.0, seconds, "The part of it in which no kernel runs", 1)
+_of_cluster("communication", 0.0, _percent, "Share of the step that links between GPUs limit")
+_of_cluster("bubble", 0.0, _percent, "Share of all GPUs' time in which they wait for each other")
+
+
 def _products(p: Prediction, of: Callable[..., float]) -> float:
     whole = sum(of(k) for k in p.kernels)
     return sum(of(k) for k in p.kernels if k.family in PRODUCTS) / whole if whole else 0.0
@@ -252,7 +273,7 @@ def _gpu(p: Prediction) -> str:
     return p.gpu.name
 
 
-def _regime(p: Prediction) -> str:
+def _regime(p: Figures) -> str:
     return f"{p.regime}-bound"
 
 
@@ -260,11 +281,11 @@ def _dtype(p: Prediction) -> str:
     return short_dtype(_engine(p)[1])
 
 
-def _interval(p: Prediction) -> str:
+def _interval(p: Figures) -> str:
     return f"{seconds(p.interval_s[0], 2)} to {seconds(p.interval_s[1], 2)}"
 
 
-NAMES: dict[str, Callable[[Prediction], str]] = {
+NAMES: dict[str, Callable[[Any], str]] = {
     "gpu": _gpu,
     "regime": _regime,
     "dtype": _dtype,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from simulator.caches.derived import Derived
 from simulator.cluster.layout import BUCKET_BYTES
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace
 
@@ -29,9 +30,12 @@ class _Gradient:
     tensor: Tensor
 
 
+_GRADIENTS = Derived[list[_Gradient]]()
+
+
 def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_BYTES) -> Trace:
     """The step with the all-reduces of DDP over these ranks."""
-    gradients = _gradients(trace)
+    gradients = _GRADIENTS.get(trace, lambda: _gradients(trace))
     if not gradients or len(ranks) < 2:
         return trace
     buckets = _buckets(gradients, bucket_bytes)
@@ -45,15 +49,18 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
     ops: list[Op] = []
     place_of: list[int] = []
     reduced: list[int] = []
+    signatures = _Signatures(len(ranks))
     for i, op in enumerate(trace.ops):
         place_of.append(len(ops))
-        after = tuple(q if q < 0 else place_of[q] for q in op.after)
-        storages = op.storages
-        if i > end:
-            storages = tuple(first + of[s] if s in of else s for s in storages)
-        ops.append(msgspec.structs.replace(op, after=after, storages=storages))
+        if op.after:
+            after = tuple(q if q < 0 else place_of[q] for q in op.after)
+            op = msgspec.structs.replace(op, after=after)
+        if i > end and not of.keys().isdisjoint(op.storages):
+            storages = tuple(first + of[s] if s in of else s for s in op.storages)
+            op = msgspec.structs.replace(op, storages=storages)
+        ops.append(op)
         for g in ready.get(i, ()):
-            ops.append(_copied(g, first + of[g.storage], len(ranks)))
+            ops.append(signatures.copied(g, first + of[g.storage]))
         if i in full:
             number = full[i]
             ops.append(_reduced(buckets[number], first + number, ranks, len(ops) - 1))
@@ -61,7 +68,7 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
         if i == end:
             waits = tuple(reduced)
             for g in reversed(gradients):
-                ops.append(_view(g, first + of[g.storage], waits))
+                ops.append(signatures.view(g, first + of[g.storage], waits))
                 waits = ()
     place_of.append(len(ops))
     copied = {g.storage: place_of[g.ready] + 2 for g in gradients}
@@ -111,12 +118,33 @@ def _flat(bucket: list[_Gradient]) -> Tensor:
     return Tensor((sum(g.tensor.numel for g in bucket),), bucket[0].tensor.dtype, (1,))
 
 
-def _copied(g: _Gradient, bucket: int, ranks: int) -> Op:
-    signature = Signature(
-        "aten.mul.out", (g.tensor, g.tensor), (g.tensor,), ("self", "out"), {"other": 1 / ranks},
-        (0, 1, 1),
-    )  # fmt: skip
-    return Op(signature, "", "backward", (g.storage, bucket, bucket))
+class _Signatures:
+    """The ops on single gradients; those of equal gradients share a signature."""
+
+    def __init__(self, ranks: int) -> None:
+        self._ranks = ranks
+        self._copies: dict[Tensor, Signature] = {}
+        self._views: dict[Tensor, Signature] = {}
+
+    def copied(self, g: _Gradient, bucket: int) -> Op:
+        """Add a gradient, divided by the number of ranks, to its bucket."""
+        signature = self._copies.get(g.tensor)
+        if signature is None:
+            signature = self._copies[g.tensor] = Signature(
+                "aten.mul.out", (g.tensor, g.tensor), (g.tensor,), ("self", "out"),
+                {"other": 1 / self._ranks}, (0, 1, 1),
+            )  # fmt: skip
+        return Op(signature, "", "backward", (g.storage, bucket, bucket))
+
+    def view(self, g: _Gradient, bucket: int, waits: tuple[int, ...]) -> Op:
+        """Make a gradient a view of its bucket."""
+        signature = self._views.get(g.tensor)
+        if signature is None:
+            signature = self._views[g.tensor] = Signature(
+                "aten.as_strided.default", (g.tensor,), (g.tensor,), ("self",), {}, (0, 0)
+            )
+        work = _VIEW_WORK if waits else 0
+        return Op(signature, "", "backward", (bucket, bucket), instructions=work, after=waits)
 
 
 def _reduced(bucket: list[_Gradient], storage: int, ranks: tuple[int, ...], last: int) -> Op:
@@ -127,11 +155,3 @@ def _reduced(bucket: list[_Gradient], storage: int, ranks: tuple[int, ...], last
         signature, "", "backward", (storage, storage), stream=_STREAM, after=(last,),
         collective=collective,
     )  # fmt: skip
-
-
-def _view(g: _Gradient, bucket: int, waits: tuple[int, ...]) -> Op:
-    signature = Signature(
-        "aten.as_strided.default", (g.tensor,), (g.tensor,), ("self",), {}, (0, 0)
-    )
-    work = _VIEW_WORK if waits else 0
-    return Op(signature, "", "backward", (bucket, bucket), instructions=work, after=waits)

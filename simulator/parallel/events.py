@@ -74,31 +74,34 @@ class _Simulation:
     def host(self, r: int, now: float) -> None:
         """Issue until the step list ends, a sync or a full queue stops it."""
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
-        rank.host_s = max(rank.host_s, now)
-        while rank.issued < rank.total:
-            k = rank.issued
-            local = k % rank.count
-            if local == 0 and k > rank.tail_at:
-                rank.host_s += plan.tail_s
-                rank.tail_at = k
-            room = k - machine.depth
-            if room >= 0 and rank.start[room] < 0:
-                rank.host_waits = room
-                return
+        issue, start, queues, count = rank.issue, rank.start, rank.queues, rank.count
+        host_s, issued = max(rank.host_s, now), rank.issued
+        while issued < rank.total:
+            local = issued % count
+            if local == 0 and issued > rank.tail_at:
+                host_s += plan.tail_s
+                rank.tail_at = issued
+            room = issued - machine.depth
             if room >= 0:
-                rank.host_s = max(rank.host_s, rank.start[room])
-            rank.host_s += plan.host_s[local]
-            rank.issue[k] = rank.host_s
+                if start[room] < 0:
+                    rank.host_waits = room
+                    break
+                host_s = max(host_s, start[room])
+            host_s += plan.host_s[local]
+            issue[issued] = host_s
             stream = plan.stream[local]
-            queue = rank.queues.setdefault(stream, deque())
-            queue.append(k)
-            rank.issued += 1
+            queue = queues.get(stream)
+            if queue is None:
+                queue = queues[stream] = deque()
+            queue.append(issued)
+            issued += 1
             if len(queue) == 1 and stream not in rank.running:
-                self.push(max(now, rank.host_s + machine.latency_s), 0, r, stream)
+                self.push(max(now, host_s + machine.latency_s), 0, r, stream)
             if plan.sync_after[local]:
-                rank.host_waits = k
-                if rank.end[k] < 0:
-                    return
+                rank.host_waits = issued - 1
+                if rank.end[issued - 1] < 0:
+                    break
+        rank.host_s, rank.issued = host_s, issued
 
     def wake(self, r: int, k: int, now: float, ended: bool) -> None:
         """Continue the host if it waits for kernel k."""
@@ -174,11 +177,12 @@ class _Simulation:
         """
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         queue, pending, count = rank.queues[stream], rank.pending, rank.count
+        parts, after, seconds = plan.parts, plan.after, plan.seconds
         rate = rank.speed(machine.units)
         while queue:
             k = queue[0]
             local = k % count
-            if plan.parts[local] or (plan.after[local] and not rank.ready(k)):
+            if parts[local] or (after[local] and not rank.ready(k)):
                 return now
             issued = rank.issue[k] + machine.latency_s
             if issued > now:
@@ -188,12 +192,13 @@ class _Simulation:
             rank.start[k] = now
             if rank.host_waits == k:
                 self.wake(r, k, now, False)
-            end = now + plan.seconds[local] / rate
+            end = now + seconds[local] / rate
             if rank.watched[local] or (pending and end >= pending[0]):
                 return now
             queue.popleft()
             rank.end[k] = end
-            now = rank.free_s[stream] = end + machine.gap_s
+            now = end + machine.gap_s
+            rank.free_s[stream] = now
         return now
 
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:

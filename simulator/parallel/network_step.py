@@ -15,11 +15,13 @@ import msgspec
 
 from simulator.blocks.repetition import repeated
 from simulator.blocks.runs import LEAST, UnequalBlocksError, path_of_blocks
+from simulator.caches.derived import Derived
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, depth
 from simulator.parallel.buckets import bucketed
+from simulator.parallel.resharded import resharded
 from simulator.parallel.roles import Roles
 from simulator.parallel.schedules import actions
 from simulator.parallel.stages import Place, staged
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 _MOST_TRACES = 48
 _TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
+_REPEATED: Derived[Trace] = Derived(2)
+_RESHARDED: Derived[Trace | None] = Derived(8)
+_SHARDED: OrderedDict[str, tuple[tuple[int, ...], Trace, str]] = OrderedDict()
 _MOST_ROLES = 8
 _ROLES: OrderedDict[str, Roles] = OrderedDict()
 
@@ -151,14 +156,35 @@ def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Tra
 
 
 def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
-    """The trace of rank 0 with all blocks, and the path of the blocks."""
+    """The trace of rank 0 with all blocks, and the path of the blocks. Weights that are sharded
+    over another number of ranks are not traced again."""
+    if not spread.fsdp or spread.dp == 1:
+        return _all_blocks(step, spread, cluster, passes)
+    key = repr((step, replace(spread, dp=1), passes, cluster.gpu.id))
+    ranks = tuple(range(0, spread.dp * spread.tp, spread.tp))
+    if key in _SHARDED:
+        before, trace, blocks = _SHARDED[key]
+        other = _RESHARDED.get(trace, lambda: resharded(trace, before, ranks), ranks)
+        if other is not None:
+            _SHARDED.move_to_end(key)
+            return other, blocks
+    trace, blocks = _all_blocks(step, spread, cluster, passes)
+    _SHARDED[key] = ranks, trace, blocks
+    if len(_SHARDED) > _MOST_ROLES:
+        _SHARDED.popitem(last=False)
+    return trace, blocks
+
+
+def _all_blocks(
+    step: NetworkStep, spread: Layout, cluster: Cluster, passes: int
+) -> tuple[Trace, str]:
     layers = layers_of(step)
     if layers is not None and layers > LEAST:
         few, blocks = _traced(
             replace(step, sizes={**step.sizes, "layers": LEAST}), spread, cluster, passes
         )
         try:
-            return repeated(few, blocks, layers), blocks
+            return _REPEATED.get(few, lambda: repeated(few, blocks, layers), layers), blocks
         except UnequalBlocksError:
             pass
     return _traced(step, spread, cluster, passes)

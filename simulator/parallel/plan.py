@@ -65,87 +65,88 @@ def plan(
     """The plan of a rank whose ops are `run`, each kernel taking as long as in `columns`."""
     ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
     launches = run.by(host)
-    host_s = launches.host_s.copy()
-    beyond = profile().issue.beyond_s
+    host_s, durations_s = launches.host_s.tolist(), columns.duration_s.tolist()
+    sync_after = launches.sync_after.tolist()
+    issue = profile().issue
     counted: dict[Key, int] = {}
     kernel_of: dict[int, int] = {}
     batches: dict[tuple[int, int], int] = {}
     out = RankPlan(rank, [], [], [], [], [], [], [], 0.0)
     owed: dict[int, set[int]] = {}  # waits of ops that launch nothing, by stream
+    newest: dict[int, int] = {}  # the last kernel of each stream so far
     carried_s = 0.0
     place = 0
     last_on = _last_kernels(run)
     for number, op in enumerate(ops):
-        owed.setdefault(op.stream, set()).update(op.after)
-        carried_s += op.wrapped * profile().issue.wrapped_s
+        stream, what = op.stream, op.collective
+        if op.after:
+            owed.setdefault(stream, set()).update(op.after)
+        carried_s += op.wrapped * issue.wrapped_s
         while place < len(op_of) and op_of[place] == number:
             k = len(out.stream)
-            what = op.collective
-            spent = float(host_s[place]) + carried_s
+            spent = host_s[place] + carried_s
             carried_s = 0.0
+            parts: tuple[Transfer, ...] = ()
+            channels, seconds = 0, durations_s[place]
             if what is not None:
-                batch = (op.stream, what.batch) if what.batch is not None else None
                 part, time = _transfer(what, rank, cluster, representative, counted, mode)
-                if batch in batches:  # NCCL launches a batch once
-                    k = batches[batch]  # pyright: ignore[reportArgumentType]
+                if what.batch is not None:
+                    k = batches.setdefault((stream, what.batch), k)
+                if k < len(out.stream):  # NCCL launches a batch once
                     out.parts[k] = (*out.parts[k], part)
                     kernel_of[number] = k
                     carried_s += spent
                     place += 1
                     continue
-                if batch is not None:
-                    batches[batch] = k
-                spent += beyond[what.kind] if mode == "eager" else 0.0
-                out.parts.append((part,))
-                out.channels.append(time.choice.channels)
+                spent += issue.beyond_s[what.kind] if mode == "eager" else 0.0
+                parts, channels, seconds = (part,), time.choice.channels, 0.0
                 out.times[k] = time
-                out.seconds.append(0.0)
-            else:
-                out.parts.append(())
-                out.channels.append(0)
-                out.seconds.append(float(columns.duration_s[place]))
-            out.stream.append(op.stream)
+            out.parts.append(parts)
+            out.channels.append(channels)
+            out.seconds.append(seconds)
+            out.stream.append(stream)
             out.host_s.append(spent)
-            out.after.append(_waits(owed[op.stream], kernel_of, last_on))
-            out.sync_after.append(bool(launches.sync_after[place]))
-            owed[op.stream] = set()
-            kernel_of[number] = k
+            out.after.append(_waits(owed.pop(stream, None), kernel_of, last_on))
+            out.sync_after.append(sync_after[place])
+            kernel_of[number] = newest[stream] = k
             place += 1
-        if number not in kernel_of:  # a view waits for what its stream did last
-            owed[op.stream].update(op.after)
-            last = _last_on(out, op.stream)
-            if last is not None:
-                kernel_of[number] = last
+        if number not in kernel_of and stream in newest:  # a view: what its stream did last
+            kernel_of[number] = newest[stream]
     tail = float(np.asarray(launches.tail_s)) + carried_s
     return replace(out, tail_s=tail, kernel_of_op=kernel_of)
 
 
-def _waits(owed: set[int], kernel_of: dict[int, int], last_on: dict[int, int]) -> tuple[int, ...]:
+def _waits(
+    owed: set[int] | None, kernel_of: dict[int, int], last_on: dict[int, int]
+) -> tuple[int, ...]:
     """Kernels of the awaited ops, and of awaited streams of the step before (−1 − stream)."""
+    if not owed:
+        return ()
     now = {kernel_of[i] for i in owed if i in kernel_of}
     before = {-1 - last_on[-1 - i] for i in owed if i < 0 and -1 - i in last_on}
     return tuple(sorted(now | before))
 
 
+def launched(run: LaunchPlan) -> list[int]:
+    """Kernels as lowered, without those that NCCL launches with an earlier one of their batch."""
+    ops = run.trace.ops
+    seen: set[tuple[int, int]] = set()
+    places: list[int] = []
+    for place, number in enumerate(run.lowered.op_of.tolist()):
+        what = ops[number].collective
+        if what is not None and what.batch is not None:
+            key = ops[number].stream, what.batch
+            if key in seen:
+                continue
+            seen.add(key)
+        places.append(place)
+    return places
+
+
 def _last_kernels(run: LaunchPlan) -> dict[int, int]:
     """The last kernel of each stream, batches merged."""
-    seen: set[tuple[int, int]] = set()
-    last: dict[int, int] = {}
-    k = 0
-    for number in run.lowered.op_of.tolist():
-        op = run.trace.ops[number]
-        what = op.collective
-        if what is not None and what.batch is not None:
-            if (op.stream, what.batch) in seen:
-                continue
-            seen.add((op.stream, what.batch))
-        last[op.stream] = k
-        k += 1
-    return last
-
-
-def _last_on(out: RankPlan, stream: int) -> int | None:
-    return next((k for k in range(len(out.stream) - 1, -1, -1) if out.stream[k] == stream), None)
+    op_of, ops = run.lowered.op_of.tolist(), run.trace.ops
+    return {ops[op_of[place]].stream: k for k, place in enumerate(launched(run))}
 
 
 def _transfer(
@@ -188,17 +189,11 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
     ]
 
 
-def kernel_seconds(run: LaunchPlan, columns: Columns, durations: Floats) -> list[float]:
-    """`durations` [kernels as lowered] as the list of a plan, without kernels merged in batches."""
-    ops = run.trace.ops
-    seen: set[tuple[int, int]] = set()
-    out: list[float] = []
-    for place, number in enumerate(run.lowered.op_of.tolist()):
-        what = ops[number].collective
-        if what is not None and what.batch is not None:
-            key = (ops[number].stream, what.batch)
-            if key in seen:
-                continue
-            seen.add(key)
-        out.append(0.0 if what is not None else float(durations[place]))
-    return out
+def kernel_seconds(run: LaunchPlan, durations: Floats) -> list[float]:
+    """`durations` [kernels as lowered] as the list of a plan: collectives take none."""
+    ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
+    durations_s = durations.tolist()
+    return [
+        0.0 if ops[op_of[place]].collective is not None else durations_s[place]
+        for place in launched(run)
+    ]

@@ -48,7 +48,7 @@ class RankPrediction:
     ranks: tuple[int, ...]
     trace: Trace
     cluster: Cluster
-    kernels: Sequence[RankKernel]
+    launches: Callable[[], Sequence[RankKernel]]
     host_s: float
     gpu_busy_s: float
     communication_s: float
@@ -56,6 +56,11 @@ class RankPrediction:
     waiting_s: float
     waiting_alone_s: float
     unmodelled: dict[str, int]
+
+    @cached_property
+    def kernels(self) -> Sequence[RankKernel]:
+        """The kernels in launch order, listed at the first use."""
+        return self.launches()
 
     @cached_property
     def memory(self) -> Memory:

@@ -17,6 +17,9 @@ from simulator.schedule.launch_plan import issued
 from simulator.simulate.step import kernel_times
 from simulator.timing.profile import learned
 
+Alike = tuple[str, Phase, int, str, str]
+"""What alike collectives share: kind, phase, number of ranks, algorithm and protocol."""
+
 
 @dataclass(frozen=True)
 class RankParts:
@@ -57,6 +60,12 @@ class Collectives:
     all_s: float
     exposed_s: float
 
+    @property
+    def key(self) -> Alike:
+        """What these collectives share."""
+        choice = self.choice
+        return self.kind, self.phase, self.ranks, choice.algorithm, choice.protocol
+
 
 def rank_parts(p: ParallelPrediction, rank: RankPrediction) -> RankParts:
     """What the period goes to on a rank."""
@@ -79,8 +88,7 @@ def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, 
     run = issued(rank.trace, gpu)
     columns = kernel_times(run, gpu, learned(gpu.id), p.host)
     parts_s = [
-        kernel_seconds(run, columns, each)
-        for each in (columns.compute_s, columns.memory_s, columns.fixed_s)
+        kernel_seconds(run, each) for each in (columns.compute_s, columns.memory_s, columns.fixed_s)
     ]
     alone = np.array([kernel.collective is None for kernel in rank.kernels])
     took_s = np.array([kernel.duration_s for kernel in rank.kernels]) * alone
@@ -92,15 +100,21 @@ def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, 
 def collectives(p: ParallelPrediction, rank: RankPrediction) -> tuple[Collectives, ...]:
     """The collectives of a rank, those with the most exposed time first. What they expose sums to
     the rank's `exposed_communication_s`."""
-    groups: dict[tuple[object, ...], list[tuple[RankKernel, float, Choice]]] = {}
+    groups: dict[Alike, list[tuple[RankKernel, float, Choice]]] = {}
     for kernel, exposed_s in exposed(rank.kernels):
-        what = kernel.collective
-        assert what is not None
-        time = priced(what.kind, what.message_bytes, group_of(p.cluster, what.ranks), p.mode)
-        key = what.kind, kernel.phase, len(what.ranks), time.choice.algorithm, time.choice.protocol
-        groups.setdefault(key, []).append((kernel, exposed_s, time.choice))
+        key, choice = alike(p, kernel)
+        groups.setdefault(key, []).append((kernel, exposed_s, choice))
     rows = [_row(p, each) for each in groups.values()]
     return tuple(sorted(rows, key=lambda row: (-row.exposed_s, -row.all_s)))
+
+
+def alike(p: ParallelPrediction, kernel: RankKernel) -> tuple[Alike, Choice]:
+    """What the collective of a kernel shares with those alike, and what NCCL runs."""
+    what = kernel.collective
+    assert what is not None
+    choice = priced(what.kind, what.message_bytes, group_of(p.cluster, what.ranks), p.mode).choice
+    key = what.kind, kernel.phase, len(what.ranks), choice.algorithm, choice.protocol
+    return key, choice
 
 
 def _row(p: ParallelPrediction, each: list[tuple[RankKernel, float, Choice]]) -> Collectives:

@@ -9,7 +9,7 @@ import numpy as np
 from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
 from simulator.parallel.events import run
-from simulator.parallel.plan import RankPlan, kernel_seconds, nudged, plan
+from simulator.parallel.plan import RankPlan, kernel_seconds, launched, nudged, plan
 from simulator.parallel.prediction import (
     PARALLEL_REGIMES,
     ParallelPrediction,
@@ -21,6 +21,7 @@ from simulator.parallel.rank_state import Machine, RankTimes
 from simulator.parallel.roles import Roles
 from simulator.prediction import Columns
 from simulator.schedule.launch_plan import LaunchPlan, issued
+from simulator.schedule.timeline import Floats
 from simulator.simulate.step import kernel_times, simulate
 from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
@@ -106,10 +107,7 @@ def _shares(
     """Elasticities of the period: slow compute, memory and links a little, one by one."""
     elasticities: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
-        seconds = [
-            kernel_seconds(run_, columns[rank], _slowed(columns[rank], row))
-            for rank, run_ in runs.items()
-        ]
+        seconds = [kernel_seconds(run_, _slowed(columns[rank], row)) for rank, run_ in runs.items()]
         slower = _period(run(nudged(plans, seconds, step), machine, STEPS))
         elasticities.append(max(0.0, (slower / period_s - 1) / _NUDGE) if period_s else 0.0)
     total = max(1.0, sum(elasticities))
@@ -131,74 +129,69 @@ def _rank(
     roles: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, times: RankTimes
 ) -> RankPrediction:
     """The prediction of one rank, from the last step that was simulated."""
-    ops = run_.trace.ops
-    op_of: dict[int, int] = {}
-    for op, k in sorted(each.kernel_of_op.items()):
-        op_of.setdefault(k, op)
-    kernels: list[RankKernel] = []
-    first = min(times.start_s, default=0.0)
-    op_list = _ops_of(run_, each)
-    for k, op in enumerate(op_list):
-        call = ops[op]
-        wait = max(0.0, times.moved_s[k] - times.start_s[k]) if each.parts[k] else 0.0
-        kernels.append(
-            RankKernel(
-                index=k,
-                op=op,
-                name=call.name.removeprefix("aten."),
-                module=call.module,
-                phase=call.phase,
-                stream=each.stream[k],
-                issue_s=times.issue_s[k] - first,
-                start_s=times.start_s[k] - first,
-                end_s=times.end_s[k] - first,
-                wait_s=wait,
-                collective=call.collective,
-            )
-        )
-    moving = [(times.moved_s[k], times.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
-    others = [(times.start_s[k], times.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
-    waits = [(k.start_s, k.start_s + k.wait_s) for k in kernels if k.wait_s > 0]
-    waits = [(start + first, end + first) for start, end in waits]
-    covered = _union([*moving, *others])
-    busy = _union(others)
+    start_s, end_s, moved_s = map(np.array, (times.start_s, times.end_s, times.moved_s))
+    is_transfer = np.array([bool(parts) for parts in each.parts], np.bool_)
+    wait_s = np.where(is_transfer, np.maximum(0.0, moved_s - start_s), 0.0)
+    first_s = min(times.start_s, default=0.0)
+    others = start_s[~is_transfer], end_s[~is_transfer]
+    moving = moved_s[is_transfer], end_s[is_transfer]
+    begin_s = start_s - first_s
+    waits = ((begin_s + first_s)[wait_s > 0], (begin_s + wait_s + first_s)[wait_s > 0])
+    covered_s, busy_s = _union(moving, others), _union(others)
     return RankPrediction(
         roles.ranks(rank),
         run_.trace,
         cluster,
-        kernels,
+        lambda: _kernels(run_, times, first_s, wait_s.tolist()),
         sum(each.host_s) + each.tail_s,
-        covered,
-        sum(end - start for start, end in moving),
-        max(0.0, covered - busy),
-        sum(kernel.wait_s for kernel in kernels),
-        max(0.0, _union([*waits, *moving, *others]) - covered),
-        dict(Counter(ops[i].name for i in run_.lowered.unmodelled)),
+        covered_s,
+        _sum(moving[1] - moving[0]),
+        max(0.0, covered_s - busy_s),
+        _sum(wait_s),
+        max(0.0, _union(waits, moving, others) - covered_s),
+        dict(Counter(run_.trace.ops[i].name for i in run_.lowered.unmodelled)),
     )
 
 
-def _ops_of(run_: LaunchPlan, each: RankPlan) -> list[int]:
-    """The op of each kernel of a plan, the first of a batch."""
-    seen: set[tuple[int, int]] = set()
-    ops: list[int] = []
-    for number in run_.lowered.op_of.tolist():
-        what = run_.trace.ops[number].collective
-        if what is not None and what.batch is not None:
-            key = (run_.trace.ops[number].stream, what.batch)
-            if key in seen:
-                continue
-            seen.add(key)
-        ops.append(number)
-    return ops
+def _kernels(
+    run_: LaunchPlan, times: RankTimes, first_s: float, wait_s: list[float]
+) -> list[RankKernel]:
+    """The kernels of a rank whose first one starts at `first_s`."""
+    ops, op_of = run_.trace.ops, run_.lowered.op_of.tolist()
+    kernels: list[RankKernel] = []
+    for k, place in enumerate(launched(run_)):
+        op = ops[op_of[place]]
+        kernels.append(
+            RankKernel(
+                index=k,
+                op=op_of[place],
+                name=op.name.removeprefix("aten."),
+                module=op.module,
+                phase=op.phase,
+                stream=op.stream,
+                issue_s=times.issue_s[k] - first_s,
+                start_s=times.start_s[k] - first_s,
+                end_s=times.end_s[k] - first_s,
+                wait_s=wait_s[k],
+                collective=op.collective,
+            )
+        )
+    return kernels
 
 
-def _union(spans: list[tuple[float, float]]) -> float:
-    """Seconds that at least one of the spans covers."""
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
+def _union(*spans: tuple[Floats, Floats]) -> float:
+    """Seconds that at least one of the spans, starts and ends, covers."""
+    starts = np.concatenate([start for start, _ in spans])
+    ends = np.concatenate([end for _, end in spans])
+    order = np.lexsort((ends, starts))
+    starts, ends = starts[order], ends[order]
+    until = np.maximum.accumulate(np.concatenate([[-np.inf], ends]))[:-1]
+    return _sum(np.maximum(0.0, ends - np.maximum(starts, until)))
+
+
+def _sum(seconds: Floats) -> float:
+    """The sum in order."""
+    return float(np.cumsum(seconds)[-1]) if seconds.size else 0.0
 
 
 def _interval(
@@ -250,7 +243,17 @@ def _one_gpu(
         for k in p.kernels
     ]
     rank = RankPrediction(
-        (0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0, 0.0, p.unmodelled
+        (0,),
+        p.trace,
+        cluster,
+        lambda: kernels,
+        p.host_s,
+        p.gpu_busy_s,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        p.unmodelled,
     )
     shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
     return ParallelPrediction(

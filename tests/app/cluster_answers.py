@@ -34,7 +34,7 @@ def _rank(ranks: tuple[int, ...], bubble_s: float) -> RankAnswer:
         32_034_000_000,
         True,
         (Span("forward", 0.0, 30e-3), Span("backward", 32e-3, 90e-3)),
-        (Span("wait", 40e-3, 41e-3), Span("communication", 41e-3, 50e-3)),
+        (Span("wait", 40e-3, 41e-3, 0), Span("communication", 41e-3, 50e-3, 0)),
     )
 
 
@@ -82,7 +82,12 @@ WHAT_IFS = (
 CLUSTERED = Clustered(QUESTION, ANSWER, POINTS, WHAT_IFS)
 ALONE = replace(
     CLUSTERED,
-    answer=replace(ANSWER, ranks=ANSWER.ranks[:1], collectives=(), cluster=cluster("8xh200")),
+    answer=replace(
+        ANSWER,
+        ranks=(replace(ANSWER.ranks[0], communication=()),),
+        collectives=(),
+        cluster=cluster("8xh200"),
+    ),
     points=POINTS[:1],
 )
 """One distinct rank, no collectives, nothing to scale over."""

@@ -13,14 +13,24 @@ import os
 import sys
 from pathlib import Path
 
-from tests.benchmarks import commands, compilers, explorer, growth, plans, questions, slopes
+from tests.benchmarks import (
+    commands,
+    compilers,
+    explorer,
+    growth,
+    plans,
+    questions,
+    several_gpus,
+    slopes,
+)
 from tests.benchmarks.timing import Row
 
 BENCHMARKS = {
     "commands": commands.commands, "slopes": slopes.slopes,
     "whatifs": questions.whatifs, "advice": questions.advice, "searches": questions.searches,
     "maps": questions.maps, "points": questions.points, "growth": growth.growth,
-    "compilers": compilers.compilers, "explorer": explorer.explorer, "plans": plans.plans,
+    "several_gpus": several_gpus.several_gpus, "compilers": compilers.compilers,
+    "explorer": explorer.explorer, "plans": plans.plans,
 }  # fmt: skip
 
 

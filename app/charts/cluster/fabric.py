@@ -97,6 +97,7 @@ def _node(
     cluster = answer.cluster
     items.append(Rectangle(box, "bg2", "line2", radius=8))
     name = f"Node {number}"
+    spots.append(Spot(("node", number), box, f"{name}: {cluster.gpus_per_node} GPUs"))
     items.append(Text(box.left + _PAD, box.top + 15, name, "ink", SUPPORT_PX, 600))
     left = box.left + _PAD + metrics.width(name, SUPPORT_PX, 600) + 8
     words = f"{cluster.gpus_per_node} × {cluster.gpu.name}"
@@ -174,6 +175,7 @@ def _small_node(
     name = f"Nodes {number} to {last}" if folded else f"Node {number}"
     note = "the same, drawn small" if not folded else "all the same"
     items.append(Rectangle(box, "bg2", "line2", radius=8, dash="dashed" if folded else "solid"))
+    spots.append(Spot(("node", number), box, f"{name}: {cluster.gpus_per_node} GPUs each"))
     items.append(Text(box.left + _PAD, box.top + 15, name, "ink", SUPPORT_PX, 600))
     wide = metrics.width(name, SUPPORT_PX, 600)
     room = box.width - 2 * _PAD - wide - 8
@@ -230,6 +232,11 @@ def _network(
     line = fitting(metrics, wide - 4, use[1], brief, share)
     items.append(Text(middle, y - half - 12, line, "communication_ink", LABEL_PX, 500, "middle"))
     spots.append(Spot("network", box.grown(0, 50), f"{name}: {rails} a node; {use[0]}"))
+
+
+def is_node(spot: Spot) -> bool:
+    """Whether a spot is a node, not one of its GPUs or a road."""
+    return isinstance(spot.key, tuple)
 
 
 def rank_of(answer: ClusterAnswer, number: int) -> RankAnswer:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from app.answers.cluster_answer import ClusterAnswer, RankAnswer, Span
-from app.answers.cluster_words import ranks_words, stage_words
+from app.answers.cluster_words import collective_words, ranks_words, stage_words
+from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.legend import legend
 from app.drawing import (
     Box,
@@ -20,8 +23,10 @@ from app.drawing import (
     Spot,
     Text,
     elided,
+    fitting,
+    pill,
 )
-from app.quantities import seconds_unit
+from app.quantities import percent, seconds, seconds_unit
 from app.scenes.pixel_scale import Scale
 from app.theme import SUPPORT_PX
 
@@ -42,14 +47,29 @@ def lanes_height(answer: ClusterAnswer) -> float:
     return _HEADS + ROW_PX * len(answer.ranks) + 6
 
 
-def lanes_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The last of the steps that were simulated, from the first kernel of each rank on."""
+def lanes_across(answer: ClusterAnswer, width: float) -> Scale:
+    """The whole step across a picture, in seconds."""
     end_s = max(
         (span.end_s for rank in answer.ranks for span in (*rank.compute, *rank.communication)),
         default=answer.period_s,
     )
-    scale, unit = seconds_unit(end_s)
-    across = Scale(0.0, end_s / scale, _LEFT, width - 14)
+    return Scale(0.0, end_s, _LEFT, width - 14)
+
+
+def lanes_drawing(
+    answer: ClusterAnswer,
+    width: float,
+    height: float,
+    metrics: Metrics,
+    shown_s: tuple[float, float] | None = None,
+    picked: int = -1,
+) -> Drawing:
+    """The last of the steps that were simulated, from the first kernel of each rank on: all of it
+    or the seconds `shown_s`. Bars of the collectives in row `picked` of the answer stand out."""
+    whole = lanes_across(answer, width)
+    scale, unit = seconds_unit(whole.high)
+    low, high = shown_s or (0.0, whole.high)
+    across = Scale(low / scale, high / scale, whole.begin, whole.end)
     items, head = legend(_entries(answer), 12, width - 8, metrics)
     head += 22
     row = min(_MOST_PX, max(ROW_PX, (height - head - 6) / len(answer.ranks)))
@@ -62,8 +82,10 @@ def lanes_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     spots: list[Spot] = []
     for at, rank in enumerate(answer.ranks):
         top = head + row * at
-        items += _rank(answer, rank, Box(0, top, width, row), across, scale, metrics)
-        spots.append(Spot(rank.ranks, Box(0, top, width, row), ranks_words(rank.ranks)))
+        box = Box(0, top, width, row)
+        items += _rank(answer, rank, box, across, scale, metrics, picked)
+        spots.append(Spot(rank.ranks, box, ranks_words(rank.ranks)))
+        spots += _bars(answer, rank, box, across, scale)
     return Drawing(width, height, tuple(items), tuple(spots), "Timeline of the distinct ranks")
 
 
@@ -73,7 +95,10 @@ def _entries(answer: ClusterAnswer) -> list[tuple[str, Fill, Role]]:
     entries: list[tuple[str, Fill, Role]] = [
         (words, fill, "ink2") for kind, (words, fill) in _FILLS.items() if kind in kinds
     ]
-    return [*entries, ("no kernel", Pattern("bubble"), "ink2")]
+    name = "bubble" if answer.layout.pp > 1 else "waits for a rank"
+    if any(bubbles(rank) for rank in answer.ranks):
+        entries.append((f"{name}, no kernel", Pattern("bubble"), "ink2"))
+    return [*entries, ("no kernel", Pattern("idle"), "ink2")]
 
 
 def _rank(
@@ -83,6 +108,7 @@ def _rank(
     across: Scale,
     scale: float,
     metrics: Metrics,
+    picked: int,
 ) -> list[Item]:
     name = ranks_words(rank.ranks)
     words = elided(metrics, f"{name[0].upper()}{name[1:]}", _LEFT - 16, SUPPORT_PX, 600)
@@ -90,21 +116,77 @@ def _rank(
         Text(12, row.top + 12, words, "ink", SUPPORT_PX, 600),
         Text(12, row.top + 28, stage_words(answer.layout, rank.ranks[0]), "ink3"),
     ]
+    if answer.layout.pp > 1 and row.height >= 50:
+        share = percent(rank.parts.bubble_s / answer.period_s)
+        items.append(Text(12, row.top + 43, f"{share} bubble", "ink3"))
     last_s = max((s.end_s for s in (*rank.compute, *rank.communication)), default=0.0)
     high = _COMPUTE * row.height
-    whole = Box.between(across.at(0), row.top + 2, across.at(last_s / scale), row.top + 2 + high)
-    items.append(Rectangle(whole, Pattern("bubble"), "line"))
-    for spans, y, lane in (
-        (rank.compute, whole.top, high),
-        (rank.communication, whole.bottom + 4, _COMM * row.height),
+    y = row.top + 2
+    items += [
+        Rectangle(box, Pattern("idle"), "line")
+        for box in _boxes([Span("", 0.0, last_s)], y, high, across, scale)
+    ]
+    waits = [Span("", start, end) for start, end in bubbles(rank)]
+    boxes = _boxes(waits, y, high, across, scale)
+    items.append(Rectangles(boxes, Pattern("bubble"), crisp=True))
+    for spans, top, lane in (
+        (rank.compute, y, high),
+        (rank.communication, y + high + 4, _COMM * row.height),
     ):
         for kind, (_, fill) in _FILLS.items():
-            boxes = [_box(s, y, lane, across, scale) for s in spans if s.kind == kind]
-            if boxes:
-                items.append(Rectangles(boxes, fill, crisp=True))
+            alike = [s for s in spans if s.kind == kind]
+            items.append(Rectangles(_boxes(alike, top, lane, across, scale), fill, crisp=True))
+        chosen = [s for s in spans if s.row == picked >= 0]
+        items.append(Rectangles(_boxes(chosen, top - 2, lane + 4, across, scale), "ink"))
+    return items + _named(answer, waits, y + high / 2, across, scale, metrics)
+
+
+def _named(
+    answer: ClusterAnswer,
+    waits: list[Span],
+    middle: float,
+    across: Scale,
+    scale: float,
+    metrics: Metrics,
+) -> list[Item]:
+    """The waits of a pipeline by name and seconds, as far as there is room."""
+    name = "bubble" if answer.layout.pp > 1 else "wait"
+    items: list[Item] = []
+    for wait in waits:
+        for box in _boxes([wait], 0.0, 0.0, across, scale):
+            took = seconds(wait.end_s - wait.start_s)
+            words = fitting(metrics, box.width - 18, f"{name} {took}", took, "")
+            if words:
+                items.append(pill(metrics, box.centre[0], middle, words, "ink2"))
     return items
 
 
-def _box(span: Span, y: float, high: float, across: Scale, scale: float) -> Box:
-    left, right = across.at(span.start_s / scale), across.at(span.end_s / scale)
-    return Box(left, y, max(0.7, right - left), high)
+def _bars(
+    answer: ClusterAnswer, rank: RankAnswer, row: Box, across: Scale, scale: float
+) -> list[Spot]:
+    """The collectives of a rank, which can be picked: a spot's key is their row in the answer."""
+    y = row.top + 6 + _COMPUTE * row.height
+    spots: list[Spot] = []
+    for span in rank.communication:
+        if span.row >= 0:
+            for box in _boxes([span], y - 3, _COMM * row.height + 6, across, scale):
+                took = seconds(span.end_s - span.start_s)
+                name, purpose = collective_words(answer.collectives[span.row])
+                doing = "waits for a rank" if span.kind == "wait" else "moves data"
+                words = f"{name}, {purpose}: {doing} {took}"
+                spots.append(Spot(span.row, box.grown(1.5, 0), words))
+    return spots
+
+
+def _boxes(
+    spans: Iterable[Span], top: float, high: float, across: Scale, scale: float
+) -> list[Box]:
+    """What of spans is inside the shown seconds."""
+    boxes: list[Box] = []
+    for span in spans:
+        start, end = span.start_s / scale, span.end_s / scale
+        if end > across.low and start < across.high:
+            left = across.at(max(start, across.low))
+            right = across.at(min(end, across.high))
+            boxes.append(Box(left, top, max(0.7, right - left), high))
+    return boxes

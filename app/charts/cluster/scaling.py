@@ -34,11 +34,22 @@ _STACK: tuple[ParallelRegime, ...] = ("overhead", "memory", "communication", "co
 
 
 def scaling_drawing(
-    points: Sequence[Point], now: int, node: int, width: float, height: float, metrics: Metrics
+    points: Sequence[Point],
+    now: int,
+    node: int,
+    width: float,
+    height: float,
+    metrics: Metrics,
+    strong: bool = False,
 ) -> Drawing:
-    """The curve; `now` is the number of GPUs of the question, `node` that of one node."""
+    """The curve; `now` is the number of GPUs of the question, `node` that of one node. `strong`:
+    all replicas together keep the batch."""
     if len(points) < 2:
-        words = "One count of GPUs alone: this split has nothing to scale over."
+        words = (
+            "One count of GPUs alone: no other divides the batch."
+            if strong
+            else "One count of GPUs alone: this split has nothing to scale over."
+        )
         text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
         return Drawing(width, height, (text,), title=words)
     below = max(36.0, _SHARES * (height - _TOP - _FOOT))
@@ -49,7 +60,7 @@ def scaling_drawing(
     across = Scale(first.gpus, last.gpus, plot.left, plot.right, log=True)
     ends = [end for side in (0, 1) for end in _ends(points, side)]
     up = Scale(min(ends) / 1.1, max(*ideal, *ends) * 1.1, plot.bottom, plot.top, log=True)
-    items = _axes(points, across, up, plot, shares)
+    items = _axes(points, across, up, plot, shares, strong)
     items += _shares(points, across, shares, metrics)
     items.append(Text(8, 11, "samples/s", "ink3"))
     if first.gpus < node < last.gpus:
@@ -68,7 +79,9 @@ def _ends(points: Sequence[Point], side: int) -> list[float]:
     return [each.samples_per_s * each.period_s / each.interval_s[side] for each in points]
 
 
-def _axes(points: Sequence[Point], across: Scale, up: Scale, plot: Box, shares: Box) -> list[Item]:
+def _axes(
+    points: Sequence[Point], across: Scale, up: Scale, plot: Box, shares: Box, strong: bool
+) -> list[Item]:
     items: list[Item] = []
     room, last = 18.0, float("inf")
     for value, words in up.ticks(6):
@@ -82,7 +95,7 @@ def _axes(points: Sequence[Point], across: Scale, up: Scale, plot: Box, shares: 
         items.append(Line(((x, plot.top), (x, plot.bottom)), "grid"))
         items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink3", anchor="middle"))
     middle = (plot.left + plot.right) / 2
-    words = "GPUs, the same batch for each replica"
+    words = f"GPUs, the same batch {'in all' if strong else 'for each replica'}"
     items.append(Text(middle, shares.bottom + 24, words, "ink3", anchor="middle"))
     return items
 

@@ -18,9 +18,15 @@ from simulator.errors import InputError, RidgepointError
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from app.answers.cluster_choice import ClusterQuestion
+    from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion
+    from app.answers.cluster_scaling import StrongQuestion
+    from app.answers.cluster_splits import SplitQuestion
 
-Kind = Literal["progress", "answer", "points", "what_ifs", "error", "done"]
+    Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
+
+Kind = Literal[
+    "progress", "answer", "points", "what_ifs", "strong_points", "share", "splits", "error", "done"
+]
 OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
@@ -32,19 +38,27 @@ class CancelledError(RidgepointError):
 
 
 class ClusterProcess:
-    """The process, started with the first question. One thread asks, any thread may end it."""
+    """The process, started with the first question. One thread asks at a time, any may end it."""
 
     def __init__(self) -> None:
+        self._asking = threading.Lock()
         self._ending = threading.Lock()
         self._number = 0
         self._child: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def ask(
-        self, question: ClusterQuestion, cancelled: Callable[[], bool], on_message: OnMessage
-    ) -> None:
+    def ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
         """Ask, and pass on what comes until all is there. Raises InputError with the reason why
         there is no prediction, CancelledError once `cancelled`."""
+        while not self._asking.acquire(timeout=_POLL_S):
+            if cancelled():
+                raise CancelledError("cancelled")
+        try:
+            self._ask(question, cancelled, on_message)
+        finally:
+            self._asking.release()
+
+    def _ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
         fresh = self._child is None or not self._child.is_alive()
         pipe = self._start() if fresh else self._pipe
         assert pipe is not None
@@ -60,7 +74,7 @@ class ClusterProcess:
                     waited_s += _POLL_S
                     if not fresh and waited_s > _PATIENCE_S:
                         self.end()
-                        self.ask(question, cancelled, on_message)
+                        self._ask(question, cancelled, on_message)
                         return
                     continue
                 answered, kind, what = pipe.recv()
@@ -77,7 +91,7 @@ class ClusterProcess:
             if cancelled():
                 raise CancelledError("cancelled") from None
             raise InputError(
-                f"the process that predicts {question.scenario.network} on several GPUs ended "
+                f"the process that predicts {_network(question)} on several GPUs ended "
                 "unexpectedly, perhaps because memory ran out; try a smaller batch or network"
             ) from None
 
@@ -120,7 +134,7 @@ def serve(pipe: Connection) -> None:
                 pipe.send((number, "error", str(error)))
             except Exception as error:  # the user's network may raise anything
                 words = (
-                    f"{question.scenario.network} cannot be predicted on several GPUs: "
+                    f"{_network(question)} cannot be predicted on several GPUs: "
                     f"{type(error).__name__}: {error}; expected a network that runs; run "
                     "`ridgepoint trace` to see where it fails"
                 )
@@ -129,18 +143,33 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def answer_all(question: ClusterQuestion, send: OnMessage) -> None:
-    """The prediction, then the scaling and the what-ifs; `send` takes each as soon as it is
-    there."""
-    from app.answers.cluster_answer import cluster_answer
-    from app.answers.cluster_scaling import scaling_points, what_ifs
+def _network(asked: Asked) -> str:
+    from app.answers.cluster_choice import ClusterQuestion
 
-    send("progress", f"tracing {question.scenario.network} on each distinct rank")
-    send("answer", cluster_answer(question))
+    question = asked if isinstance(asked, ClusterQuestion) else asked.question
+    return question.scenario.network
+
+
+def answer_all(question: Asked, send: OnMessage) -> None:
+    """The prediction, then the scaling and the what-ifs; or one of these, or the fastest splits.
+    `send` takes each as soon as it is there."""
+    from app.answers.cluster_answer import cluster_answer
+    from app.answers.cluster_choice import AnswerQuestion
+    from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
+    from app.answers.cluster_splits import SplitQuestion, split_ranking
 
     def progress(text: str) -> None:
         send("progress", text)
 
-    send("points", scaling_points(question, progress))
-    send("what_ifs", what_ifs(question, progress))
+    if isinstance(question, SplitQuestion):
+        send("splits", split_ranking(question, lambda *done: send("share", done)))
+    elif isinstance(question, StrongQuestion):
+        send("strong_points", scaling_points(question.question, progress, strong=True))
+    elif isinstance(question, AnswerQuestion):
+        send("answer", cluster_answer(question.question))
+    else:
+        progress(f"tracing {question.scenario.network} on each distinct rank")
+        send("answer", cluster_answer(question))
+        send("points", scaling_points(question, progress))
+        send("what_ifs", what_ifs(question, progress))
     send("done", None)

@@ -8,7 +8,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, first
+from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion, first
+from app.answers.cluster_scaling import StrongQuestion
+from app.answers.cluster_splits import SplitQuestion, SplitSearch, belongs, split_question
 from app.answers.clustered import Clustered
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import CLUSTER, Worker, later
@@ -18,9 +21,10 @@ from simulator.errors import RidgepointError
 _PAUSE_MS = 150
 """Delay after an edit before it is predicted."""
 _KEY = "cluster"
-_LATER: tuple[Kind, ...] = ("points", "what_ifs")
+_LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
-Ask = Callable[[ClusterQuestion, Callable[[], bool], OnMessage], None]
+Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
+Ask = Callable[[Asked, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
@@ -53,23 +57,52 @@ class Clustering(QObject):
         if watched and (now.stale or now.answer is None) and not now.error and not self.busy:
             self._request()
 
-    def choose(self, choice: ClusterChoice, text: str, merge: str = "") -> None:
-        """Set the cluster and the split."""
-        self.session.set_cluster(choice, text, merge)
-
     def cancel(self) -> None:
         """Stop predicting; the figures that are there stay."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
             self.process.end()
-            late = self.clustered.answer is not None and not self.clustered.stale
+            now = self.clustered
+            late = now.answer is not None and not now.stale
             words = "" if late else "Cancelled. Predict again to go on."
-            self._show(replace(self.clustered, progress="", error=words))
+            search = None if now.search and now.search.ranking is None else now.search
+            self._show(replace(now, progress="", error=words, search=search))
 
     def again(self) -> None:
         """Predict the current question once more."""
         self._request()
+
+    def find_splits(self) -> None:
+        """Search for the fastest split of the question's batch over all its GPUs."""
+        if self.busy:
+            return
+        try:
+            asked = split_question(self.clustered.question)
+        except RidgepointError as error:
+            self._fail(str(error))
+            return
+        words = "searching for the fastest split"
+        self._show(replace(self.clustered, search=SplitSearch(asked, doing=words), error=""))
+        self._run(asked, self._searched, self._search_failed)
+
+    def scale(self, strong: bool) -> None:
+        """Show scaling with the same batch of all GPUs, or with that of each replica."""
+        self._show(replace(self.clustered, strong=strong))
+        if not self.busy:
+            self._scale_strongly()
+
+    def answered(self, question: ClusterQuestion, cancelled: Callable[[], bool]) -> ClusterAnswer:
+        """The figures of another question, such as a lesson's. Waits, in a thread of the worker;
+        raises as `ClusterProcess.ask` does."""
+        answers: list[ClusterAnswer] = []
+
+        def on_message(kind: Kind, what: Any) -> None:
+            if kind == "answer":
+                answers.append(what)
+
+        self._ask(AnswerQuestion(question), cancelled, on_message)
+        return answers[0]
 
     def close(self) -> None:
         """End the process."""
@@ -79,8 +112,12 @@ class Clustering(QObject):
         question = question_of(after)
         if question == self.clustered.question:
             return
-        stale = self.clustered.answer is not None
-        self._show(replace(self.clustered, question=question, stale=stale, error=""))
+        now = self.clustered
+        search = now.search
+        if search and not (search.ranking and belongs(search, question)):
+            search = None
+        stale = now.answer is not None
+        self._show(replace(now, question=question, stale=stale, error="", search=search))
         if self.watched:
             self._request()
 
@@ -99,29 +136,64 @@ class Clustering(QObject):
 
     def _start(self) -> None:
         question = self.clustered.question
+        self._run(question, lambda: self._done(question), self._failed)
 
+    def _run(
+        self,
+        asked: Asked,
+        done: Callable[[], None],
+        failed: Callable[[RidgepointError], None],
+    ) -> None:
         def run(cancelled: Callable[[], bool]) -> None:
             def on_message(kind: Kind, what: Any) -> None:
-                self._received.emit(question, kind, what)
+                self._received.emit(asked, kind, what)
 
-            self._ask(question, cancelled, on_message)
+            self._ask(asked, cancelled, on_message)
 
-        self.worker.ask(_KEY, run, lambda _: self._done(question), self._failed, CLUSTER)
+        self.worker.ask(_KEY, run, lambda _: done(), failed, CLUSTER)
 
-    def _on_message(self, question: ClusterQuestion, kind: Kind, what: Any) -> None:
+    def _on_message(self, question: Asked, kind: Kind, what: Any) -> None:
         now = self.clustered
+        if isinstance(question, SplitQuestion):
+            if now.search is not None and question == now.search.asked:
+                self._show(replace(now, search=_further(now.search, kind, what)))
+            return
+        if not isinstance(question, ClusterQuestion):
+            question = question.question
         if question != now.question or not self.busy:
             return
         if kind == "progress":
             self._show(replace(now, progress=what))
         elif kind == "answer":
-            self._show(replace(now, answer=what, points=None, what_ifs=None, stale=False))
+            self._show(
+                replace(
+                    now, answer=what, points=None, what_ifs=None, strong_points=None, stale=False
+                )
+            )
         elif kind in _LATER:
             self._show(replace(now, **{kind: what}))
 
     def _done(self, question: ClusterQuestion) -> None:
         if question == self.clustered.question:
             self._show(replace(self.clustered, progress="", error=""))
+            self._scale_strongly()
+
+    def _scale_strongly(self) -> None:
+        """Predict strong scaling if it is shown and not there yet."""
+        now = self.clustered
+        if now.strong and now.strong_points is None and now.answer and not now.stale:
+            question = now.question
+            self._show(replace(now, progress="sharing the batch among fewer and more GPUs"))
+            self._run(StrongQuestion(question), lambda: self._done(question), self._unscaled)
+
+    def _unscaled(self, error: RidgepointError) -> None:
+        self._show(replace(self.clustered, strong_points=(), progress="", error=str(error)))
+
+    def _searched(self) -> None:
+        self.changed.emit()
+
+    def _search_failed(self, error: RidgepointError) -> None:
+        self._show(replace(self.clustered, search=None, error=str(error)))
 
     def _failed(self, error: RidgepointError) -> None:
         self._fail(str(error))
@@ -133,6 +205,15 @@ class Clustering(QObject):
     def _show(self, clustered: Clustered) -> None:
         self.clustered = clustered
         self.changed.emit()
+
+
+def _further(search: SplitSearch, kind: Kind, what: Any) -> SplitSearch:
+    """A search after a message."""
+    if kind == "progress":
+        return replace(search, doing=what)
+    if kind == "share":
+        return replace(search, doing=what[0], share=what[1])
+    return replace(search, ranking=what, share=1.0, doing="") if kind == "splits" else search
 
 
 def question_of(state: State) -> ClusterQuestion:

@@ -153,9 +153,19 @@ class Session(QObject):
         """Set the TOML of the plan."""
         self._push(replace(self.state, plan=plan), text, merge)
 
-    def set_cluster(self, cluster: ClusterChoice, text: str, merge: str = "") -> None:
-        """Set the cluster and the split over it."""
-        self._push(replace(self.state, cluster=cluster), text, merge)
+    def set_cluster(
+        self,
+        cluster: ClusterChoice,
+        text: str,
+        merge: str = "",
+        scenario: Scenario | None = None,
+    ) -> None:
+        """Set the cluster and the split over it, and in one change the current scenario."""
+        now = self.state
+        sides = list(now.sides)
+        if scenario is not None:
+            sides[now.current] = replace(sides[now.current], scenario=scenario)
+        self._push(replace(now, cluster=cluster, sides=tuple(sides)), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.answers.cards import Card
+from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
 from app.theme import Theme
 from app.views.cluster.cluster_view import ClusterView
+from app.views.cluster.gpu_drop import gpu_offer
 from app.views.cluster.headline import ClusterBar
+from app.widgets.drops import Offer
 from app.widgets.view import View
 from simulator.errors import RidgepointError
 
@@ -28,6 +32,8 @@ class ClusterPage:
         self.clustering = Clustering(window.session, window.worker)
         self.clustering.setParent(window)
         self.clustering.changed.connect(self._show)
+        self._answer: ClusterAnswer | None = None
+        self._collective = -1
         self.bar = ClusterBar(window.theme)
         self.veil = Veil(self.bar, window.theme)
         window.panels.created.connect(self._created)
@@ -37,6 +43,10 @@ class ClusterPage:
         """The views that are created."""
         views = self.window.panels.views.items()
         return [(offered, view) for offered, view in views if isinstance(view, ClusterView)]
+
+    def offered(self, card: Card) -> Offer:
+        """The effect of a card of a GPU, wherever on the page it is dropped."""
+        return gpu_offer(card.key, self.clustering.clustered.question, self.edit)
 
     def show(self, shown: bool) -> None:
         """Show or hide the verdict bar; predict while it is shown."""
@@ -57,23 +67,49 @@ class ClusterPage:
         """Set the scenario, the cluster or the split."""
         now, session = self.clustering.clustered.question, self.window.session
         try:
-            if question.scenario != now.scenario:
+            if question.choice == now.choice:
                 session.set_scenario(question.scenario, words)
-            if question.choice != now.choice:
-                self.clustering.choose(question.choice, words, merge)
+            else:
+                session.set_cluster(question.choice, words, merge, question.scenario)
         except RidgepointError as error:
             for _, view in self.views:
                 view.refuse(str(error))
 
+    def _open(self, question: ClusterQuestion) -> None:
+        """Show a step of another page here."""
+        self.window.session.set_cluster(
+            question.choice, f"{question.scenario.network} on {question.choice.cluster}", "",
+            question.scenario,
+        )  # fmt: skip
+        self.window.session.show(self.workspace)
+
     def _created(self, view: View) -> None:
+        if view.workspace == "Lessons":
+            from app.views.lessons.view import Lessons  # imported late: it is slow
+
+            assert isinstance(view, Lessons)
+            view.on_cluster = self.clustering.answered
+            view.spread.connect(self._open)
         if isinstance(view, ClusterView):
             view.edited.connect(self.edit)
             view.cancelled.connect(self.clustering.cancel)
             view.again.connect(self.clustering.again)
+            view.sought.connect(self.clustering.find_splits)
+            view.scaled.connect(self.clustering.scale)
+            view.picked.connect(self._pick)
             view.show_clustered(self.clustering.clustered)
+            view.show_collective(self._collective)
+
+    def _pick(self, row: int) -> None:
+        self._collective = row
+        for _, view in self.views:
+            view.show_collective(row)
 
     def _show(self) -> None:
         clustered = self.clustering.clustered
+        if clustered.answer is not self._answer:
+            self._answer = clustered.answer
+            self._pick(-1)  # rows are those of another answer
         self.bar.put(clustered)
         self.veil.put(clustered.stale)
         for offered, view in self.views:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 class Dropping:
     """Cards dropped on the workspace change the current scenario, or the plan where that is shown;
-    on a scenario card that scenario, and on "+" a new one. Files open when dropped on the
-    workspace, a scenario card or the shelf."""
+    those of GPUs change the cluster where that is shown. On a scenario card they change that
+    scenario, and on "+" a new one. Files open when dropped on the workspace, a scenario card or
+    the shelf."""
 
     def __init__(self, window: Window, theme: Theme) -> None:
         self.window = window
@@ -46,6 +47,9 @@ class Dropping:
         state = session.state
         if place < 0 and state.workspace == self.window.plan_page.workspace:
             return self.window.plan_page.offered(card)
+        cluster_page = self.window.cluster_page
+        if place < 0 and card.kind == "gpu" and state.workspace == cluster_page.workspace:
+            return cluster_page.offered(card)
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.clustered import Clustered
 from app.answers.side import Side
-from app.drawing import Drawing, Text
+from app.drawing import Drawing, Item, Text
 from app.theme import SUPPORT_PX, Theme
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.vertical_scroll_area import VerticalScrollArea
@@ -31,6 +31,14 @@ class ClusterView(View):
     cancelled = Signal()
     again = Signal()
     """The user asked to predict once more."""
+    sought = Signal()
+    """The user asked for the fastest split."""
+    scaled = Signal(bool)
+    """The user asked for strong scaling, or for weak."""
+    picked = Signal(int)
+    """The user picked a row of the answer's collectives; −1: none."""
+    collective = -1
+    """The row that is picked."""
     clustered: Clustered | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
@@ -44,6 +52,10 @@ class ClusterView(View):
     @abstractmethod
     def update_clustered(self, clustered: Clustered) -> None:
         """Draw from `clustered`."""
+
+    def show_collective(self, row: int) -> None:
+        """Highlight a row of the answer's collectives; −1: none."""
+        self.collective = row
 
     def refuse(self, reason: str) -> None:
         """Say why the last edit is refused."""
@@ -59,12 +71,25 @@ class ClusterCanvas(DrawingCanvas):
 
     def put(self, clustered: Clustered) -> None:
         """Draw again if what is shown has changed."""
-        shown = clustered.answer, clustered.points, clustered.empty, bool(clustered.progress)
+        shown = (
+            clustered.answer,
+            clustered.strong_points if clustered.strong else clustered.points,
+            clustered.strong,
+            clustered.empty,
+            bool(clustered.progress),
+        )
         if shown != self.shown:
             self.shown = shown
             self.redraw()
             drawn = self.drawn
             self.setAccessibleDescription(drawn.title if drawn else "")
+
+    def depends_on(self) -> object:
+        return self.view.depends_on()
+
+    def overlay(self) -> tuple[Item, ...]:
+        drawn = self.drawn
+        return self.view.overlay(drawn) if drawn else ()
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -88,13 +113,19 @@ class ClusterCanvas(DrawingCanvas):
 class PictureView(ClusterView):
     """A view of one picture, which scrolls where its rows need more height than there is."""
 
+    picks: ClassVar[bool] = False
+    """Whether the numbers of its spots are rows of collectives."""
+    canvas_class: ClassVar[type[ClusterCanvas]] = ClusterCanvas
+
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.canvas = ClusterCanvas(theme, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
+        self.canvas = self.canvas_class(theme, self)
+        self.canvas.pressed_on.connect(self._pressed)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(0)
         self.area = VerticalScrollArea(self.canvas)
-        column.addWidget(self.area)
+        self.column.addWidget(self.area)
         self.setFocusProxy(self.canvas)
 
     @abstractmethod
@@ -102,6 +133,31 @@ class PictureView(ClusterView):
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
         """The drawing of a size in pixels."""
+
+    def depends_on(self) -> object:
+        """What the picture depends on besides the step, such as a zoom."""
+        return None
+
+    def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
+        """What is drawn above the picture, such as a selection."""
+        return ()
+
+    def step(self, by: int) -> None:
+        """Pick the next row of collectives, or the one before."""
+        answer = self.clustered.answer if self.clustered else None
+        if answer is not None and answer.collectives:
+            row = self.collective + by if self.collective >= 0 else 0
+            self.picked.emit(min(max(row, 0), len(answer.collectives) - 1))
+
+    def _pressed(self, key: object) -> None:
+        if isinstance(key, int) and self.picks:
+            self.picked.emit(-1 if key == self.collective else key)
+        elif self.picks:
+            self.picked.emit(-1)
+
+    def show_collective(self, row: int) -> None:
+        super().show_collective(row)
+        self.canvas.update()
 
     def needed_height(self, answer: ClusterAnswer) -> float:
         """The least height of the picture in pixels."""

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_words import ranks_words
 from app.answers.clustered import Clustered
 from app.charts.cluster.collectives import collectives_drawing, collectives_height
-from app.drawing.picture import Drawing
+from app.drawing import Drawing, Item, Rectangle
 from app.quantities import seconds
-from app.views.cluster.cluster_view import PictureView
+from app.views.cluster.cluster_view import ClusterCanvas, PictureView
 from app.widgets.drawn import QT_METRICS
 
 
+class RowsCanvas(ClusterCanvas):
+    """Up and Down pick a row."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        by = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if by is None:
+            super().keyPressEvent(event)
+        else:
+            self.view.step(by)
+
+
 class CollectivesTable(PictureView):
-    """Alike collectives in a row each."""
+    """Alike collectives in a row each; those that are picked stand out in the rank timeline."""
 
     title: ClassVar[str] = "Collectives"
+    picks = True
+    canvas_class = RowsCanvas
+
+    def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
+        spot = next((spot for spot in drawn.spots if spot.key == self.collective), None)
+        if spot is None:
+            return ()
+        return (Rectangle(spot.box.grown(-1, -1), None, "b", 1.6, 4),)
 
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float

@@ -4,19 +4,58 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QWidget
+
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.clustered import Clustered
-from app.charts.cluster.fabric import fabric_drawing
+from app.charts.cluster.fabric import fabric_drawing, is_node
 from app.charts.cluster.gpu_box import place_words
-from app.drawing.picture import Drawing
+from app.drawing import Drawing, Item, Rectangle, Spot
+from app.theme import Theme
 from app.views.cluster.cluster_view import PictureView
+from app.views.cluster.gpu_drop import gpu_offer
 from app.widgets.drawn import QT_METRICS
+from app.widgets.drops import Offer, PlaceTarget
 
 
 class TheCluster(PictureView):
     """Nodes with their GPUs, and the traffic on what links them."""
 
     title: ClassVar[str] = "The cluster"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.target = PlaceTarget(self.canvas, theme, self.offered, lambda: self._drag_over(None))
+        self.under: Spot | None = None
+        """The node under a card."""
+
+    def offered(self, key: str, at: QPointF) -> Offer:
+        """The effect of a card at a point."""
+        clustered, drawn = self.clustered, self.canvas.drawn
+        if clustered is None or drawn is None:
+            return Offer("No prediction yet", None)
+        nodes = (spot for spot in drawn.spots if is_node(spot))
+        node = next((spot for spot in nodes if spot.holds(at.x(), at.y())), None)
+        offer = Offer("Drop the GPU on a node", None)
+        if node is not None:
+            offer = gpu_offer(key, clustered.question, lambda *edit: self.edited.emit(*edit, ""))
+        self._drag_over(node if offer.done else None)
+        return offer
+
+    def _drag_over(self, node: Spot | None) -> None:
+        if node != self.under:
+            self.under = node
+            self.canvas.update()
+
+    def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
+        if self.under is None:
+            return ()
+        return (Rectangle(self.under.box, None, "b", 2.0, 8, dash="dashed"),)
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.target.outline.theme = theme
 
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float

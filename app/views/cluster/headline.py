@@ -22,6 +22,7 @@ class ClusterBar(DrawingCanvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the cluster")
         self.clustered: Clustered | None = None
+        self._shown: tuple[object, ...] = ()
         self.setFixedHeight(VERDICT_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -29,7 +30,11 @@ class ClusterBar(DrawingCanvas):
 
     def put(self, clustered: Clustered) -> None:
         """Show a step, or how far it is."""
+        shown = clustered.answer, clustered.points, clustered.empty, bool(clustered.progress)
         self.clustered = clustered
+        if shown == self._shown:  # every step of the progress comes here
+            return
+        self._shown = shown
         answer = clustered.answer
         words = [
             f"{each.label}: {each.figure} {each.unit}; {each.note}"

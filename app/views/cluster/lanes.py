@@ -4,24 +4,116 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+
 from app.answers.cluster_answer import ClusterAnswer
 from app.answers.cluster_words import ranks_words
 from app.answers.clustered import Clustered
-from app.charts.cluster.lanes import lanes_drawing, lanes_height
+from app.charts.cluster.lanes import lanes_across, lanes_drawing, lanes_height
 from app.drawing.picture import Drawing
-from app.views.cluster.cluster_view import PictureView
+from app.scenes.pixel_scale import Scale
+from app.views.cluster.cluster_view import ClusterCanvas, PictureView
 from app.widgets.drawn import QT_METRICS
+
+_CLOSEST = 1e-4
+"""The least part of the step that is shown."""
+
+
+class LanesCanvas(ClusterCanvas):
+    """Zooms where the wheel turns, moves with Shift and the arrow keys, and picks collectives."""
+
+    view: RankTimeline
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turned = event.angleDelta()
+        if turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.view.pan(-(turned.x() or turned.y()) / 1200)
+        else:
+            self.view.zoom(event.position().x(), 1.2 ** (turned.y() / 120))
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.view.look(None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        middle = self.width() / 2
+        actions = {
+            Qt.Key.Key_W: lambda: self.view.zoom(middle, 1.5),
+            Qt.Key.Key_Plus: lambda: self.view.zoom(middle, 1.5),
+            Qt.Key.Key_S: lambda: self.view.zoom(middle, 1 / 1.5),
+            Qt.Key.Key_Minus: lambda: self.view.zoom(middle, 1 / 1.5),
+            Qt.Key.Key_Left: lambda: self.view.pan(-0.2),
+            Qt.Key.Key_A: lambda: self.view.pan(-0.2),
+            Qt.Key.Key_Right: lambda: self.view.pan(0.2),
+            Qt.Key.Key_D: lambda: self.view.pan(0.2),
+            Qt.Key.Key_F: lambda: self.view.look(None),
+            Qt.Key.Key_Up: lambda: self.view.step(-1),
+            Qt.Key.Key_Down: lambda: self.view.step(1),
+        }
+        action = actions.get(Qt.Key(event.key()))
+        if action is None:
+            super().keyPressEvent(event)
+        else:
+            action()
 
 
 class RankTimeline(PictureView):
     """A lane of kernels and one of collectives for each distinct rank."""
 
     title: ClassVar[str] = "Rank timeline"
+    picks = True
+    canvas_class = LanesCanvas
+    shown_s: tuple[float, float] | None = None
+    """The seconds that are shown; None: all."""
+    _answer: ClusterAnswer | None = None
 
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
-        return lanes_drawing(answer, width, height, QT_METRICS)
+        return lanes_drawing(answer, width, height, QT_METRICS, self.shown_s, self.collective)
+
+    def depends_on(self) -> object:
+        return self.shown_s, self.collective
+
+    def update_clustered(self, clustered: Clustered) -> None:
+        if clustered.answer is not self._answer:
+            self._answer, self.shown_s = clustered.answer, None
+        super().update_clustered(clustered)
+
+    def look(self, shown_s: tuple[float, float] | None) -> None:
+        """Show these seconds of the step, as far as there are any; None: all."""
+        if self._answer is None:
+            return
+        end_s = lanes_across(self._answer, self.canvas.width()).high
+        if shown_s is not None:
+            wide = max(min(shown_s[1] - shown_s[0], end_s), _CLOSEST * end_s)
+            start = min(max(shown_s[0], 0.0), end_s - wide)
+            shown_s = None if wide >= end_s else (start, start + wide)
+        self.shown_s = shown_s
+        self.canvas.update()
+
+    def zoom(self, pixel: float, times: float) -> None:
+        """Show the step so many times closer, what stands at a pixel staying there."""
+        scale = self._scale
+        if scale is not None:
+            near = scale.zoomed(min(max(pixel, scale.begin), scale.end), times)
+            self.look((near.low, near.high))
+
+    def pan(self, share: float) -> None:
+        """Move by a share of what is shown."""
+        scale = self._scale
+        if scale is not None:
+            by_s = share * (scale.high - scale.low)
+            self.look((scale.low + by_s, scale.high + by_s))
+
+    @property
+    def _scale(self) -> Scale | None:
+        if self._answer is None:
+            return None
+        whole = lanes_across(self._answer, self.canvas.width())
+        low, high = self.shown_s or (whole.low, whole.high)
+        return Scale(low, high, whole.begin, whole.end)
 
     def needed_height(self, answer: ClusterAnswer) -> float:
         return lanes_height(answer)

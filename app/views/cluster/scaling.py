@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
 from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster_scaling import Point
 from app.answers.clustered import Clustered
 from app.charts.cluster.scaling import scaling_drawing
 from app.drawing import Drawing, Text
-from app.theme import SUPPORT_PX
+from app.theme import SUPPORT_PX, Theme
 from app.views.cluster.cluster_view import PictureView
+from app.widgets.controls import Segments
 from app.widgets.drawn import QT_METRICS
 from simulator.parallel.prediction import PARALLEL_REGIMES
+
+_KINDS = {"weak": "same batch a replica", "strong": "same batch in all"}
 
 
 class Scaling(PictureView):
@@ -19,25 +25,46 @@ class Scaling(PictureView):
 
     title: ClassVar[str] = "Scaling"
 
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.kinds = Segments("Batch of the scaling", _KINDS, {})
+        self.kinds.chosen.connect(lambda kind: self.scaled.emit(kind == "strong"))
+        head = QHBoxLayout()
+        head.setContentsMargins(8, 4, 8, 0)
+        head.addWidget(self.kinds)
+        head.addStretch(1)
+        self.column.insertLayout(0, head)
+
+    @property
+    def points(self) -> tuple[Point, ...] | None:
+        """The points of the kind of scaling that is shown."""
+        now = self.clustered
+        return None if now is None else now.strong_points if now.strong else now.points
+
+    def update_clustered(self, clustered: Clustered) -> None:
+        self.kinds.put("strong" if clustered.strong else "weak", {})
+        super().update_clustered(clustered)
+
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
-        if clustered.points is None:
+        points = self.points
+        if points is None:
             words = "Predicting fewer and more GPUs …" if clustered.progress else "Not predicted"
             text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
             return Drawing(width, height, (text,), title=words)
         gpus = answer.layout.dp * answer.layout.tp * answer.layout.pp
         node = answer.cluster.gpus_per_node
-        return scaling_drawing(clustered.points, gpus, node, width, height, QT_METRICS)
+        return scaling_drawing(points, gpus, node, width, height, QT_METRICS, clustered.strong)
 
     def subtitle(self) -> str:
-        points = (self.clustered.points if self.clustered else None) or ()
+        points = self.points or ()
         if not points:
             return ""
         return f"throughput and shares, {points[0].gpus} to {points[-1].gpus} GPUs"
 
     def rows(self) -> list[list[str]]:
-        points = (self.clustered.points if self.clustered else None) or ()
+        points = self.points or ()
         heads = [f"{regime.capitalize()} share" for regime in PARALLEL_REGIMES]
         rows = [["GPUs", "Replicas", "Step, ms", "Samples/s", "Share of ideal", *heads]]
         for each in points:

@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QV
 from app.answers import sentence as sentence_parts
 from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, with_what_if
 from app.answers.cluster_fields import more_field, own_cluster_field, sentence, with_choice
+from app.answers.cluster_splits import SplitQuestion, switched
 from app.answers.cluster_words import product_words
 from app.answers.clustered import Clustered
 from app.charts.cluster.memory import memory_drawing, memory_height
 from app.drawing.picture import Drawing
 from app.theme import Theme
 from app.views.cluster.cluster_view import ClusterView
+from app.views.cluster.split_search import SplitSearchRows, search_rows
 from app.views.cluster.stepper import Stepper
 from app.views.cluster.what_ifs import WhatIfRows
 from app.widgets.controls import Segments
@@ -27,6 +29,7 @@ from app.widgets.sentence import Sentence
 from app.widgets.sentence_fields import MenuField, TextField
 from app.widgets.tab_order import insert_before
 from app.widgets.vertical_scroll_area import VerticalScrollArea
+from simulator.cluster.layout import Layout
 from simulator.errors import RidgepointError
 
 _DEGREES = (
@@ -96,6 +99,9 @@ class Split(ClusterView):
         self.retry.setAccessibleName("Predict the step over several GPUs again")
         self.retry.clicked.connect(self.again)
         self.memory = MemoryCanvas(theme)
+        self.search = SplitSearchRows()
+        self.search.sought.connect(self.sought)
+        self.search.chosen.connect(self._switch)
         self.what_ifs = WhatIfRows()
         self.what_ifs.applied.connect(self._apply)
         self.setMinimumWidth(318)
@@ -122,6 +128,7 @@ class Split(ClusterView):
         progress.addWidget(self.step, 1)
         progress.addWidget(self.stop)
         column.addLayout(progress)
+        column.addWidget(self.search)
         column.addWidget(self.memory)
         column.addWidget(self.what_ifs)
         column.addStretch(1)
@@ -134,14 +141,19 @@ class Split(ClusterView):
         question = clustered.question
         if question != self._shown:
             self._show_question(question)
-        busy = bool(clustered.progress)
-        words = clustered.progress
+        search = clustered.search
+        words = clustered.progress or (search.doing if search else "")
+        busy = bool(words)
+        share = search.share if search and not clustered.progress else 0.0
+        self.bar.setRange(0, 100 if share else 0)
+        self.bar.setValue(round(100 * share))
         self.step.say(f"{words[0].upper()}{words[1:]}" if words else "")
         for widget in (self.step, self.bar, self.stop):
             widget.setVisible(busy)
         self._say(clustered.error, bool(clustered.error))
         self.memory.put(clustered)
         self.memory.setEnabled(not clustered.stale)
+        self.search.put(clustered, busy)
         self.what_ifs.put(clustered)
 
     def refuse(self, reason: str) -> None:
@@ -166,7 +178,7 @@ class Split(ClusterView):
         answer = clustered.answer
         if answer is not None:
             rows += [[f"{role}, bytes", str(nbytes)] for role, nbytes in answer.largest.memory]
-        return rows
+        return rows + search_rows(clustered.search)
 
     def _say(self, reason: str, retry: bool) -> None:
         self.message.setText(reason)
@@ -210,6 +222,9 @@ class Split(ClusterView):
 
     def _apply(self, text: str) -> None:
         self._choose(lambda choice: with_what_if(choice, text), text)
+
+    def _switch(self, asked: SplitQuestion, spread: Layout) -> None:
+        self._edit(lambda _: switched(asked, spread), f"split {spread}")
 
     def _choose(
         self, change: Callable[[ClusterChoice], ClusterChoice], words: str, merge: str = ""

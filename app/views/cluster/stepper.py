@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.elided_label import Elided
+
 _MOST = 4096
 
 
@@ -39,7 +41,8 @@ class Stepper(QWidget):
     def __init__(self, name: str, note: str) -> None:
         super().__init__()
         self.setProperty("look", "plain")
-        self.name, self.note = QLabel(name), QLabel(note)
+        self.name, self.note = QLabel(name), Elided()
+        self.note.say(note)
         self.note.setProperty("tone", "quiet")
         self.box = _Degree()
         self.box.setRange(1, _MOST)

@@ -11,7 +11,7 @@ from app.lessons.lesson import Card
 from app.scenes.lesson_attempt import STEPS, Step
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.paint import Paint, elided, faint, width
-from simulator.prediction import Regime
+from simulator.parallel.prediction import ParallelRegime
 
 
 class Steps(QWidget):
@@ -62,10 +62,10 @@ class Steps(QWidget):
 class Option(QAbstractButton):
     """One answer to choose from: a regime or a side. `judged` is a remark such as "correct"."""
 
-    def __init__(self, value: str, words: str, regime: Regime | None, theme: Theme) -> None:
+    def __init__(self, value: str, words: str, regime: ParallelRegime | None, theme: Theme) -> None:
         super().__init__()
         self.value, self.words, self.theme = value, words, theme
-        self.regime: Regime | None = regime
+        self.regime: ParallelRegime | None = regime
         self.judged = ""
         self.right = False
         self.setCheckable(True)
@@ -120,11 +120,11 @@ class Cards(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
-        self.cards: tuple[tuple[Card, Regime | None], ...] = ()
+        self.cards: tuple[tuple[Card, ParallelRegime | None], ...] = ()
         self.setFixedHeight(82)
         self.setAccessibleName("Figures of the explanation")
 
-    def show_cards(self, cards: tuple[tuple[Card, Regime | None], ...]) -> None:
+    def show_cards(self, cards: tuple[tuple[Card, ParallelRegime | None], ...]) -> None:
         """Show cards, with their texts filled in, and their regimes."""
         self.cards = cards
         texts = [f"{c.name}: {c.figure}, {c.note}".rstrip(", ") for c, _ in cards]
@@ -158,9 +158,9 @@ class Cards(QWidget):
 class Sign(QWidget):
     """A regime's mark beside a text."""
 
-    def __init__(self, regime: Regime | None, theme: Theme) -> None:
+    def __init__(self, regime: ParallelRegime | None, theme: Theme) -> None:
         super().__init__()
-        self.regime: Regime | None = regime
+        self.regime: ParallelRegime | None = regime
         self.theme = theme
         self.setFixedSize(20, 22)
 

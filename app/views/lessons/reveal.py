@@ -18,7 +18,8 @@ from app.views.lessons.plot import LessonPlot
 from app.widgets.canvas import Card
 from app.widgets.drawn import box_of
 from app.widgets.paint import Paint, elided, width
-from simulator.prediction import REGIMES, Regime
+from simulator.parallel.prediction import ParallelRegime
+from simulator.prediction import REGIMES
 
 
 class RevealCanvas(LessonPlot):
@@ -57,7 +58,7 @@ class RevealCanvas(LessonPlot):
         assert self.outcome is not None
         return self.outcome.at(place) if isinstance(place, int) else self.outcome.figure(str(place))
 
-    def _regime(self, place: Key) -> Regime:
+    def _regime(self, place: Key) -> ParallelRegime:
         outcome = self.outcome
         assert outcome is not None
         if outcome.curve is not None:

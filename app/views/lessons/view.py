@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.answers.cluster_choice import ClusterQuestion
 from app.answers.side import Question, Side
 from app.lessons import lessons, own
+from app.lessons.cluster_words import OnCluster, predicted_here
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.scenes.lesson_attempt import Attempt, Key, Step
@@ -29,9 +31,12 @@ class Lessons(View):
     title: ClassVar[str] = "Lessons"
     workspace: ClassVar[str] = "Lessons"
     follows = False
+    spread = Signal(object)
+    """The ClusterQuestion of a lesson, to be opened."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self.on_cluster: OnCluster = predicted_here
         self.all: tuple[Lesson, ...] = ()
         self.place = 0
         self.attempts: dict[str, Attempt] = {}
@@ -73,7 +78,8 @@ class Lessons(View):
 
         def work(cancelled: Any) -> tuple[str, Outcome | str] | None:
             try:
-                outcome = compute_outcome(lesson, cancelled) if locked else first_outcome(lesson)
+                compute = compute_outcome if locked else first_outcome
+                outcome = compute(lesson, cancelled, self.on_cluster)
             except InputError as error:
                 return lesson.name, str(error)
             return (lesson.name, outcome) if outcome else None
@@ -202,7 +208,11 @@ class Lessons(View):
     def _open(self) -> None:
         lesson = self.lesson
         if lesson is not None:
-            self.asked.emit(lesson.side(lesson.opens).scenario)
+            side = lesson.side(lesson.opens)
+            if side.cluster is None:
+                self.asked.emit(side.scenario)
+            else:
+                self.spread.emit(ClusterQuestion(side.scenario, side.cluster))
 
     def _choose(self, value: str) -> None:
         attempt = self.attempt

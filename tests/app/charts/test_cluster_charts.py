@@ -1,11 +1,14 @@
 """The pictures of a step over several GPUs: their figures, and texts inside their picture."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 
+from app.answers.cluster_answer import Span
 from app.answers.cluster_words import product_words, ranks_words, what_if_words, whole_percents
 from app.answers.clustered import Clustered
+from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.collectives import collectives_drawing
 from app.charts.cluster.fabric import fabric_drawing
 from app.charts.cluster.headline import cluster_headline
@@ -17,7 +20,7 @@ from app.drawing import TABULATED, Drawing, Group, Item, Pill, Text
 from app.drawing.items import SHARES_LEFT
 from app.drawing.svg import document
 from app.theme import DARK
-from tests.app.cluster_answers import ALONE, CHOICE, CLUSTERED, SHARES
+from tests.app.cluster_answers import ALONE, ANSWER, CHOICE, CLUSTERED, SHARES
 
 
 def _texts(items: Iterable[Item]) -> Iterable[Text]:
@@ -131,6 +134,26 @@ def test_the_scaling_marks_the_count_and_where_communication_takes_over():
     assert words(scaling(ALONE, 400, 200)) == [
         "One count of GPUs alone: this split has nothing to scale over."
     ]
+
+
+def test_bubbles_are_waits_beside_which_no_kernel_runs():
+    """Kernels run in 0 to 30 and 32 to 90 ms; of a wait in 25 to 40 ms, 30 to 32 is left."""
+    rank = replace(ANSWER.ranks[0], communication=(Span("wait", 25e-3, 40e-3, 0),))
+    assert bubbles(rank) == [(30e-3, 32e-3)]
+    late = replace(rank, communication=(Span("wait", 80e-3, 95e-3), Span("wait", 94e-3, 97e-3)))
+    assert bubbles(late) == [(90e-3, 97e-3)]
+    said = words(lanes_drawing(replace(ANSWER, ranks=(late,)), 1200, 300, TABULATED,
+                               (80e-3, 97e-3)))  # fmt: skip
+    assert "bubble 7.00 ms" in said and "bubble, no kernel" in said and "10% bubble" in said
+
+
+def test_a_zoomed_timeline_shows_what_is_inside():
+    whole = lanes_drawing(ANSWER, 1200, 300, TABULATED)
+    part = lanes_drawing(ANSWER, 1200, 300, TABULATED, (40e-3, 60e-3))
+    assert {"0", "20", "80"} < {*words(whole)} and "80" not in words(part)
+    assert {"46", "50"} < {*words(part)}
+    bars = [spot.box for spot in part.spots if spot.key == 0]
+    assert max(box.right for box in bars) <= 1200
 
 
 def test_words():

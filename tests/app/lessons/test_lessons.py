@@ -19,6 +19,7 @@ from simulator.scenario.scenario import Applied, Scenario, predict
 
 Answer = TypeVar("Answer")
 PACKAGED = lessons.packaged()
+ON_ONE_GPU = tuple(x for x in PACKAGED if all(side.cluster is None for side in x.sides))
 TOP = """format = "ridgepoint-lesson"
 version = 1
 title = "T"
@@ -60,12 +61,12 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_eleven_lessons_are_packaged_in_order():
-    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 12)]
-    assert len({lesson.title for lesson in PACKAGED}) == 11
+def test_fourteen_lessons_are_packaged_in_order():
+    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 15)]
+    assert len({lesson.title for lesson in PACKAGED}) == 14
 
 
-@pytest.mark.parametrize("lesson", PACKAGED, ids=lambda lesson: lesson.name)
+@pytest.mark.parametrize("lesson", ON_ONE_GPU, ids=lambda lesson: lesson.name)
 def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None, lesson: Lesson):
     found = simulated(lesson)
     assert found.whole
@@ -85,7 +86,7 @@ def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None
 
 
 def test_what_the_packaged_texts_claim(from_files: None):
-    found = {lesson.name[3:]: simulated(lesson) for lesson in PACKAGED}
+    found = {lesson.name[3:]: simulated(lesson) for lesson in ON_ONE_GPU}
     period = {name: {s: p.period_s for s, p in o.sides.items()} for name, o in found.items()}
     regimes = [found["three-regimes"].sides[letter].regime for letter in "abc"]
     assert regimes == ["overhead", "compute", "memory"]
@@ -216,6 +217,17 @@ WRONG = {
     TOP
     + 'over = "batch"\nvalues = [-1, 4]\n'
     + SIDES: "values has -1: expected whole numbers of at least 1",
+    TOP + SIDES.replace("4 }", '4, parallel = "tp=2" }'): "[a] parallel is 'tp=2' without a "
+    'cluster: expected one, such as cluster = "8xh200"; add it',
+    TOP + SIDES.replace("cuda_graph", 'eager", cluster = "9xh200'): "[b] cluster '9xh200': 9 GPUs",
+    TOP + SIDES.replace("cuda_graph", 'eager", cluster = "2xh200'): "{times_kernels_b} of [b], "
+    "which has a cluster: expected one of period, per_sample",
+    TOP.replace("{times_kernels_b}", "")
+    + 'guess = "host"\n'
+    + SIDES.replace("cuda_graph", 'eager", cluster = "2xh200'): "guess is 'host', but [b] has a "
+    "cluster: expected one of period",
+    TOP + LINE + SIDES.replace("4 }", '4, cluster = "2xh200" }'): "over is 'batch', but [a] has a "
+    "cluster: expected one GPU; remove either",
     TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
     TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",
     TOP + SIDES + '[[card]]\nname = "{__import__}"\n': "card[1].name has {__import__}, which is no",
@@ -237,5 +249,5 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     written(tmp_path, TOP + SIDES)
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
     found, wrong = lessons.lessons()
-    assert [lesson.name for lesson in found[-2:]] == ["11-cheapest-card", "mine"]
+    assert [lesson.name for lesson in found[-2:]] == ["14-the-bubble", "mine"]
     assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")

@@ -1,0 +1,115 @@
+"""The search for the fastest split, as the page of the cluster shows it: figures without traces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from simulator.cluster.layout import Layout
+from simulator.errors import RidgepointError
+
+Progress = Callable[[str, float], None]
+_ROUTES = ("+link_speed", "+network_speed")
+"""What-ifs of the cluster itself, under which the splits are searched; they stay."""
+
+
+@dataclass(frozen=True)
+class SplitQuestion:
+    """A step whose scenario's batch is that of all GPUs, on a cluster whose split is sought."""
+
+    question: ClusterQuestion
+
+
+@dataclass(frozen=True)
+class RankedSplit:
+    """A split that fits, predicted in full."""
+
+    layout: Layout
+    period_s: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class PrunedSplit:
+    """A split that was not predicted, or does not fit; `cause` is "shape", "memory" or "speed"."""
+
+    layout: Layout
+    cause: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SplitRanking:
+    """The splits that fit, the fastest first, and those that were pruned."""
+
+    ranked: tuple[RankedSplit, ...]
+    pruned: tuple[PrunedSplit, ...]
+
+    @property
+    def pruned_words(self) -> str:
+        """How many were pruned, by cause; "" where none was."""
+        counts = Counter(each.cause for each in self.pruned)
+        parts = [f"{count} by {cause}" for cause, count in sorted(counts.items())]
+        return f"Pruned: {', '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True)
+class SplitSearch:
+    """A search: how much of it is done, what it is doing, and in the end its ranking."""
+
+    asked: SplitQuestion
+    share: float = 0.0
+    doing: str = ""
+    ranking: SplitRanking | None = None
+
+
+def split_question(question: ClusterQuestion) -> SplitQuestion:
+    """The search that a question asks for: the same whichever split is chosen. Raises InputError
+    where the scenario's batch cannot be told."""
+    choice = question.choice
+    batch = replica_batch(question) * choice.dp
+    routes = [word for word in choice.more.split() if word.partition("=")[0] in _ROUTES]
+    gpus = choice.machine.gpus
+    plain = ClusterChoice(choice.cluster, dp=gpus, more=" ".join(routes))
+    return SplitQuestion(ClusterQuestion(replace(question.scenario, batch=batch), plain))
+
+
+def replica_batch(question: ClusterQuestion) -> int:
+    """The batch of a replica. Raises RidgepointError where the network has none."""
+    from app.answers.answer import batch_and_seq
+
+    return batch_and_seq(question.scenario)[0] or 1
+
+
+def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
+    """Whether a search is about the step and the cluster of a question."""
+    try:
+        return split_question(question) == search.asked
+    except RidgepointError:
+        return False
+
+
+def switched(asked: SplitQuestion, spread: Layout) -> ClusterQuestion:
+    """The question under a split, with its share of the batch of all GPUs for each replica."""
+    question = asked.question
+    more = [f"microbatches={spread.microbatches}"] if spread.microbatches > 1 else []
+    more += question.choice.more.split()
+    choice = ClusterChoice(
+        question.choice.cluster, spread.dp, spread.tp, spread.pp, spread.fsdp, " ".join(more)
+    )
+    batch = (question.scenario.batch or 1) // spread.dp
+    return ClusterQuestion(replace(question.scenario, batch=batch), choice)
+
+
+def split_ranking(asked: SplitQuestion, progress: Progress) -> SplitRanking:
+    """Search. Raises InputError as `ridgepoint split` does."""
+    from simulator.parallel.split_search import search_splits
+
+    one = asked.question.step
+    splits = search_splits(one.step, one.cluster, one.host, one.mode, progress)
+    return SplitRanking(
+        tuple(RankedSplit(each.layout, each.period_s, each.reason) for each in splits.ranked),
+        tuple(PrunedSplit(each.layout, each.cause, each.reason) for each in splits.pruned),
+    )

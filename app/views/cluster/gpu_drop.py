@@ -1,0 +1,31 @@
+"""The card of a GPU on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.answers.cluster_choice import ClusterQuestion
+from app.widgets.drops import Offer
+from simulator.errors import RidgepointError
+from simulator.hardware.gpu import gpu
+
+
+def gpu_offer(
+    key: str, question: ClusterQuestion, edit: Callable[[ClusterQuestion, str], None]
+) -> Offer:
+    """The effect of the card with this key on a question; `edit` takes the changed question and
+    the name of the change."""
+    kind, _, name = key.partition(":")
+    if kind != "gpu":
+        return Offer("Nodes take GPUs: drop the card of one", None)
+    try:
+        title = gpu(name).name
+        choice = question.choice.of_gpu(name)
+    except RidgepointError as error:
+        return Offer(str(error), None)
+    if choice == question.choice:
+        return Offer(f"{choice.cluster} already consists of {title}", None)
+    words = f"{title} in every node"
+    after = replace(question, choice=choice)
+    return Offer(f"{words}: {choice.cluster}", lambda: edit(after, words))

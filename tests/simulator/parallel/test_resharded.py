@@ -1,0 +1,62 @@
+"""FSDP2's step over other ranks, without tracing, equals the one that torch runs."""
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.cluster import cluster
+from simulator.cluster.layout import layout
+from simulator.parallel import network_step
+from simulator.parallel.predict_step import predict_network
+from simulator.parallel.resharded import resharded
+from simulator.parallel.whatifs import ClusterStep, changed
+from simulator.tracing.parallel import program as tracing
+from simulator.tracing.parallel.networks import NetworkStep, program
+from simulator.tracing.parallel.program import trace_rank
+
+GPU = cluster("2xh200").gpu
+SIZES = {"width": 258, "heads": 3, "vocab": 1001, "layers": 2}
+
+
+def step(training=True):
+    return NetworkStep("gpt2", 4, 64, "bf16", training, "adamw", SIZES)
+
+
+def traced(text, ranks, training=True):
+    asked = layout(text, cluster(f"{ranks}xh200"))
+    return trace_rank(program(step(training), asked, 1), 0, ranks, GPU, ranks)
+
+
+@pytest.mark.parametrize("more", ["reshard=0", "recompute"])
+def test_other_ranks_do_what_torch_does_on_them(more):
+    """258 and 1001 rows do not divide: 258/4 = 64.5, rank 0 holds 65."""
+    fields = {"reshard": more != "reshard=0", "recompute": more == "recompute"}
+    asked = {n: replace(layout("fsdp", cluster(f"{n}xh200")), **fields) for n in (2, 4)}
+    few, whole = (trace_rank(program(step(), asked[n], 1), 0, n, GPU, n) for n in (2, 4))
+    other = resharded(few, (0, 1), (0, 1, 2, 3))
+    assert [op.signature for op in other.ops] == [op.signature for op in whole.ops]
+    assert [(op.collective, op.storages, op.stream, op.after) for op in other.ops] == [
+        (op.collective, op.storages, op.stream, op.after) for op in whole.ops
+    ]
+    assert other.storages == whole.storages
+
+
+def test_inference_does_not_tell_the_sizes_of_weights():
+    assert resharded(traced("fsdp", 2, training=False), (0, 1), (0, 1, 2, 3)) is None
+
+
+def test_another_number_of_replicas_is_not_traced_again(monkeypatch):
+    network_step._SHARDED.clear()
+    eight = cluster("8xh200")
+    question = ClusterStep(step(), layout("fsdp", eight), eight)
+    question.predict()
+    monkeypatch.setattr(tracing, "trace_rank", None)
+    four = changed(question, "dp=4").predict()
+    assert four.ranks[0].ranks == (0, 1, 2, 3)
+    monkeypatch.undo()
+    network_step._SHARDED.clear()
+    network_step._TRACES.clear()
+    network_step._ROLES.clear()
+    fresh = predict_network(step(), "fsdp", "4xh200")
+    assert four.communication_s == pytest.approx(fresh.communication_s, rel=1e-3)
+    assert four.peak_memory_bytes == fresh.peak_memory_bytes
