@@ -83,12 +83,14 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
-    """Zeros, then one kernel whose every block reads every index."""
+    """Zeros, then one kernel whose every block reads every index; a gradient or indices with gaps
+    are copied first."""
     out, grad = op.out, op.inputs[0]
+    copies = [copy(x, x.numel * x.itemsize) for x in op.inputs[:2] if not x.contiguous]
     touched = min(n * width * out.itemsize, out.nbytes)
     read = 8 * n + grad.nbytes + touched
     add = indexed_access("embedding_backward", n * width, width, read, touched, flops=1, steps=n)
-    return fill_like(out), add
+    return *copies, fill_like(out), add
 
 
 @cost("aten.embedding_dense_backward.default")
