@@ -63,18 +63,20 @@ def upsample(op: Signature) -> tuple[Work, ...]:
         variant="serial" if steps else "gather",
         steps=steps,
     )
-    if "_aa" not in op.name:
-        return (main,)
-    before, after = _to_rows(x), () if out.contiguous else (copy_onto(_rows(out), out),)
-    return *before, main, *after
+    after = (copy_onto(_rows(out), out),) if "_aa" in op.name and not out.contiguous else ()
+    return *_to_rows(op, x), main, *after
 
 
 def _rows(x: Tensor) -> Tensor:
     return replace(x, stride=row_major(x.shape))
 
 
-def _to_rows(x: Tensor) -> tuple[Work, ...]:
-    return () if x.contiguous else (copy_onto(x, _rows(x)),)
+def _to_rows(op: Signature, x: Tensor) -> tuple[Work, ...]:
+    """The copy of a tensor with gaps for the kernels that index it without strides: antialiased
+    ones, and nearest ones, which also take channels last."""
+    takes = "nearest" in op.name and channels_last(x)
+    strided = "nearest" not in op.name and "_aa" not in op.name
+    return () if x.contiguous or takes or strided else (copy_onto(x, _rows(x)),)
 
 
 def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
@@ -106,6 +108,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         taps = max(1, grad.numel // max(out.numel, 1))
         steps = 0 if channels_last(grad) else grad.shape[0]
         return (
+            *_to_rows(op, grad),
             window(
                 "resample",
                 op,
@@ -130,8 +133,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         variant="scatter",
         steps=steps,
     )
-    before = _to_rows(grad) if "_aa" in op.name else ()
-    return *before, fill_like(out), main
+    return *_to_rows(op, grad), fill_like(out), main
 
 
 def _grid_taps(op: Signature) -> int:

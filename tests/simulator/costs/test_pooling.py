@@ -196,3 +196,14 @@ def test_antialiased_interpolation_copies_channels_last_before_and_after() -> No
     ]
     back = run(f"{name}_backward", SMALL, args, grad_output=big)
     assert [w.family for w in back] == ["copy", "fill", "resample"]
+
+
+def test_nearest_interpolation_copies_a_slice_of_channels_first() -> None:
+    """Channels last have kernels of their own."""
+    sliced = Tensor((2, 8, 8, 8), "float32", (1024, 64, 8, 1))
+    copied, _ = run("upsample_nearest2d_backward", SMALL, {}, grad_output=sliced)
+    # 2·8·64·4
+    assert (copied.family, copied.write_bytes) == ("copy", 4096)
+    assert len(run("upsample_nearest2d", BIG, {}, self=sliced)) == 2
+    last = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
+    assert len(run("upsample_nearest2d_backward", SMALL, {}, grad_output=last)) == 1
