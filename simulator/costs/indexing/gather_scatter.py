@@ -78,7 +78,7 @@ def _words(table: Tensor, width: int) -> bool:
     return table.contiguous and width * table.itemsize % 16 == 0
 
 
-@cost("aten.embedding.default", "aten.index_select.default", "aten.index_select.out")
+@cost("aten.index_select.default", "aten.index_select.out")
 def rows(op: Signature) -> Work:
     """Rows by index: every thread processes up to 16 serially (`indexSelectSmallIndex`); more are
     copied in 16-byte words, or element by element if a row is not a multiple of these."""

@@ -128,3 +128,16 @@ def test_gradients_and_indices_with_gaps_are_copied_first() -> None:
     # 20·8·4 and 20·8
     assert (rows.write_bytes, numbers.write_bytes) == (640, 160)
     assert [w.family for w in (rows, numbers, clear)] == ["copy", "copy", "fill"]
+
+
+@pytest.mark.parametrize(
+    ("stride", "copies"),
+    [((4, 1), 0), ((12, 3), 0), ((0, 1), 1), ((1, 2), 1)],
+)
+def test_expanded_and_turned_indices_are_copied(stride: tuple[int, int], copies: int) -> None:
+    indices = Tensor((2, 4), I64, stride)
+    op = sig("aten.embedding.default", ((2, 4, 8), F32), weight=((10, 8), F32), indices=indices)
+    *copied, gather = launched(op)
+    # 2·4 indices of 8 bytes
+    assert [w.write_bytes for w in copied] == [64] * copies
+    assert gather.family == "gather"
