@@ -75,9 +75,10 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether the forward has more taps along a side than any tensor-core kernel was observed
-        with: wav2vec 2.0's 128 taps ran on vector lanes."""
-        return self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
+        """Whether the forward has more taps along a side than any tensor-core kernel of half
+        precision was observed with: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32
+        SEW-D's 128 ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
+        return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
     def pixels(self) -> int:

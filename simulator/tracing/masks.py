@@ -23,16 +23,22 @@ _PRESERVING = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
 class Masks:
     """Track shares: call `update` for each op in order, then `share(tensor)`.
 
-    Shares are stored by storage, which views have in common, and dropped with it.
+    A sum over a mask counts what is true: `count(tensor)` in each element. Shares and counts are
+    stored by storage, which views have in common, and dropped with it.
     """
 
     def __init__(self) -> None:
         self._index_shares: dict[int, tuple[weakref.ref[Any], float]] = {}
         self._shares: dict[int, tuple[weakref.ref[Any], float]] = {}
+        self._counts: dict[int, tuple[weakref.ref[Any], float]] = {}
 
     def share(self, tensor: torch.Tensor) -> float | None:
         """The share of nonzero elements of a tensor, in [0, 1]; None if unknown."""
         return _read(self._shares, tensor)
+
+    def count(self, tensor: torch.Tensor) -> float | None:
+        """The mean element of a tensor that counts the true elements of masks; None if unknown."""
+        return _read(self._counts, tensor)
 
     def update(
         self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
@@ -64,7 +70,10 @@ class Masks:
             if index_share is not None:
                 _write(self._index_shares, result, index_share)
         elif share is not None and (rule := _MASK_RULES.get(op)):
-            _write(self._shares, result, rule(share, first.numel() // max(1, result.numel())))
+            summed = first.numel() // max(1, result.numel())
+            _write(self._shares, result, rule(share, summed))
+            if op is aten.sum:
+                _write(self._counts, result, share * summed)
 
 
 _MASK_RULES: dict[Any, Callable[[float, int], float]] = {

@@ -226,5 +226,11 @@ def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> As
 
 
 def _download(data: DataSizes, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
+    """Ones; counts of a router's choices are as even as whole numbers with their sum can be."""
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
-    return values, f"ones of shape {tuple(x.shape)}"
+    count = data.masks.count(x)
+    if count is None or x.dtype.is_floating_point:
+        return values, f"ones of shape {tuple(x.shape)}"
+    each, rest = divmod(round(count * x.numel()), x.numel())
+    values.fill_(each).view(-1)[:rest] += 1
+    return values, f"{count:.4g} in each element, assuming evenly spread routing"

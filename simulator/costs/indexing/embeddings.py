@@ -1,9 +1,12 @@
-"""Gradients of embedding tables, and embedding bags: sums of looked-up rows."""
+"""Embeddings and the gradients of their tables, and embedding bags: sums of looked-up rows."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from msgspec.structs import replace
 
+from simulator.costs.indexing.gather_scatter import rows
 from simulator.costs.kernels.launches import (
     copy,
     fill_like,
@@ -15,7 +18,7 @@ from simulator.costs.kernels.launches import (
 )
 from simulator.costs.kernels.radix import radix_sort
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature
+from simulator.records import Signature, Tensor
 
 _SMALL_EMBEDDING = 3072
 """Number of indices up to which EmbeddingBackwardKernel.cu does not sort."""
@@ -23,6 +26,21 @@ _PARTIAL = 10
 """Gradients of one row that a thread sums (EmbeddingBackwardKernel.cu, NROWS_PER_THREAD)."""
 _BAGS = 1024 * 8
 """Bags of 32 columns that are summed at once (EmbeddingBag.cu: 1024 blocks of 8 warps)."""
+
+
+@cost("aten.embedding.default")
+def embedding(op: Signature) -> tuple[Work, ...]:
+    """The rows, after a copy of indices that are no view of one dimension, as expanded ones
+    (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
+    indices = op["indices"]
+    copies = () if _is_flat(indices) else (copy(indices, indices.numel * indices.itemsize),)
+    return *copies, rows(op)
+
+
+def _is_flat(x: Tensor) -> bool:
+    """Whether all elements lie at one distance from each other."""
+    dims = [(n, step) for n, step in zip(x.shape, x.stride, strict=True) if n != 1]
+    return all(outer == n * step for (_, outer), (n, step) in pairwise(dims))
 
 
 def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[Work, ...]:
@@ -39,7 +57,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     table = out.numel // max(width, 1)
     touched = min(n * width * out.itemsize, out.nbytes)
     size, read = 8 * n, 8 * n + grad.nbytes
-    rows = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
+    dense = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
     select = row_scan(n, size, size)
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
     looked_up = min(n, table)
@@ -62,7 +80,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
         )
 
     before = (
-        *rows,
+        *dense,
         index_range(n),
         *radix_sort(n, 8, 8),
         fill_like(out),
@@ -83,12 +101,14 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
-    """Zeros, then one kernel whose every block reads every index."""
+    """Zeros, then one kernel whose every block reads every index; a gradient or indices with gaps
+    are copied first."""
     out, grad = op.out, op.inputs[0]
+    copies = [copy(x, x.numel * x.itemsize) for x in op.inputs[:2] if not x.contiguous]
     touched = min(n * width * out.itemsize, out.nbytes)
     read = 8 * n + grad.nbytes + touched
     add = indexed_access("embedding_backward", n * width, width, read, touched, flops=1, steps=n)
-    return fill_like(out), add
+    return *copies, fill_like(out), add
 
 
 @cost("aten.embedding_dense_backward.default")

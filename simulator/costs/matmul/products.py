@@ -1,7 +1,8 @@
 """Matrix products: 2·b·m·n·k FLOPs, each operand read once, the result written once.
 
-cuBLAS fuses a one-dimensional bias into the epilogue. Any other addend is first copied into the
-result, which the product reads and overwrites (ATen/native/cuda/Blas.cpp).
+cuBLAS fuses a one-dimensional bias into the epilogue, unless the second matrix has one row or
+column. Any other addend is first copied into the result, which the product reads and overwrites
+(ATen/native/cuda/Blas.cpp, `isInputCompliesAddmmCudaLt`).
 """
 
 from __future__ import annotations
@@ -168,6 +169,7 @@ def addmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [m, k] @ [k, n]; `_addmm_activation` adds ReLU or GELU to the epilogue."""
     a, b, c = op["mat1"], op["mat2"], op["self"]
     bias = c.shape == (b.shape[1],) and c.contiguous and op.arg("beta", 1) == 1
+    bias = bias and min(b.shape) > 1
     activation = {}
     if "activation" in op.name:
         activation = {"activation": "gelu" if op.arg("use_gelu", False) else "relu"}

@@ -32,11 +32,17 @@ def _is_last(source: Tensor) -> bool:
     return last and not source.contiguous
 
 
+def _is_last_in_aten(*sources: Tensor) -> bool:
+    """Whether ATen takes its kernels for channels last: all tensors have them last, or one pixel
+    (`batch_norm_choose_impl`, ATen/native/cuda/Normalization.cu)."""
+    return all(_is_last(t) or (t.contiguous and t.stride[1] == 1) for t in sources)
+
+
 def _channels(source: Tensor) -> dict[str, Any]:
     """Shape of the reduction."""
     images, channels = source.shape[0], source.shape[1]
     cols = source.numel // max(channels, 1)
-    inner = channels if _is_last(source) or len(source.shape) == 2 else 1
+    inner = channels if _is_last(source) or cols == images else 1
     # the pixels of one channel of one image lie side by side; channels last are one long run
     runs = 1 if inner > 1 else channels * images
     return {
@@ -72,10 +78,10 @@ def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
     return -(-channels // wide), 1 if shares and down < 8 else down, high
 
 
-def _reducing(source: Tensor, passes: int) -> dict[str, Any]:
+def _reducing(source: Tensor, passes: int, last: bool) -> dict[str, Any]:
     """Coordinates of a reduction in ATen: one block per channel, or tiles if channels are last."""
     dims, pixels = _channels(source), source.numel // max(source.shape[1], 1)
-    if _is_last(source):
+    if last:
         across, down, high = _tall(source, True)
         steps = -(-pixels // (4 * high * down))
         return {
@@ -99,12 +105,12 @@ def _reducing(source: Tensor, passes: int) -> dict[str, Any]:
     }
 
 
-def _applying(source: Tensor, again: bool) -> dict[str, Any]:
+def _applying(source: Tensor, again: bool, last: bool) -> dict[str, Any]:
     """Coordinates of ATen's kernels that apply the statistics: tiles if channels are last, else
     planes; `again` if the previous kernel has just read the same tensor."""
     dims, pixels = _channels(source), source.numel // max(source.shape[1], 1)
     dims["again"] = again
-    if _is_last(source):
+    if last:
         across, down, high = _tall(source, False)
         return {
             **dims,
@@ -194,7 +200,8 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
     training = bool(op.arg("training", default))
     running = read_of(op, "running_mean", "running_var")
     read = source.nbytes + 2 * statistic_bytes + read_of(op, "weight", "bias")
-    tiles = _applying(source, training)
+    last = _is_last_in_aten(source)
+    tiles = _applying(source, training, last)
     apply = launch(op, _APPLY, source.numel, read, op.out.nbytes, tiles, _APPLIED)
     if not training:
         mean = op.get("running_mean")
@@ -220,7 +227,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
             statistics_kernel(op, (2, 10), channels, running - mean_bytes, statistic_bytes),
             apply,
         )
-    dims = _reducing(source, 1)
+    dims = _reducing(source, 1, last)
     moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * statistic_bytes, dims, _BATCH)
     # variance + eps, its root; each running value an interpolation of 3
     update = statistics_kernel(
@@ -232,7 +239,8 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
 @cost("aten.batch_norm_stats.default")
 def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
     """Mean and reciprocal deviation of each channel by one kernel."""
-    source, dims = op["input"], _reducing(op["input"], 1)
+    source = op["input"]
+    dims = _reducing(source, 1, _is_last_in_aten(source))
     work = launch(op, MOMENTS, source.numel, source.nbytes, op.write_bytes, dims, _BATCH)
     return (*_semaphores(dims), work)
 
@@ -241,7 +249,7 @@ def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
 def batch_norm_elemt(op: Signature) -> Work:
     """(x − mean)·rstd·weight + bias with given moments."""
     source = op["input"]
-    tiles = _applying(source, True)
+    tiles = _applying(source, True, _is_last_in_aten(source))
     return launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, tiles, _APPLIED)
 
 
@@ -263,11 +271,12 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     statistic_bytes = _statistics(op, source.shape[1])
     base = read_of(op, "grad_out", "input")
     affine = total_bytes(*op.outputs[1:])
-    if not _is_last(source) and wanted[0]:
+    last = _is_last_in_aten(source, op.inputs[0])
+    if not last and wanted[0]:
         read = base + 2 * statistic_bytes + read_of(op, "weight")
-        dims, write = _reducing(source, 2), source.nbytes + affine
+        dims, write = _reducing(source, 2, last), source.nbytes + affine
         return (launch(op, (11, 14), source.numel, read, write, dims, _BACKWARD),)
-    dims = _reducing(source, 1)
+    dims = _reducing(source, 1, last)
     reduce = launch(
         op,
         (5, 6),
@@ -279,6 +288,7 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     )
     launches = [*_semaphores(dims), reduce]
     if wanted[0]:
-        read, dims = base + 4 * statistic_bytes + read_of(op, "weight"), _applying(source, True)
+        read = base + 4 * statistic_bytes + read_of(op, "weight")
+        dims = _applying(source, True, last)
         launches.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims, _APPLIED))
     return tuple(launches)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
-from simulator.costs.kernels.launches import copy_onto, to_host
+from simulator.costs.kernels.launches import copy_onto, strided_copy, to_host
 from simulator.costs.registry import Cost, Work, cost
 from simulator.records import Signature
 
@@ -177,10 +177,34 @@ def _gelu(exact: Steps, by_tanh: Steps) -> Cost:
     return lambda op: elementwise(op, by_tanh if op.arg("approximate") == "tanh" else exact)
 
 
+_REAL_OF_COMPLEX = ("abs", "angle")
+
+
+def _real(steps: Steps) -> Cost:
+    """A real result of complex numbers is computed as a complex one, whose real part is copied
+    (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
+
+    def rule(op: Signature) -> tuple[Work, ...]:
+        out, numbers = op.out, op["self"].dtype
+        if not numbers.startswith("complex") or out.dtype.startswith("complex"):
+            return elementwise(op, steps)
+        result = replace(op, outputs=(replace(out, dtype=numbers),))
+        parts = replace(out, stride=tuple(2 * step for step in out.stride))
+        return *elementwise(result, steps), strided_copy(parts, out, out.nbytes)
+
+    return rule
+
+
+def _rule(name: str, steps: Steps) -> Cost:
+    if name in _TANH_GELU:
+        return _gelu(*_TANH_GELU[name])
+    return _real(steps) if name in _REAL_OF_COMPLEX else _row(steps)
+
+
 def _register() -> None:
     for table, functional, in_place in _SUFFIXES:
         for name, steps in table.items():
-            rule = _gelu(*_TANH_GELU[name]) if name in _TANH_GELU else _row(steps)
+            rule = _rule(name, steps)
             cost(*(f"aten.{name}.{suffix}" for suffix in functional))(rule)
             if in_place:
                 cost(*(f"aten.{name}_.{suffix}" for suffix in in_place))(rule)

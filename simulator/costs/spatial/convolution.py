@@ -214,7 +214,16 @@ def _is_cudnn_depthwise(op: Signature, x: Tensor, weight: Tensor) -> bool:
 
 
 def _channels_last(x: Tensor) -> bool:
-    return len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
+    """Whether the strides grow from the channels over space to the images, as of channels last
+    (`is_channels_last_strides_2d_s4`, c10/core/MemoryFormat.h)."""
+    if len(x.shape) < 4 or x.contiguous:
+        return False
+    least = 0
+    for dim in (1, *range(len(x.shape) - 1, 1, -1), 0):
+        if x.stride[dim] < least:
+            return False
+        least = x.stride[dim] * x.shape[dim]
+    return True
 
 
 def _per_dim(value: int | list[int] | tuple[int, ...], spatial: int) -> tuple[int, ...]:

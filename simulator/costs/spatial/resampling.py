@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.costs.kernels.launches import fill_like
+from msgspec.structs import replace
+
+from simulator.costs.kernels.launches import copy_onto, fill_like
 from simulator.costs.movement.copies import move
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
-from simulator.records import Signature, Tensor
+from simulator.records import Signature, Tensor, row_major
 
 _TAPS = {
     "nearest": (1, 1, 1),
@@ -43,25 +45,38 @@ _UPSAMPLES = (
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> tuple[Work, ...]:
     """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
-    size copies, as recorded of SegFormer; its gradient is assumed to."""
+    size copies, as recorded of SegFormer; its gradient is assumed to. Antialiased ones compute in
+    NCHW between copies (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
     x, out = op["self"], op.out
     if _is_copy(op, x, out):
         return move(x, out)
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
     steps = _serial_planes(op, x)
-    return (
-        window(
-            "resample",
-            op,
-            out.numel,
-            arithmetic,
-            covered_bytes(x, out, taps),
-            out.nbytes,
-            variant="serial" if steps else "gather",
-            steps=steps,
-        ),
+    main = window(
+        "resample",
+        op,
+        out.numel,
+        arithmetic,
+        covered_bytes(x, out, taps),
+        out.nbytes,
+        variant="serial" if steps else "gather",
+        steps=steps,
     )
+    after = (copy_onto(_rows(out), out),) if "_aa" in op.name and not out.contiguous else ()
+    return *_to_rows(op, x), main, *after
+
+
+def _rows(x: Tensor) -> Tensor:
+    return replace(x, stride=row_major(x.shape))
+
+
+def _to_rows(op: Signature, x: Tensor) -> tuple[Work, ...]:
+    """The copy of a tensor with gaps for the kernels that index it without strides: antialiased
+    ones, and nearest ones, which also take channels last."""
+    takes = "nearest" in op.name and channels_last(x)
+    strided = "nearest" not in op.name and "_aa" not in op.name
+    return () if x.contiguous or takes or strided else (copy_onto(x, _rows(x)),)
 
 
 def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
@@ -93,6 +108,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         taps = max(1, grad.numel // max(out.numel, 1))
         steps = 0 if channels_last(grad) else grad.shape[0]
         return (
+            *_to_rows(op, grad),
             window(
                 "resample",
                 op,
@@ -117,7 +133,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         variant="scatter",
         steps=steps,
     )
-    return fill_like(out), main
+    return *_to_rows(op, grad), fill_like(out), main
 
 
 def _grid_taps(op: Signature) -> int:

@@ -5,6 +5,7 @@ May import torch, hardware and the recorder of tracing.
 
 from simulator.tracing.semantics import (
     attention,
+    cells,
     convolution,
     dropout,
     meta_gaps,
@@ -19,6 +20,7 @@ from simulator.tracing.semantics.registry import Situation, gpu_semantics
 __all__ = [
     "Situation",
     "attention",
+    "cells",
     "convolution",
     "dropout",
     "gpu_semantics",

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch._meta_registrations import meta_conv
+from torch._prims_common import suggest_memory_format
 
 from simulator.tracing.semantics.registry import Situation, shape_rule
 
@@ -18,7 +19,7 @@ from simulator.tracing.semantics.registry import Situation, shape_rule
 def convolution(situation: Situation, x: torch.Tensor, *args: Any) -> torch.Tensor:
     """[N, C, H, W] to [N, C', H', W'], in the layout of the input."""
     out = meta_conv(x, *args)
-    channels_last = x.dim() == 4 and x.stride(1) == 1 and not x.is_contiguous()
-    if not channels_last or x.shape[1] == 1:
+    layout = suggest_memory_format(x)
+    if layout == torch.contiguous_format:
         return out
-    return torch.empty_like(out, memory_format=torch.channels_last)
+    return torch.empty_like(out, memory_format=layout)

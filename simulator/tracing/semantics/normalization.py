@@ -25,7 +25,7 @@ def batch_norm(
 ) -> Tensor:
     """[N, C, ...] to [N, C, ...] by the backend that `_select_batch_norm_backend` chooses
     (ATen/native/Normalization.cpp)."""
-    limit = 65535 if not training else 880801 if x.dim() > 2 else 131070
+    limit = 880801 if training else 65535
     uses_cudnn = (
         situation.gpu.vendor == "NVIDIA"
         and cudnn_enabled
@@ -36,6 +36,7 @@ def batch_norm(
         and x.dtype != torch.bfloat16
         and weight.dtype != torch.bfloat16
         and (x.dtype != torch.float16 or weight.dtype == torch.float32)
+        and x.dim() > 2
         and x.shape[0] <= limit
         and eps >= 1e-5 * 0.99
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import families, launched, sig
 
 F32, I64 = "float32", "int64"
@@ -113,3 +114,30 @@ def test_parts_of_a_row_are_listed_one_after_another() -> None:
     # 40,000 of 1000 rows are 40 each, and 4 parts of 10
     listed = [w.dims["steps"] for w in works if w.dims.get("variant") == "step"]
     assert listed == [0, 0, 4]
+
+
+def test_gradients_and_indices_with_gaps_are_copied_first() -> None:
+    grad, indices = Tensor((20, 8), F32, (32, 1)), Tensor((20,), I64, (8,))
+    op = sig(
+        "aten.embedding_dense_backward.default",
+        ((1000, 8), F32),
+        grad_output=grad,
+        indices=indices,
+    )
+    rows, numbers, clear, _ = launched(op)
+    # 20·8·4 and 20·8
+    assert (rows.write_bytes, numbers.write_bytes) == (640, 160)
+    assert [w.family for w in (rows, numbers, clear)] == ["copy", "copy", "fill"]
+
+
+@pytest.mark.parametrize(
+    ("stride", "copies"),
+    [((4, 1), 0), ((12, 3), 0), ((0, 1), 1), ((1, 2), 1)],
+)
+def test_expanded_and_turned_indices_are_copied(stride: tuple[int, int], copies: int) -> None:
+    indices = Tensor((2, 4), I64, stride)
+    op = sig("aten.embedding.default", ((2, 4, 8), F32), weight=((10, 8), F32), indices=indices)
+    *copied, gather = launched(op)
+    # 2·4 indices of 8 bytes
+    assert [w.write_bytes for w in copied] == [64] * copies
+    assert gather.family == "gather"

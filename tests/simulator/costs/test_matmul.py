@@ -193,3 +193,12 @@ def test_one_row_has_kernels_of_its_own_unless_tensor_cores_take_it(
     assert (product.dims.get("runs"), product.dims.get("steps")) == (
         (300, 1) if own else (None, None)
     )
+
+
+def test_a_bias_of_one_number_is_copied_before_the_product() -> None:
+    row, column = ((5, 8), "float32"), Tensor((8, 1), "float32", (1, 8))
+    result, one = ((5, 1), "float32"), ((1,), "float32")
+    bias, product = launched(sig("aten.addmm.default", result, self=one, mat1=row, mat2=column))
+    # 5 results of 4 bytes; the product reads 5·8 + 8 + 5 numbers
+    assert (bias.write_bytes, product.read_bytes) == (20, 212)
+    assert product.dims["epilogue"] is None

@@ -291,3 +291,21 @@ def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 0}, v=v, g=g)
     )
     assert "steps" not in whole.dims
+
+
+def test_atens_batch_norm_of_rows_has_its_channels_last() -> None:
+    rows, channel = ((64, 24), "float32"), ((24,), "float32")
+    call: dict[str, Any] = {"input": rows, "weight": channel, "bias": channel}
+    norm = sig(
+        "aten.native_batch_norm.default", [rows, channel, channel], args={"training": True}, **call
+    )
+    moments, _, apply = launched(norm)
+    assert (moments.dims["variant"], apply.dims["variant"]) == ("last", "last")
+    # one kernel reduces and another applies; a gradient with gaps takes the general kernel
+    name = "aten.native_batch_norm_backward.default"
+    sliced = Tensor((64, 24), "float32", (100, 1))
+    kinds = [
+        [w.dims["variant"] for w in launched(sig(name, [rows], grad_out=grad, **call))]
+        for grad in (rows, sliced)
+    ]
+    assert kinds == [["last", "last"], ["planes"]]

@@ -177,3 +177,12 @@ def test_the_tables_are_registered_in_each_form() -> None:
         assert {f"aten.{name}.Tensor", f"aten.{name}_.Scalar"} <= COSTS.keys()
     for name in BACKWARD:
         assert f"aten.{name}.grad_input" in COSTS
+
+
+def test_the_modulus_of_complex_numbers_is_a_complex_result_and_its_real_part() -> None:
+    numbers = ((4, 6), "complex64")
+    modulus, part = launched(sig("aten.abs.default", MAT, self=numbers))
+    # 4·6 numbers of 8 bytes read, as many written; then 4·6 real parts of 4 bytes
+    assert (modulus.read_bytes, modulus.write_bytes) == (192, 192)
+    assert (part.family, part.write_bytes) == ("copy", 96)
+    assert len(launched(sig("aten.abs.default", MAT, self=MAT))) == 1

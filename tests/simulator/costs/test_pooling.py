@@ -181,3 +181,29 @@ def test_bilinear_to_the_same_size_copies(name: str) -> None:
 def test_other_interpolations_compute_the_same_size() -> None:
     (work,) = run("upsample_bicubic2d", BIG, {"output_size": [8, 8]}, self=BIG)
     assert work.family == "resample"
+
+
+def test_antialiased_interpolation_copies_channels_last_before_and_after() -> None:
+    small = Tensor((2, 8, 4, 4), "float32", (128, 1, 32, 8))
+    big = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
+    name, args = "_upsample_bicubic2d_aa", {"output_size": [8, 8]}
+    # 2·8·16·4 and 2·8·64·4
+    works = run(name, big, args, self=small)
+    assert [(w.family, w.write_bytes) for w in works] == [
+        ("copy", 1024),
+        ("resample", 4096),
+        ("copy", 4096),
+    ]
+    back = run(f"{name}_backward", SMALL, args, grad_output=big)
+    assert [w.family for w in back] == ["copy", "fill", "resample"]
+
+
+def test_nearest_interpolation_copies_a_slice_of_channels_first() -> None:
+    """Channels last have kernels of their own."""
+    sliced = Tensor((2, 8, 8, 8), "float32", (1024, 64, 8, 1))
+    copied, _ = run("upsample_nearest2d_backward", SMALL, {}, grad_output=sliced)
+    # 2·8·64·4
+    assert (copied.family, copied.write_bytes) == ("copy", 4096)
+    assert len(run("upsample_nearest2d", BIG, {}, self=sliced)) == 2
+    last = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
+    assert len(run("upsample_nearest2d_backward", SMALL, {}, grad_output=last)) == 1

@@ -156,3 +156,13 @@ def test_many_small_images_of_few_channels_run_on_lanes(
 ) -> None:
     (found,) = kernels(conv("float16", (n, cin, side, side), (cout, cin, 1, 1), side))
     assert found.dims["variant"] == variant
+
+
+def test_long_filters_run_on_vector_lanes_in_half_precision_alone() -> None:
+    """Of 128 taps in 16 groups: wav2vec 2.0 in float16 and SEW-D in TF32."""
+    for dtype, engine in (("float16", "vector"), ("float32", "tensor")):
+        op = conv(dtype, (2, 768, 256), (768, 48, 128), 129, groups=16)
+        made = launches(op, H200)
+        assert made is not None
+        products = [w for w in made if w.family == "conv"]
+        assert (len(products), {w.engine for w in products}) == (16, {engine})

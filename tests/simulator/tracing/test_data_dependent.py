@@ -211,3 +211,17 @@ def test_close_tensors_are_taken_as_close() -> None:
     traced = run(lambda _, x: x + 1 if torch.allclose(x, x * 2) else x)
     assert taken(traced) == [("aten.allclose.default", "tensors assumed to be close")]
     assert traced.ops[-1].name == "aten.add.Tensor"
+
+
+def test_the_sizes_of_experts_add_up_to_their_tokens() -> None:
+    """16 choices of 3 experts, as a network splits its tokens: 6, 5 and 5 of them."""
+
+    def split(w: Calls, x: Tensor) -> list[Tensor]:
+        chosen = x[:, :3].topk(2, dim=-1).indices
+        gates = torch.zeros(8, 3, device=x.device).scatter(1, chosen, 1)
+        parts = x.repeat(2, 1).split(gates.long().sum(0).tolist())
+        return [torch.relu(part) for part in parts]
+
+    traced = trace(Calls(split), (torch.ones(8, 8),))
+    assert [op.outputs[0].shape[0] for op in traced.ops[-3:]] == [6, 5, 5]
+    assert [a.taken for a in traced.assumptions] == [f"5.333 in each element, {EVENLY}"]

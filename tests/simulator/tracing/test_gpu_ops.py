@@ -135,3 +135,40 @@ def test_half_softmax_widens_as_it_reads_and_bfloat16_is_cast_first() -> None:
     module = Calls(lambda _, x: torch.softmax(x, -1, dtype=torch.float32))
     assert forward(module, X.half()) == ["_softmax.default"]
     assert forward(module, X.bfloat16()) == ["_to_copy.default", "_softmax.default"]
+
+
+def test_the_cells_of_a_loop_are_two_products_and_a_fused_kernel() -> None:
+    x, state = torch.ones(2, 8), torch.ones(2, 16)
+    products = ["t.default", "mm.default"] * 2
+    for module, states, name in (
+        (nn.GRUCell(8, 16), state, "_thnn_fused_gru_cell"),
+        (nn.LSTMCell(8, 16), (state, state), "_thnn_fused_lstm_cell"),
+    ):
+        assert forward(module, x, states) == [*products, f"{name}.default"]
+    traced = trace(nn.GRUCell(8, 16), (x, state), phase="training", optimizer=None)
+    (back,) = (op for op in traced.ops if op.name == "aten._thnn_fused_gru_cell_backward.default")
+    shapes = [t.shape for t in back.outputs]
+    assert shapes == [(2, 48), (2, 48), (2, 16), (48,), (48,)]
+    lstm = trace(nn.LSTMCell(8, 16), (x, (state, state)), phase="training", optimizer=None)
+    assert "aten._thnn_fused_lstm_cell_backward_impl.default" in lstm.names()
+
+
+def test_batch_norm_of_rows_is_atens_own() -> None:
+    assert forward(nn.BatchNorm1d(4), X) == ["empty.memory_format", "native_batch_norm.default"]
+    assert forward(nn.BatchNorm1d(4), torch.ones(2, 4, 5)) == ["cudnn_batch_norm.default"]
+
+
+@pytest.mark.parametrize(
+    ("pictures", "stride"),
+    [(2, (144, 1, 24, 4)), (1, (144, 36, 6, 1))],
+)
+def test_pictures_of_turned_tokens_are_in_channels_last_unless_there_is_one(
+    pictures: int, stride: tuple[int, ...]
+) -> None:
+    """The stride of one picture is that of its channels, by which torch tells layouts apart."""
+
+    def fold(network: Calls, x: torch.Tensor) -> torch.Tensor:
+        return F.conv2d(x.transpose(1, 2).reshape(pictures, 4, 6, 6), network.w[..., None, None])
+
+    out = trace(Calls(fold), (torch.ones(pictures, 36, 4),)).ops[-1].outputs[0]
+    assert out.shape == (pictures, 4, 6, 6) and out.stride == stride
