@@ -53,8 +53,10 @@ _COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
-_FIRST_SHAPES = ((128, 64), (256, 64))  # of few channels in: their patches are gathered
+_FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))  # of few channels in: their patches are gathered
 _THIN_SHAPES = ((32, 32),)  # of `cutlass_80_wmma_tensorop_…_32x32_…`
+_WIDE_SHAPES = ((64, 64), (64, 128), (128, 128), (256, 64), (256, 128))
+"""Of the older kernels for large filters, as their names have them."""
 _COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
 _LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
@@ -156,6 +158,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     )
     conv = Tiles(tuple(_TENSOR_SHAPES), 0.75, 30.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
     first = msgspec.structs.replace(conv, shapes=_FIRST_SHAPES)
+    wide = msgspec.structs.replace(conv, shapes=_WIDE_SHAPES)
     covering = msgspec.structs.replace(conv, shapes=_COVERING_SHAPES)
     long = msgspec.structs.replace(conv, shapes=_LONG_SHAPES, utilisation=0.25, feed=100.0)
     return Profile(
@@ -175,6 +178,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
             "conv_fwd": conv,
             "conv_fwd_first": first,
             "conv_fwd_image": first,
+            "conv_fwd_wide": wide,
             "conv_fwd_covering": covering,
             "conv_fwd_direct_long": long,
             "conv_dgrad": conv,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from calibration.record.convolution_kernels import lowered_algorithms, runs_as_lowered
 from calibration.record.convolution_samples import cases
 from calibration.record.read import Recording
 from simulator.costs import Work
@@ -116,8 +117,10 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
 
     A library may order its conversions and fills otherwise than they are lowered: they are told
     by name, and among alike the one of more instructions takes longer. Around a convolution or a
-    recurrence each role is matched where it has as many kernels as works; what a single
-    convolution's helpers take beyond those lowered is its own. ATen's own kernels come in order.
+    recurrence each role is matched where it has as many kernels as works. A convolution that ran
+    by another algorithm than it was lowered to is left out, and so is a single one with more
+    helpers than were lowered; where any algorithm may run it, these are its own. ATen's own kernels
+    come in order.
     Else the one work of the library's own algorithm has all the seconds but those of the shortest
     kernels, one for each other work; without such a work nothing is matched.
     """
@@ -150,7 +153,7 @@ def _paired(
     return [
         (work, seconds)
         for work, (name, seconds) in zip(some, timed, strict=True)
-        if not (work.family in _MAIN and _BESIDE.search(name))
+        if not (work.family in _MAIN and _BESIDE.search(name)) and runs_as_lowered(work, name)
     ]
 
 
@@ -163,9 +166,10 @@ def _role_by_role(by_role: _Roles) -> list[tuple[Work, float]]:
         elif role != "other" and len(timed) > len(some):
             beyond += sum(sorted(seconds for _, seconds in timed)[: len(timed) - len(some)])
     convs = [i for i, (work, _) in enumerate(found) if work.family == "conv"]
-    if len(convs) == 1:
-        work, seconds = found[convs[0]]
-        found[convs[0]] = (work, seconds + beyond)
+    if len(convs) == 1 and beyond:
+        work, seconds = found.pop(convs[0])
+        if not lowered_algorithms(work):
+            found.append((work, seconds + beyond))
     return found
 
 

@@ -22,6 +22,9 @@ and the gradient of the weight, up to so many taps along each side of the kernel
 for the taps would explain both."""
 _AMPERE = (8, 0)
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
+_TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
+"""Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
+time, tap by tap: 16 × 16 taps of 3 channels and of 16 take 83 µs alike on an H200."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +97,24 @@ class Product:
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
         if self.few and "variant" not in extra_dims:
-            load = 4 if self.image else self.load
+            by_tap = self.direction == "fwd" and self.work.dtype == "bfloat16"
+            load = 4 if self.image else _TAP_CHANNELS["bfloat16"] if by_tap else self.load
             wide = -(-d["cin"] // load) * load
             columns, depth = (
                 (columns, depth // d["cin"] * wide)
                 if self.direction == "fwd"
                 else (columns // d["cin"] * wide, depth)
             )
+            if by_tap:
+                extra_dims["unsplit"] = True
             extra_dims["variant"] = f"{self.direction}_{'image' if self.image else 'first'}"
         elif many_taps and self.covering and "variant" not in extra_dims:
             extra_dims |= {"variant": f"{self.direction}_covering", "unsplit": True}
         elif many_taps and "variant" not in extra_dims:
+            if self.direction == "fwd":
+                channels = _TAP_CHANNELS[self.work.dtype]
+                depth = prod(d["kernel"]) * -(-(d["cin"] // d["groups"]) // channels) * channels
+                extra_dims["unsplit"] = True
             extra_dims["variant"] = f"{self.direction}_wide"
         size = {
             "positions": self.rows,

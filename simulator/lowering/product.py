@@ -29,6 +29,9 @@ _WAVES_BY_COUNTER = 2
 _SMALLEST = 1.8e6  # multiplications
 _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 _THIN, _MANY_TILES = 32, 4096
+_SERIAL_DEPTH = 128
+"""Elements of a line in one step of the kernel for few rows, whose threads multiply a line from its
+begin to its end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
 
 
 class _Splitting(NamedTuple):
@@ -55,7 +58,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         return (work,)
     units = gpu.units or UNITS_SEEN
     if _has_few_rows(work):
-        return (replace(work, dims=d | {"variant": "few"}),)
+        return (replace(work, dims=d | {"variant": "few", "steps": -(-d["k"] // _SERIAL_DEPTH)}),)
     if _has_small_tiles(work):
         return (replace(work, dims=d | {"variant": "tensor_half_thin"}),)
     if _splits(work, units):

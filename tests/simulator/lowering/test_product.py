@@ -90,3 +90,8 @@ def test_very_long_thin_products_have_tiles_of_32() -> None:
     assert thin.dims["variant"] == "tensor_half_thin"
     for other in (lowered(2_458_624, 8, 8), lowered(100_000, 4, 4, align_bytes=8)):
         assert "variant" not in other[-1].dims
+
+
+def test_few_rows_of_single_precision_wait_along_their_lines() -> None:
+    (few,) = lowered(6, 17, 2555, "float32", bias=True)
+    assert (few.dims["variant"], few.dims["steps"]) == ("few", 20)  # 2,555 / 128
