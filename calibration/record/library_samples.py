@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from calibration.record.read import MEASUREMENTS
 from calibration.record.samples import Launched, Sample, dirty, match, merged
 from calibration.sweeps import Point, points
 from simulator.costs import Work
+from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.tracing import trace_call
@@ -44,7 +46,7 @@ class Swept:
             yield Sample(work, cold[id(work)], seconds, 1.0)
 
 
-FILES = ("samples", "kernels", "factorizations")
+FILES = ("samples", "kernels", "factorizations", "varied")
 """Sweeps of a GPU's folder, as they were measured one after another."""
 
 
@@ -104,18 +106,47 @@ def kept(share: float) -> float:
     return min(1.0, max(0.0, (1.3 - share) / 0.5))
 
 
-UNFITTED = (
+AWKWARD = (
     "few_images",
     "stem",
     "stem_backward",
     "uneven_convolution",
     "uneven_convolution_backward",
+    "varied_convolution",
+    "varied_convolution_backward",
+    "varied_sequence",
 )
-"""Calls that no fit sees. cuDNN runs half of these convolutions by other kernels than are lowered:
-with them in the fit those of ResNets came out 3% slower, and other convolutions no better."""
+"""Convolutions of which cuDNN runs a third by other kernels than are lowered. The fit sees those
+that run as lowered, and of them the curves in `AWKWARD_CURVES` alone: with all of them in the fit
+the convolutions of ResNets in float32 came out 5% slower."""
+AWKWARD_CURVES = (
+    "conv_fwd_uneven",
+    "conv_dgrad_uneven",
+    "conv_wgrad_uneven",
+    "conv_wgrad_first",
+    "conv_depthwise_grouped_fwd",
+    "conv_depthwise_grouped_dgrad",
+    "conv_depthwise_grouped_wgrad",
+)
+_ON_LANES = re.compile(
+    "ffma|simt|sgemm|convolve_|grouped_direct|dgrad_engine|wgrad_alg|fft|winograd"
+)
+"""Names of kernels that convolve on vector lanes."""
 
 
 def samples(found: Iterable[Swept]) -> list[Sample]:
-    """What the fit may see: all but the points that are held out."""
-    seen = (p for p in found if not p.point.held_out and p.point.operation not in UNFITTED)
-    return merged(s for each in seen for s in each.samples())
+    """What the fit may see: all but the points that are held out, and parts of `AWKWARD` ones."""
+    return merged(s for each in found if not each.point.held_out for s in _fitted(each))
+
+
+def _fitted(each: Swept) -> Iterator[Sample]:
+    if each.point.operation not in AWKWARD:
+        yield from each.samples()
+    elif _runs_as_lowered(each):
+        yield from (s for s in each.samples() if curve(s.work) in AWKWARD_CURVES)
+
+
+def _runs_as_lowered(each: Swept) -> bool:
+    """Whether the same units convolve: vector lanes in one kernel at least, or in none."""
+    lanes = [work.engine == "vector" for work, _, _ in each.launches if work.family == "conv"]
+    return any(lanes) == any(_ON_LANES.search(name) for name, _, _ in each.kernels)

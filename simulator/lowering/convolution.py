@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.lowering.convolution_depthwise import depthwise
+from simulator.lowering.convolution_depthwise import depthwise, grouped_direct
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
@@ -37,6 +37,7 @@ _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
+_THIN, _WIDE_OF_FEW, _WIDE = 4, 11, 47  # channels of a group
 
 
 @lowering("conv")
@@ -73,11 +74,13 @@ def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
     d = c.work.dims
     groups, tf32, forward = d["groups"], not c.half, c.direction == "fwd"
-    if groups > 1 and _group_by_group(c):
+    if groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
+        yield grouped_direct(c.work, c.sources[1])
+    elif groups > 1 and _group_by_group(c):
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif d["channels_last"]:
         yield from _nhwc(c)
-    elif c.unit and not c.strided and groups == 1:
+    elif c.unit and not c.strided and groups == 1 and not c.sliced:
         yield from pointwise_convolution(c)
     elif c.long:
         yield c.direct()
@@ -88,7 +91,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif c.few and forward and not _worth_padding(c):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
             yield memset(4 * c.depth)  # the offsets of a patch's elements
-        yield c.direct()
+        yield from _of_slices(c) if c.sliced and tf32 else (c.direct(),)
     elif tf32 and not forward and groups == 1 and _small_gradient(c):
         if not (c.unit and c.direction == "dgrad"):
             yield memset(c.target.numel * 4)  # partial sums are added to zeros
@@ -100,9 +103,17 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
 
 
 def _group_by_group(c: Product) -> bool:
-    """Whether each group is a separate convolution: groups of more than 32 channels."""
+    """Whether each group is a separate convolution: wide ones, or two or three."""
     d = c.work.dims
-    return max(d["cin"], d["cout"]) // d["groups"] > 32
+    widest = max(d["cin"], d["cout"]) // d["groups"]
+    return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
+
+
+def _of_slices(c: Product) -> Iterator[Work]:
+    """TF32 of one group in NCHW on vector lanes, whose channels are copied out and in."""
+    yield padding_copy(c.sources[0], generic=True)
+    yield c.direct()
+    yield padding_copy(c.target, generic=True)
 
 
 def _small_tf32(c: Product) -> Iterator[Work]:
@@ -181,7 +192,10 @@ def _nhwc(c: Product) -> Iterator[Work]:
     A plain product needs no padding, nor do most kernels for the few channels of a first layer.
     """
     d = c.work.dims
-    if c.unit and not c.strided and d["groups"] == 1:
+    if c.sliced and not (c.few and c.direction == "fwd"):
+        yield from _nhwc_slices(c)
+        return
+    if c.unit and not c.strided and d["groups"] == 1 and not c.sliced:
         yield c.plain()
         if c.direction == "wgrad" and c.blocks < 7 and c.depth >= 5000:
             yield sum_parts(c.target, c.parts)
@@ -198,6 +212,20 @@ def _nhwc(c: Product) -> Iterator[Work]:
     yield from _main_kernel(c)
     if thin or needs_padding(c.target, c.direction == "wgrad", d["groups"]):
         yield padding_copy(c.target, generic=thin)
+
+
+def _nhwc_slices(c: Product) -> Iterator[Work]:
+    """One group's channels are copied out, its weights padded, and its results copied in."""
+    for index, tensor in enumerate(c.sources):
+        is_weight = index == 1 and c.direction != "wgrad"
+        pads = needs_padding(tensor, is_weight, 1)
+        if not is_weight:
+            yield padding_copy(tensor, generic=pads)
+        elif pads:
+            yield from (padded_zeros(tensor), padding_copy(tensor))
+    yield from _main_kernel(c)
+    if c.direction != "wgrad" or needs_padding(c.target, True, 1):
+        yield padding_copy(c.target, generic=needs_padding(c.target, c.direction == "wgrad", 1))
 
 
 def _pads_first(c: Product) -> bool:

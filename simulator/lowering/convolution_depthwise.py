@@ -15,7 +15,7 @@ from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.layouts import memset, sum_parts
 from simulator.lowering.turns import threads_of_unit
-from simulator.records import Signature
+from simulator.records import Signature, Tensor
 from simulator.timing.rates import units_of
 
 _WARP = 32
@@ -40,6 +40,18 @@ def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
     yield replace(work, dims=d | size | {"variant": variant})
     if partial:
         yield sum_parts(weight, d["n"])  # a part an image
+
+
+def grouped_direct(work: Work, weight: Tensor) -> Work:
+    """The forward of thin groups by `conv2d_grouped_direct_kernel`."""
+    size = {"weights": weight.numel, "item_bytes": weight.itemsize}
+    return replace(
+        work,
+        engine="vector",
+        dtype="float32",
+        instructions=work.flops // 2,
+        dims=work.dims | size | {"variant": "depthwise_grouped_fwd"},
+    )
 
 
 def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
@@ -79,8 +91,10 @@ def _grouped(work: Work, single: bool) -> bool:
     odd square sizes up to 7 with strides 1 and 2, and 1×1 with stride 1."""
     d = work.dims
     sides, strides = set(d["kernel"]), set(d["stride"])
-    if d["dims"] == 1 or d["cin"] != d["cout"]:
+    if d["dims"] == 1 or (d["cin"] != d["cout"] and not (single and d["channels_last"])):
         return False
+    if set(d["dilation"]) != {1} or d["cin"] != d["cout"]:
+        return True
     if not d["channels_last"]:
         tiled = d["direction"] == "fwd" and d["n"] > 1 and d["spatial_out"][-1] >= _TILE
         return strides == {2} and not tiled

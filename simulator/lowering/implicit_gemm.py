@@ -21,6 +21,9 @@ _TAPS = 32
 and the gradient of the weight, up to so many taps along each side of the kernel. A mask of 32 bits
 for the taps would explain both."""
 _AMPERE = (8, 0)
+_STEP = 32
+"""Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
+steps of its own."""
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
@@ -32,7 +35,8 @@ class Product:
     """One direction: `rows` × `depth` with `depth` × `columns`, for each group.
 
     `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
-    observed. `planar` kernels, of Volta and Turing, write NCHW directly.
+    observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced`: one group of a
+    convolution, whose channels lie among those of the others.
     """
 
     work: Work
@@ -49,6 +53,7 @@ class Product:
     unit: bool
     strided: bool
     few: bool
+    sliced: bool = False
 
     @property
     def adds(self) -> int:
@@ -96,6 +101,8 @@ class Product:
         many_taps = prod(d["kernel"]) > _TAPS and self.direction != "dgrad"
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
+        if not self.few and "variant" not in extra_dims:
+            depth = self._loaded(depth)
         if self.few and "variant" not in extra_dims:
             by_tap = self.direction == "fwd" and self.work.dtype == "bfloat16"
             load = 4 if self.image else _TAP_CHANNELS["bfloat16"] if by_tap else self.load
@@ -116,6 +123,8 @@ class Product:
                 depth = prod(d["kernel"]) * -(-(d["cin"] // d["groups"]) // channels) * channels
                 extra_dims["unsplit"] = True
             extra_dims["variant"] = f"{self.direction}_wide"
+        elif self._uneven and "variant" not in extra_dims:
+            extra_dims["variant"] = f"{self.direction}_uneven"
         size = {
             "positions": self.rows,
             "columns": columns,
@@ -124,6 +133,22 @@ class Product:
             "channel_align": gcd(_CHANNELS, d["cin"] // d["groups"], d["cout"] // d["groups"]),
         }
         return msgspec.structs.replace(self.work, dims=d | size | extra_dims)
+
+    @property
+    def _uneven(self) -> bool:
+        """Whether channels of a group leave a part of a tile's step empty. Networks seldom have
+        such ones, so that what is measured of them says little of others, and the other way."""
+        d = self.work.dims
+        return any(d[name] // d["groups"] % _STEP for name in ("cin", "cout"))
+
+    def _loaded(self, depth: int) -> int:
+        """The depth that tiles load, whose channels come in whole steps for each tap. A gradient of
+        the weight has its channels along the sides of tiles."""
+        d = self.work.dims
+        if self.direction == "wgrad":
+            return depth
+        channels = d["cin" if self.direction == "fwd" else "cout"] // d["groups"]
+        return depth * (-(-channels // _STEP) * _STEP) // channels
 
     def plain(self) -> Work:
         """A 1×1 of stride 1 as a plain product, in NCHW as a batch of them. Rows that do not allow
@@ -171,6 +196,7 @@ class Product:
             target=_part(self.target, groups, outer=self.direction == "wgrad"),
             blocks=self.blocks / groups,
             few=parts["cin"] < _FEW,
+            sliced=True,
         )
 
     @property

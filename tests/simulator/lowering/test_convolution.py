@@ -308,3 +308,23 @@ def test_a_plain_weights_gradient_sums_a_part_of_each_image() -> None:
     *_, total = kernels(backward("bfloat16", (32, 128, 28, 28), (512, 128, 1, 1), 28))
     # 512·128 weights of 4 bytes of 32 images
     assert total.read_bytes == 4 * 65_536 * 32 == 8_388_608
+
+
+def test_two_groups_run_one_by_one_between_copies_of_their_channels() -> None:
+    op = conv("bfloat16", (2, 96, 8, 8), (64, 48, 3, 3), 8, groups=2, last=True)
+    found = [kernel.family for kernel in kernels(op)]
+    weights = ["copy"]  # to NHWC
+    assert found == [*weights, *["padding", "conv", "padding"] * 2]
+
+
+def test_thin_groups_of_one_output_run_on_vector_lanes() -> None:
+    (kernel,) = kernels(conv("bfloat16", (2, 16, 8, 8), (8, 2, 3, 3), 8, groups=8))
+    assert kernel.dims["variant"] == "depthwise_grouped_fwd"
+    assert kernel.instructions == 18_432  # 2·8·8 positions · 8·2·9 weights
+
+
+def test_each_tap_has_whole_steps_of_channels() -> None:
+    main = next(
+        k for k in kernels(conv("bfloat16", (8, 40, 32, 32), (64, 40, 3, 3), 32)) if k.flops
+    )
+    assert (main.dims["variant"], main.dims["depth"]) == ("fwd_uneven", 576)  # 64·3·3
