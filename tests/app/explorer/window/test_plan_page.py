@@ -1,12 +1,11 @@
 """The page of the plan: edited by keys, pointer and drops, planned in the background."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QMimeData, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -14,7 +13,6 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.answers.cards import MIME
 from app.answers.cluster_choice import ClusterChoice
 from app.answers.plan_draft import of_table
-from app.explorer.background.planning import Planning
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from app.views.plan.verdict import PlanVerdict
@@ -22,29 +20,10 @@ from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
 from app.widgets.sentence_fields import TextField
 from simulator.planning import Row
+from tests.app.explorer.keys import typed
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import SMALL_PLAN
-
-
-def settled(planning: Planning) -> None:
-    """Until the plan is finished; two minutes at most."""
-    clock = QElapsedTimer()
-    clock.start()
-    while planning.busy and clock.elapsed() < 120_000:
-        QCoreApplication.processEvents()
-        time.sleep(0.005)
-    assert not planning.busy
-
-
-@pytest.fixture
-def planned(window: Window):
-    """The window with a small plan that is finished."""
-    window.session.set_plan(of_table(SMALL_PLAN).text, "small plan")
-    window.session.show("Plan")
-    QCoreApplication.processEvents()
-    settled(window.plan_page.planning)
-    yield window
-    window.session.show("Explore")
+from tests.app.explorer.window.plan_driver import settled
 
 
 def workload(window: Window) -> Workload:
@@ -59,15 +38,6 @@ def field(window: Window, name: str) -> TextField:
     found = workload(window).sentence.field(name)
     assert isinstance(found, TextField)
     return found
-
-
-def typed(at: QWidget, text: str) -> None:
-    """Replace the text of a field with keys, and enter it."""
-    at.setFocus()
-    QTest.keyClick(at, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClick(at, Qt.Key.Key_Backspace)
-    QTest.keyClicks(at, text)
-    QTest.keyClick(at, Qt.Key.Key_Return)
 
 
 def dropped(on: QWidget, data: QMimeData) -> str:

@@ -1,0 +1,17 @@
+"""The Plan page in tests."""
+
+import time
+
+from PySide6.QtCore import QCoreApplication, QElapsedTimer
+
+from app.explorer.background.planning import Planning
+
+
+def settled(planning: Planning) -> None:
+    """Until the plan is finished; two minutes at most."""
+    clock = QElapsedTimer()
+    clock.start()
+    while planning.busy and clock.elapsed() < 120_000:
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
+    assert not planning.busy
