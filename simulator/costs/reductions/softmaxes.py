@@ -52,7 +52,7 @@ def _power(value: int) -> int:
     return 1 << max(value - 1, 0).bit_length()
 
 
-def _across_dims(dims: dict[str, int]) -> dict[str, Any]:
+def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
     """A thread a row, or several where few rows lie side by side, each over its elements three
     times, of twice the registers that a full unit has (`SpatialSoftMax_getBlockSize`)."""
     cols, inner = dims["cols"], dims["inner"]
@@ -62,7 +62,7 @@ def _across_dims(dims: dict[str, int]) -> dict[str, Any]:
             high *= 2
         high //= 2
     return {
-        "variant": "across",
+        "variant": "across_backward" if backward else "across",
         "blocks": dims["rows"] // inner * -(-inner // wide),
         "threads": 2 * wide * high,
         "steps": 3 * -(-cols // high),
@@ -135,7 +135,7 @@ def softmax_like(
     elements = source.numel
     rows, cols = dims["rows"], dims["cols"]
     across = dims["inner"] > 1
-    kernel_dims = _across_dims(dims) if across else _along_dims(op, cols, rows, backward)
+    kernel_dims = _across_dims(dims, backward) if across else _along_dims(op, cols, rows, backward)
     slots = per_element[1] * rows * cols
     if "padded" in kernel_dims:
         padded = kernel_dims["padded"]
