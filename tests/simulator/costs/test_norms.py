@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
 X = ((3, 8), "float32")
@@ -125,124 +122,6 @@ def test_warps_of_a_weight_gradient(rows: int, steps: int, threads: int) -> None
 
 IMAGE = ((2, 4, 3, 3), "float32")
 C = ((4,), "float32")
-
-
-def test_cudnn_training_writes_the_running_values() -> None:
-    (work,) = launched(
-        sig(
-            "aten.cudnn_batch_norm.default",
-            [IMAGE, C, C, ((0,), "uint8")],
-            args={"training": True},
-            input=IMAGE,
-            weight=C,
-            bias=C,
-            running_mean=C,
-            running_var=C,
-        )
-    )
-    # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
-    assert (work.read_bytes, work.write_bytes) == (352, 352)
-    # 4 channels of 2 images are 8 runs of 9 pixels
-    shape = {"rows": 4, "cols": 18, "inner": 1, "runs": 8, "variant": "cudnn_planes"}
-    assert {name: work.dims[name] for name in shape} == shape
-
-
-def test_cudnn_channels_last_clears_counters() -> None:
-    last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
-    found = launched(
-        sig(
-            "aten.cudnn_batch_norm_backward.default",
-            [last, C, C],
-            input=last,
-            grad_output=last,
-            weight=C,
-            running_mean=C,
-            running_var=C,
-            save_mean=C,
-            save_var=C,
-        )
-    )
-    assert [w.family for w in found] == ["fill", "batch_norm_backward"]
-
-
-def test_native_batch_norm_training_is_three_launches() -> None:
-    half = ((2, 4, 3, 3), "bfloat16")
-    found = launched(
-        sig(
-            "aten.native_batch_norm.default",
-            [half, C, C],
-            args={"training": True},
-            input=half,
-            weight=C,
-            bias=C,
-            running_mean=C,
-            running_var=C,
-        )
-    )
-    # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
-    assert [w.read_bytes for w in found] == [144, 64, 144 + 64]
-    assert [w.write_bytes for w in found] == [32, 48, 144]
-
-
-def test_native_backward_fuses_unless_channels_last() -> None:
-    inputs: dict[str, Any] = {"weight": C, "save_mean": C, "save_invstd": C}
-    plain = launched(
-        sig(
-            "aten.native_batch_norm_backward.default",
-            [IMAGE, C, C],
-            args={"train": True},
-            grad_out=IMAGE,
-            input=IMAGE,
-            **inputs,
-        )
-    )
-    assert len(plain) == 1
-    last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
-    found = launched(
-        sig(
-            "aten.native_batch_norm_backward.default",
-            [last, C, C],
-            args={"train": True},
-            grad_out=last,
-            input=last,
-            **inputs,
-        )
-    )
-    # 18 pixels of 4 channels are one block's, which meets no other
-    assert [w.family for w in found] == ["batch_norm_backward", "norm_apply"]
-
-
-@pytest.mark.parametrize(
-    ("batch", "channels", "side", "blocks", "steps", "shared"),
-    [
-        # tiles of 32 channels × 16 threads of 16 pixels: 972 pixels are 4 blocks high, below 8
-        (12, 260, 9, 9, 16, False),
-        (255, 16, 21, 128, 7, True),  # 16 × 32 threads; 112,455 pixels, at most 128 blocks high
-    ],
-)
-def test_channels_last_blocks_meet_where_there_are_eight(
-    batch: int, channels: int, side: int, blocks: int, steps: int, shared: bool
-) -> None:
-    stride = (channels * side * side, 1, channels * side, channels)
-    x = Tensor((batch, channels, side, side), "bfloat16", stride)
-    c = ((channels,), "float32")
-    found = launched(
-        sig(
-            "aten.native_batch_norm.default",
-            [x, c, c],
-            args={"training": True},
-            input=x,
-            weight=c,
-            bias=c,
-            running_mean=c,
-            running_var=c,
-        )
-    )
-    assert [w.family for w in found][:-3] == ["fill"] * shared
-    dims = found[-3].dims
-    assert (dims["blocks"], dims["steps"], dims["shared"]) == (blocks, steps, shared)
-
-
 GROUPS = {"N": 2, "C": 4, "HxW": 9, "group": 2, "eps": 1e-5}
 G = ((2, 2), "float32")
 
@@ -291,21 +170,3 @@ def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 0}, v=v, g=g)
     )
     assert "steps" not in whole.dims
-
-
-def test_atens_batch_norm_of_rows_has_its_channels_last() -> None:
-    rows, channel = ((64, 24), "float32"), ((24,), "float32")
-    call: dict[str, Any] = {"input": rows, "weight": channel, "bias": channel}
-    norm = sig(
-        "aten.native_batch_norm.default", [rows, channel, channel], args={"training": True}, **call
-    )
-    moments, _, apply = launched(norm)
-    assert (moments.dims["variant"], apply.dims["variant"]) == ("last", "last")
-    # one kernel reduces and another applies; a gradient with gaps takes the general kernel
-    name = "aten.native_batch_norm_backward.default"
-    sliced = Tensor((64, 24), "float32", (100, 1))
-    kinds = [
-        [w.dims["variant"] for w in launched(sig(name, [rows], grad_out=grad, **call))]
-        for grad in (rows, sliced)
-    ]
-    assert kinds == [["last", "last"], ["planes"]]
