@@ -11,7 +11,6 @@ from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import Spec, sig
 
 H200 = gpu("h200")
-V100 = gpu("v100_pcie_16")
 FORWARD, BACKWARD = "aten.convolution.default", "aten.convolution_backward.default"
 GRADIENTS = {"output_mask": [True, True, False]}
 

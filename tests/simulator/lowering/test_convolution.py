@@ -9,9 +9,6 @@ from simulator.records import Signature
 from tests.simulator.lowering.convolution_calls import backward, conv, families, kernels
 
 H200 = gpu("h200")
-V100 = gpu("v100_pcie_16")
-FORWARD, BACKWARD = "aten.convolution.default", "aten.convolution_backward.default"
-GRADIENTS = {"output_mask": [True, True, False]}
 
 
 def test_conversions_read_and_write_a_tensor_once() -> None:

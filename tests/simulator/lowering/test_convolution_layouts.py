@@ -9,10 +9,8 @@ from simulator.records import Tensor
 from tests.simulator.costs.conftest import sig, tensor
 from tests.simulator.lowering.convolution_calls import backward, conv, families, kernels, nhwc
 
-H200 = gpu("h200")
 V100 = gpu("v100_pcie_16")
-FORWARD, BACKWARD = "aten.convolution.default", "aten.convolution_backward.default"
-GRADIENTS = {"output_mask": [True, True, False]}
+FORWARD = "aten.convolution.default"
 
 
 def test_a_kernel_is_made_for_images_in_half_precision() -> None:
