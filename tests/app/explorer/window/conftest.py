@@ -1,9 +1,11 @@
 """A window that the tests of a module share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 
 from app.answers.cluster_choice import ClusterQuestion
 from app.answers.plan_draft import of_table
@@ -16,6 +18,7 @@ from app.widgets.drawing import application
 from simulator.scenario import trace_source
 from tests.app.cluster_answers import CLUSTERED
 from tests.app.explorer.waiting import wait
+from tests.app.explorer.window.cluster_windows import SMALL, TWO, Predictor, settled
 
 SMALL_PLAN: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 64, "output": 8},
@@ -64,3 +67,19 @@ def window(_shared_window: Window):
     yield window
     window.session.reset(INITIAL)
     wait(window.worker)
+
+
+@pytest.fixture
+def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
+    """The window on a small step over two GPUs, predicted without a process of its own."""
+    predictor = Predictor()
+    monkeypatch.setattr(window.cluster_page.clustering, "_ask", predictor.ask)
+    side = replace(INITIAL.sides[0], scenario=SMALL)
+    window.session.reset(replace(INITIAL, sides=(side,), cluster=TWO))
+    window.session.show("Cluster")
+    QCoreApplication.processEvents()
+    settled(window)
+    wait(window.worker)
+    yield predictor
+    predictor.gate.set()
+    window.session.show("Explore")

@@ -1,0 +1,110 @@
+"""The page of the cluster in a window, on a small step that is predicted without a process."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.answers.cluster_answer import ClusterAnswer, answer_of
+from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
+from app.answers.cluster_splits import SplitQuestion, split_ranking
+from app.explorer.background.cluster_process import CancelledError, OnMessage
+from app.explorer.window.window import Window
+from app.views.cluster.lanes import RankTimeline
+from simulator.cluster import cluster
+from simulator.cluster.layout import layout
+from simulator.parallel.predict_step import predict_network
+from simulator.scenario.scenario import Scenario
+from simulator.tracing.parallel.networks import NetworkStep
+
+SMALL = Scenario("gpt2", gpu="h200", batch=4, seq=64, dtype="bf16", training=True)
+TWO = ClusterChoice("2xh200", dp=2)
+
+
+def predicted(question: ClusterQuestion) -> ClusterAnswer:
+    """The answer from the simulator's own functions."""
+    choice, machine = question.choice, cluster(question.choice.cluster)
+    spread = layout(choice.parallel, machine)
+    s = question.scenario
+    step = NetworkStep(s.network, s.batch, s.seq, s.dtype or "fp32", bool(s.training))
+    return answer_of(question, predict_network(step, spread, machine), spread)
+
+
+class Predictor:
+    """Answers in the worker's thread in place of the process; waits for `gate` before it does."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked: list[ClusterQuestion] = []
+
+    def ask(
+        self,
+        question: ClusterQuestion | StrongQuestion | SplitQuestion,
+        cancelled: Callable[[], bool],
+        on_message: OnMessage,
+    ) -> None:
+        if isinstance(question, SplitQuestion):
+            self.search(question, cancelled, on_message)
+            return
+        if isinstance(question, StrongQuestion):
+            points = scaling_points(question.question, lambda text: None, strong=True)
+            on_message("strong_points", points)
+            return
+        self.asked.append(question)
+        on_message("progress", "tracing gpt2 on each distinct rank")
+        while not self.gate.wait(0.005):
+            if cancelled():
+                raise CancelledError("cancelled")
+        on_message("answer", predicted(question))
+        on_message("points", scaling_points(question, lambda text: None))
+        on_message("what_ifs", what_ifs(question, lambda text: None))
+
+    def search(
+        self, asked: SplitQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+    ) -> None:
+        on_message("share", ("estimate dp=2 ddp", 0.25))
+        while not self.gate.wait(0.005):
+            if cancelled():
+                raise CancelledError("cancelled")
+        on_message("splits", split_ranking(asked, lambda text, share: None))
+
+
+def settled(window: Window) -> None:
+    """Until the prediction is finished; a minute at most."""
+    clock = QElapsedTimer()
+    clock.start()
+    clustering = window.cluster_page.clustering
+    while clustering.busy and clock.elapsed() < 60_000:
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
+    assert not clustering.busy
+
+
+def view(window: Window, kind: type[Any]) -> Any:
+    return next(v for _, v in window.cluster_page.views if isinstance(v, kind))
+
+
+def panel(window: Window, title: str) -> Any:
+    return next(p for o, p in window.panels.panels.items() if o.title == title)
+
+
+def timeline(window: Window) -> Any:
+    """The rank timeline, which is created when its tab is shown first."""
+    panel(window, "Rank timeline").raise_()
+    QCoreApplication.processEvents()
+    return view(window, RankTimeline)
+
+
+def typed(at: QWidget, text: str) -> None:
+    """Replace the text of a field with keys, and enter it."""
+    at.setFocus()
+    QTest.keyClick(at, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(at, Qt.Key.Key_Backspace)
+    QTest.keyClicks(at, text)
+    QTest.keyClick(at, Qt.Key.Key_Return)

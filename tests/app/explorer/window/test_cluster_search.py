@@ -1,0 +1,162 @@
+"""The fastest split, a card on the nodes, strong scaling, and the rank timeline of the page."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+
+from app.answers.cluster_choice import ClusterChoice
+from app.charts.cluster.lanes import lanes_across
+from app.explorer.window.window import Window
+from app.views.cluster.collectives import CollectivesTable
+from app.views.cluster.fabric import TheCluster
+from app.views.cluster.scaling import Scaling
+from app.views.cluster.split import Split
+from tests.app.explorer.window.cluster_windows import (
+    TWO,
+    Predictor,
+    settled,
+    timeline,
+    typed,
+    view,
+)
+
+
+def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: Predictor):
+    split, session = view(window, Split), window.session
+    split.search.start.click()
+    settled(window)
+    search = window.cluster_page.clustering.clustered.search
+    assert search is not None and search.ranking is not None
+    ranking = search.ranking
+    assert {str(each.layout) for each in ranking.ranked} | {
+        str(each.layout) for each in ranking.pruned
+    } == {"dp=2 ddp", "dp=2 fsdp", "tp=2", "pp=2 microbatches=4", "pp=2 microbatches=8"}
+    periods = [each.period_s for each in ranking.ranked]
+    assert periods == sorted(periods) and split.search.start.isHidden()
+    other = next(each for each in ranking.ranked if str(each.layout) != "dp=2 ddp")
+    button = next(
+        b for b in split.search.buttons
+        if b.accessibleName() == f"Switch to this split: {other.layout}"
+    )  # fmt: skip
+    before = session.state
+    button.click()
+    now = session.state
+    assert now.cluster is not None and str(now.cluster.layout) == str(other.layout)
+    assert now.scenario.batch == 8 // other.layout.dp  # 2 replicas of 4
+    settled(window)
+    clustered = window.cluster_page.clustering.clustered
+    assert clustered.answer is not None and clustered.answer.period_s == other.period_s
+    assert clustered.search == search
+    table = split.rows()
+    assert next(row for row in table if row[0] == str(other.layout))[1].endswith(other.reason)
+    session.history.undo()
+    assert session.state == before
+
+
+def test_a_search_is_cancelled_and_ends_with_its_question(window: Window, predictor: Predictor):
+    split, clustering = view(window, Split), window.cluster_page.clustering
+    predictor.gate.clear()
+    split.search.start.click()
+    clock = QElapsedTimer()
+    clock.start()
+    while split.bar.maximum() == 0 and clock.elapsed() < 5_000:
+        QCoreApplication.processEvents()
+    assert split.step.text().startswith("Estimate dp=2") and split.bar.value() == 25
+    assert not split.search.start.isEnabled()
+    split.stop.click()
+    assert clustering.clustered.search is None and not clustering.busy
+    assert split.search.start.isEnabled() and split.message.isHidden()
+    split.search.start.click()
+    typed(split.sentence.field("Batch of a replica"), "8")
+    assert clustering.clustered.search is None
+    predictor.gate.set()
+    settled(window)
+
+
+def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predictor):
+    dropping, session = window.dropping, window.session
+    offer = dropping.offered("gpu:a100_sxm_80", -1)
+    assert offer.words == "A100 SXM4 80GB in every node: 2xa100_sxm_80" and offer.done is not None
+    card = window.shelf.card("gpu:a100_sxm_80")
+    assert card is not None
+    dropping.apply(card, -1)  # what Enter on the card does
+    assert session.state.cluster == replace(TWO, cluster="2xa100_sxm_80")
+    assert session.state.scenario.gpu == "h200"
+    same = dropping.offered("gpu:a100_sxm_80", -1)
+    assert same.words == "2xa100_sxm_80 already consists of A100 SXM4 80GB"
+    settled(window)
+    cluster_view = view(window, TheCluster)
+    node = next(s for s in cluster_view.canvas.drawn.spots if s.key == ("node", 0))
+    inside = QPointF(node.box.left + 4, node.box.top + 4)
+    offer = cluster_view.offered("gpu:h200_sxm", inside)
+    assert offer.words == "H200 SXM 141GB in every node: 2xh200_sxm"
+    assert cluster_view.under == node
+    assert cluster_view.offered("network:gpt2", inside).words == (
+        "Nodes take GPUs: drop the card of one"
+    )
+    assert cluster_view.under is None
+    assert cluster_view.offered("gpu:h200_sxm", QPointF(1, 1)).words == "Drop the GPU on a node"
+    session.set_cluster(ClusterChoice("16xh100-ib", dp=16), "cluster")
+    refused = dropping.offered("gpu:a100_sxm_80", -1)
+    assert refused.done is None and refused.words == (
+        "16xh100-ib has 2 nodes of H100 SXM5 80GB, linked by a network of their own: expected one "
+        "node to put a100_sxm_80 into; choose a cluster of one node, or write a cluster file"
+    )
+    settled(window)
+
+
+def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: Predictor):
+    scaling = view(window, Scaling)
+    weak = scaling.rows()
+    scaling.kinds.buttons["strong"].click()
+    settled(window)
+    rows = scaling.rows()
+    clustered = window.cluster_page.clustering.clustered
+    assert clustered.strong_points is not None and clustered.answer is not None
+    one, two = clustered.strong_points  # 8 samples on one GPU, 4 on each of two
+    assert (one.gpus, two.gpus) == (1, 2) and two.period_s == clustered.answer.period_s
+    assert one.samples_per_s == pytest.approx(8 / one.period_s)
+    assert two.efficiency == pytest.approx(one.period_s / two.period_s / 2)
+    assert rows != weak and [row[0] for row in rows] == ["GPUs", "1", "2"]
+    scaling.kinds.buttons["weak"].click()
+    assert scaling.rows() == weak and not window.cluster_page.clustering.busy
+
+
+def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
+    window: Window, predictor: Predictor
+):
+    table, lanes = view(window, CollectivesTable), timeline(window)
+    QTest.keyClick(table.canvas, Qt.Key.Key_Down)
+    assert table.collective == lanes.collective == 0
+    spot = next(s for s in lanes.canvas.drawn.spots if s.key == 0)
+    assert spot.tooltip.startswith("all-reduce, backward, 2 ranks: ")
+    lanes.canvas.pressed_on.emit(0)  # once more: none
+    assert table.collective == lanes.collective == -1
+    lanes.canvas.pressed_on.emit(0)
+    assert table.collective == 0 and len(table.overlay(table.canvas.drawn)) == 1
+    split = view(window, Split)
+    split.steppers["tp"].more.click()
+    settled(window)
+    assert table.collective == lanes.collective == -1  # rows of another answer
+
+
+def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predictor):
+    lanes = timeline(window)
+    answer = window.cluster_page.clustering.clustered.answer
+    assert answer is not None and lanes.shown_s is None
+    whole = lanes_across(answer, lanes.canvas.width())
+    at = QPointF(whole.at(0.25 * whole.high), 100)
+    none, no_phase = Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
+    turned = QWheelEvent(at, at, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, none,
+                         no_phase, False)  # fmt: skip
+    QCoreApplication.sendEvent(lanes.canvas, turned)
+    low, high = lanes.shown_s
+    assert high - low == pytest.approx(whole.high / 1.2)
+    assert (0.25 * whole.high - low) / (high - low) == pytest.approx(0.25)  # stays in place
+    QTest.keyClick(lanes.canvas, Qt.Key.Key_Right)
+    assert lanes.shown_s == pytest.approx((whole.high - (high - low), whole.high))  # to the end
+    QTest.keyClick(lanes.canvas, Qt.Key.Key_F)
+    assert lanes.shown_s is None
