@@ -46,8 +46,8 @@ def test_the_page_of_examples_includes_each_file_of_the_folder() -> None:
 
 def test_the_lessons_are_counted() -> None:
     written = re.search(r"The (\w+) in `app/lessons/`", (DOCS / "your-own.md").read_text("utf-8"))
-    assert written and written[1] == "eleven"
-    assert len(list((ROOT / "app/lessons").glob("*.toml"))) == 11
+    assert written and written[1] == "fourteen"
+    assert len(list((ROOT / "app/lessons").glob("*.toml"))) == 14
 
 
 @pytest.mark.parametrize("name", ["capacity_planner", "architect", "teacher"])

@@ -84,7 +84,7 @@ class Clustering(QObject):
             return
         words = "searching for the fastest split"
         self._show(replace(self.clustered, search=SplitSearch(asked, doing=words), error=""))
-        self._run(asked, self._searched, self._search_failed)
+        self._run(asked, self.changed.emit, self._search_failed)
 
     def scale(self, strong: bool) -> None:
         """Show scaling with the same batch of all GPUs, or with that of each replica."""
@@ -188,9 +188,6 @@ class Clustering(QObject):
 
     def _unscaled(self, error: RidgepointError) -> None:
         self._show(replace(self.clustered, strong_points=(), progress="", error=str(error)))
-
-    def _searched(self) -> None:
-        self.changed.emit()
 
     def _search_failed(self, error: RidgepointError) -> None:
         self._show(replace(self.clustered, search=None, error=str(error)))

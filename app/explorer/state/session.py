@@ -69,13 +69,7 @@ class Session(QObject):
 
     def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
         """Replace the current scenario, or the one at `place`."""
-        now = self.state
-        place = now.current if place < 0 else place
-        sides = list(now.sides)
-        same = place != now.current or _same_ops(now.scenario, scenario)
-        sides[place] = replace(sides[place], scenario=scenario)
-        picked = now.picked if same else frozenset[int]()
-        self._push(replace(now, sides=tuple(sides), picked=picked), text, merge)
+        self._push(self._with_scenario(scenario, place), text, merge)
 
     def add(
         self,
@@ -161,11 +155,8 @@ class Session(QObject):
         scenario: Scenario | None = None,
     ) -> None:
         """Set the cluster and the split over it, and in one change the current scenario."""
-        now = self.state
-        sides = list(now.sides)
-        if scenario is not None:
-            sides[now.current] = replace(sides[now.current], scenario=scenario)
-        self._push(replace(now, cluster=cluster, sides=tuple(sides)), text, merge)
+        state = self.state if scenario is None else self._with_scenario(scenario)
+        self._push(replace(state, cluster=cluster), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""
@@ -180,6 +171,16 @@ class Session(QObject):
     def drag_ended(self) -> None:
         """Keep the next change from merging with earlier ones."""
         self._drags += 1
+
+    def _with_scenario(self, scenario: Scenario, place: int = -1) -> State:
+        """The state with another current scenario, or another one at `place`."""
+        now = self.state
+        place = now.current if place < 0 else place
+        sides = list(now.sides)
+        same = place != now.current or _same_ops(now.scenario, scenario)
+        sides[place] = replace(sides[place], scenario=scenario)
+        picked = now.picked if same else frozenset[int]()
+        return replace(now, sides=tuple(sides), picked=picked)
 
     def _push(self, state: State, text: str, merge: str = "") -> None:
         if state != self.state:
