@@ -218,9 +218,10 @@ def test_every_request_has_a_name_of_its_own():
 
 
 def test_every_scenario_of_the_lessons_is_packaged():
+    """But those over several GPUs, which are traced for each rank in a process of their own."""
     trace_source.trace_elsewhere()
     for lesson in lessons():
-        scenarios = [side.scenario for side in lesson.sides]
+        scenarios = [side.scenario for side in lesson.sides if not side.cluster]
         if lesson.line is not None:
             along = axis(scenarios[0], lesson.line.name)
             scenarios += [along.at(scenarios[0], value) for value in lesson.line.values]
