@@ -47,7 +47,8 @@ def test_the_verdict_and_the_table_are_printed(spec: Path):
 
 def test_the_table_shows_the_batch(spec: Path):
     """Where none is given, the fastest of those tried within the limit."""
-    lines = run(str(spec)).stdout.splitlines()
+    wide = CliRunner().invoke(app, ["plan", str(spec)], env={"COLUMNS": "160"})
+    lines = wide.stdout.splitlines()
     head = next(at for at, line in enumerate(lines) if line.startswith("configuration"))
     place = lines[head].index(" batch ") + 1
     rows = [line for line in lines[head:] if line.startswith("1 × H")]
