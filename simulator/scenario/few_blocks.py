@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from simulator.blocks.growth import Growth, growth
@@ -20,8 +21,11 @@ Tracer = Callable[[TraceRequest, GPU], tuple[Trace, Facts]]
 _SHALLOW = 2 * LEAST + 1
 """Blocks up to which tracing all takes no longer than tracing a few twice."""
 _DEEPEST = 1024
+_ATTEMPTS = 2
+"""A process does some work once, which the first trace counts."""
 _GROWTHS: LRUCache[Growth | None] = LRUCache(64)
 _LAST: LRUCache[tuple[Trace, Facts]] = LRUCache(1)
+"""The last trace of a few blocks: that of the growth serves the first answer too."""
 
 
 def trace_of_few_blocks(
@@ -34,32 +38,33 @@ def trace_of_few_blocks(
         return None
     if request.frozen or request.module_dtypes or request.data_sizes or request.checkpoint:
         return None
-    request = _with_layers(request, LEAST)
+    few = _with_layers(request, LEAST)
     card = seen(request.network, gpu)
-    each = _GROWTHS.get(
-        (replace(request, batch=None, seq=None), card), lambda: _growth(request, gpu, tracer)
-    )
-    if each is None:
+    key = replace(few, batch=None, seq=None), card
+
+    def traced() -> tuple[Trace, Facts]:
+        return _LAST.get((few, card), lambda: tracer(few, gpu))
+
+    more = _GROWTHS.get(key, lambda: _growth(few, gpu, tracer, traced))
+    if more is None:
         return None
-    few, facts = _LAST.get((request, card), lambda: tracer(request, gpu))
+    trace, facts = traced()
     try:
-        return each.grown(few, layers), facts
+        return more.grown(trace, layers), facts
     except UnequalBlocksError:
         return None
 
 
-def _growth(few: TraceRequest, gpu: GPU, tracer: Tracer) -> Growth | None:
-    """What one more block adds. A process does some work once, and the first trace counts it: two
-    attempts."""
-    for _ in range(2):
-        more, _ = tracer(_with_layers(few, LEAST + 1), gpu)
-        trace, facts = tracer(few, gpu)
-        try:
-            each = growth(trace, more, path_of_blocks(trace))
-        except UnequalBlocksError:
-            continue
-        _LAST.get((few, seen(few.network, gpu)), lambda: (trace, facts))  # noqa: B023
-        return each
+def _growth(
+    few: TraceRequest, gpu: GPU, tracer: Tracer, traced: Callable[[], tuple[Trace, Facts]]
+) -> Growth | None:
+    """What one more block adds to what is `traced` of a few; None if blocks differ."""
+    for _ in range(_ATTEMPTS):
+        longer, _ = tracer(_with_layers(few, LEAST + 1), gpu)
+        trace, _ = traced()
+        with suppress(UnequalBlocksError):
+            return growth(trace, longer, path_of_blocks(trace))
+        _LAST.clear()
     return None
 
 
