@@ -50,12 +50,12 @@ class Explanation(QFrame):
             column.addSpacing(4)
             column.addWidget(lesson_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.setFixedHeight(column.totalHeightForWidth(_WIDE))
-        self.window_ = parent
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Trigger the shortcuts of the window, and close."""
         pressed = QKeySequence(event.keyCombination())
-        for action in self.window_.actions():
+        window = self.parentWidget()
+        for action in window.actions() if window else []:
             if action.isEnabled() and pressed in action.shortcuts():
                 self.close()
                 action.trigger()
