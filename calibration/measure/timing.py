@@ -216,7 +216,16 @@ def mend(pool: Any) -> None:
 
 
 def kernels(calls: Sequence[Call], runs: Sequence[int]) -> list[list[Kernel]]:
-    """The kernels of each call in launch order, from one profiler session over all of them.
+    """The kernels of each call in launch order, from one profiler session over all of them; see
+    `profiled`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profiled(calls, runs, path)
+        return kernels_of(json.loads(path.read_text())["traceEvents"], len(calls))
+
+
+def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
+    """Write the Chrome trace of one profiler session over all calls, for `kernels_of`.
 
     calls  already run once, so that nothing compiles here
     runs   how often each is run warm, and again cold
@@ -241,8 +250,4 @@ def kernels(calls: Sequence[Call], runs: Sequence[int]) -> list[list[Kernel]]:
                 with record_function(f"point{point}.cold{run}"):
                     call()
         torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text())["traceEvents"]
-    return kernels_of(events, len(calls))
+    profiler.export_chrome_trace(str(path))

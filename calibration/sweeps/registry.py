@@ -47,6 +47,12 @@ class Operation:
     kind: Kind
     make: Callable[..., Call]
     points: tuple[Point, ...]
+    draw: Callable[[int], list[Params]] | None = None
+
+    def further(self, times: float) -> tuple[Point, ...]:
+        """So many times as many other points, drawn like its own; none where they are no draw."""
+        drawn = self.draw(round(times * len(self.points))) if self.draw else []
+        return tuple(Point(self.name, params) for params in drawn)
 
     def quick(self, most: int) -> tuple[Point, ...]:
         """At most so many points, spread evenly over the sweep."""
@@ -71,7 +77,8 @@ def operation(
         if len({p.name for p in found}) != len(found):
             raise ValueError(f"{name} has a point twice")
         json.dumps([p.params for p in found])
-        OPERATIONS[name] = Operation(name, kind, make, found)
+        draw = getattr(points, "further", None)
+        OPERATIONS[name] = Operation(name, kind, make, found, draw)
         return make
 
     return decorate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import exp, log
 from random import Random
 
@@ -33,24 +34,43 @@ ODD_SHARE = 0.15
 Draw = Callable[[Random], Params | None]
 
 
-def sweep(seed: str, count: int, draw: Draw) -> Callable[[], list[Params]]:
-    """So many distinct points, the same each time; `draw` gives None for one that is too large.
+@dataclass(frozen=True)
+class Sweep:
+    """Points drawn at random: calling it gives `count` distinct ones, the same each time. `draw`
+    gives None for one that is too large."""
 
-    Raises ValueError when most draws are refused or repeat one another.
-    """
+    seed: str
+    count: int
+    draw: Draw
 
-    def points() -> list[Params]:
+    def __call__(self) -> list[Params]:
+        """Raises ValueError when most draws are refused or repeat one another."""
+        return self._drawn(self.seed, self.count)
+
+    def further(self, count: int) -> list[Params]:
+        """Other points of the same draw; fewer where it has no more."""
+        known = [json.dumps(each) for each in self()]
+        try:
+            drawn = self._drawn(f"{self.seed} further", count + self.count)
+        except ValueError:
+            return []
+        return [each for each in drawn if json.dumps(each) not in known][:count]
+
+    def _drawn(self, seed: str, count: int) -> list[Params]:
         rng = Random(seed)
-        found: dict[str, Params] = {}
+        distinct: dict[str, Params] = {}
         for _ in range(200 * count):
-            drawn = draw(rng)
+            drawn = self.draw(rng)
             if drawn is not None:
-                found.setdefault(json.dumps(drawn), drawn)
-            if len(found) == count:
-                return list(found.values())
-        raise ValueError(f"{seed}: {len(found)} points found, expected {count}: widen the draw")
+                distinct.setdefault(json.dumps(drawn), drawn)
+            if len(distinct) == count:
+                return list(distinct.values())
+        raise ValueError(f"{seed}: {len(distinct)} points found, expected {count}: widen the draw")
 
-    return points
+
+def sweep(seed: str, count: int, draw: Draw) -> Sweep:
+    """So many points of a draw."""
+    return Sweep(seed, count, draw)
 
 
 def pick(rng: Random, weights: dict[str, float]) -> str:
