@@ -111,6 +111,12 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
         likely = _run_clocks(measured, gpu)
         starts = [start, [*start[:6], 1e-7, 1000.0, 1e-7], [*start[:6], 5e-9, likely, 1e-9]]
         fitted = only_seen(name, held(_solve(held, starts, low, high, judged, gpu)), measured.group)
+    return with_residual(name, some, gpu, fitted)
+
+
+def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) -> Profile:
+    """A profile whose curve has these samples for its residual, its physics as it is."""
+    measured = Measured(name, some)
     logs = -measured.errors(gpu, fitted)
     works, hot = [s.work for s in some], measured.hot.tolist()
     residual = fit_residual(works, hot, logs.tolist(), fitted.units)

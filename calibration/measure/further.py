@@ -35,12 +35,14 @@ _AT_ONCE = 120
 _RUNS = 3
 
 
-def drawn(operations: Iterable[Operation], times: float, only: str) -> list[Point]:
+def drawn(
+    operations: Iterable[Operation], times: float, only: str, word: str = "further"
+) -> list[Point]:
     """Further points, all operations at an even pace, so that every prefix covers them all."""
     rng = random.Random(0)
     placed: list[tuple[float, Point]] = []
     for each in operations:
-        further = each.further(times) if re.search(only, each.name) else ()
+        further = each.further(times, word) if re.search(only, each.name) else ()
         placed += [((i + rng.random()) / len(further), p) for i, p in enumerate(further)]
     return [point for _, point in sorted(placed, key=lambda pair: pair[0])]
 
@@ -105,10 +107,11 @@ def main() -> int:
     parser.add_argument("--kind", choices=("library", "blind"), default="library")
     parser.add_argument("--times", type=float, default=1.0)
     parser.add_argument("--only", default="", help="regular expression on operations")
+    parser.add_argument("--word", default="further", help="other points for each word")
     parser.add_argument("--seconds", type=float, default=300.0)
     options = parser.parse_args()
     until_s = time.perf_counter() + options.seconds
-    points = drawn(load(options.kind, print), options.times, options.only)
+    points = drawn(load(options.kind, print), options.times, options.only, options.word)
     device = find()
     header = {"gpu": device.name, "sheet": device.sheet, **versions()}
     torch.cuda.set_stream(torch.cuda.Stream())

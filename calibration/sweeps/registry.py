@@ -47,11 +47,12 @@ class Operation:
     kind: Kind
     make: Callable[..., Call]
     points: tuple[Point, ...]
-    draw: Callable[[int], list[Params]] | None = None
+    draw: Callable[[int, str], list[Params]] | None = None
 
-    def further(self, times: float) -> tuple[Point, ...]:
-        """So many times as many other points, drawn like its own; none where they are no draw."""
-        drawn = self.draw(round(times * len(self.points))) if self.draw else []
+    def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
+        """So many times as many other points, drawn like its own, others for each word; none where
+        its own were not drawn."""
+        drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 
     def quick(self, most: int) -> tuple[Point, ...]:

@@ -47,11 +47,11 @@ class Sweep:
         """Raises ValueError when most draws are refused or repeat one another."""
         return self._drawn(self.seed, self.count)
 
-    def further(self, count: int) -> list[Params]:
-        """Other points of the same draw; fewer where it has no more."""
+    def further(self, count: int, word: str = "further") -> list[Params]:
+        """Other points of the same draw, others for each word; none where it has too few."""
         known = [json.dumps(each) for each in self()]
         try:
-            drawn = self._drawn(f"{self.seed} further", count + self.count)
+            drawn = self._drawn(f"{self.seed} {word}", count + self.count)
         except ValueError:
             return []
         return [each for each in drawn if json.dumps(each) not in known][:count]

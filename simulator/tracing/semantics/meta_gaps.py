@@ -38,6 +38,12 @@ def grouped_mm(
     return x.new_empty_strided((*groups, rows, columns), strides, dtype=dtype)
 
 
+@shape_rule("mish_backward")
+def mish_backward(situation: Situation, grad_output: Tensor, x: Tensor) -> Tensor:
+    """One kernel on CUDA; for `meta`, torch takes the gradient of the formula."""
+    return torch.empty_like(x, memory_format=torch.preserve_format)
+
+
 @shape_rule("masked_fill.Tensor")
 def masked_fill(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """`value` has no dimension and may be on the CPU (TensorAdvancedIndexing.cpp)."""

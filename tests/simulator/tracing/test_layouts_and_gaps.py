@@ -34,6 +34,17 @@ def error_text(forward: Any, *inputs: Tensor) -> str:
     return str(caught.value)
 
 
+def test_the_gradient_of_mish_is_one_kernel() -> None:
+    def forward(x: Tensor) -> Tensor:
+        with torch.enable_grad():
+            leaf = x.detach().requires_grad_()
+            y = torch.nn.functional.mish(leaf)
+            return torch.autograd.grad(y, leaf, torch.ones_like(y))[0]
+
+    names = [op.name for op in run(forward).ops]
+    assert names[-1] == "aten.mish_backward.default"
+
+
 def test_sparse_inputs_are_refused_by_their_layout() -> None:
     sparse = torch.eye(3).to_sparse_csr()
     assert (
