@@ -16,7 +16,7 @@ from app.answers.side import Side
 from app.answers.swept import shifts
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
-from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
+from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError

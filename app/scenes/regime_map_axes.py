@@ -9,7 +9,7 @@ from app.answers.answer import batch_and_seq
 from app.answers.axes import AxisValues, between, value_on
 from app.answers.axes import line as line_of
 from app.answers.side import Side
-from app.scenes.sweep_curves import lacking
+from app.scenes.sweep.curves import lacking
 from simulator.scenario.gpu_class import content
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value

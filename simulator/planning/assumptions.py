@@ -10,7 +10,7 @@ from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Row
 from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
-from simulator.planning.tables import Machine
+from simulator.planning.step.tables import Machine
 from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500

@@ -40,7 +40,7 @@ def plan(
         found = search(spec, workers, progress, so_far)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
     else:
-        from simulator.planning.batch_search import search as search_batches
+        from simulator.planning.batches.search import search as search_batches
 
         found = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
@@ -63,7 +63,7 @@ def plan(
 def _assumptions(spec: Spec, rows: tuple[Row, ...], found: SearchResult) -> list[Assumption]:
     best = next((row for row in rows if row.per_token_s is not None), None)
     if spec.workload.kind != "serving":
-        from simulator.planning.batch_assumptions import of_batches
+        from simulator.planning.batches.assumptions import of_batches
 
         return of_batches(spec, rows)
     if best is None or best.first_token_s is None:

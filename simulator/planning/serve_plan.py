@@ -17,8 +17,8 @@ from simulator.planning.result import Row, Span
 from simulator.planning.serving import Rules, Served, percentile, serve
 from simulator.planning.spec import Spec
 from simulator.planning.steady import largest_rate, steady
-from simulator.planning.step_time import StepTime
-from simulator.planning.tables import Machine
+from simulator.planning.step.step_time import StepTime
+from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 
 WARM_UP = 0.1  # of the requests, left out of the percentiles

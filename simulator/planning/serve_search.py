@@ -15,7 +15,7 @@ from simulator.planning.bounds import bound, prompt_bound, splits
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
-from simulator.planning.tables import Machine, machine, parameters
+from simulator.planning.step.tables import Machine, machine, parameters
 from simulator.planning.wording import usd
 
 Key = tuple[str, str, str, int]

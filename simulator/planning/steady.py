@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from simulator.planning.serving import Rules
-from simulator.planning.step_time import StepTime
+from simulator.planning.step.step_time import StepTime
 
 
 @dataclass(frozen=True)

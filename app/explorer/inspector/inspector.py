@@ -26,8 +26,8 @@ from app.explorer.inspector.applied import AppliedList
 from app.explorer.inspector.goals import Goals
 from app.explorer.state.session import Session
 from app.theme import Theme
-from app.widgets.choice import Choice
-from app.widgets.controls import Number, Segments
+from app.widgets.fields.choice import Choice
+from app.widgets.fields.controls import Number, Segments
 from app.widgets.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpus

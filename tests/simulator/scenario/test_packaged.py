@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as with_fields
 
-from app.answers.plan_draft import first
+from app.answers.plan.draft import first
 from app.lessons import packaged as lessons
 from simulator.analysis.sweep import axis
 from simulator.errors import UntracedError
