@@ -53,7 +53,7 @@ def groups(found: Overlay) -> list[MeasuredGroup]:
 
 def show(console: Console, found: Overlay, top: int) -> None:
     """Print the comparison; needs at least 80 columns."""
-    from rich.text import Text
+    from rich.text import Text  # here alone: the window needs the rows, and not rich
 
     from app.report.tables import numbers, table
 

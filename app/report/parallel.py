@@ -1,26 +1,15 @@
-"""`ridgepoint predict NET --cluster 8xh200 --parallel "fsdp"`, and `ridgepoint clusters`."""
+"""A step over several GPUs, and the list of clusters, on the terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich import box
+from rich.table import Table
 
 from app.answers.cluster_words import ranks_words
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
-
-if TYPE_CHECKING:
-    from simulator.parallel.prediction import ParallelPrediction
-    from simulator.scenario.scenario import Scenario
-
-
-def predict_parallel(scenario: Scenario, cluster: str, parallel: str) -> ParallelPrediction:
-    """Predict the step of a network on a cluster.
-
-    Raises InputError for options that apply to one GPU only.
-    """
-    from app.answers.cluster_choice import parallel_question
-
-    return parallel_question(scenario, cluster, parallel).predict()
+from simulator.cluster import clusters
+from simulator.parallel.prediction import ParallelPrediction
 
 
 def show(p: ParallelPrediction, heading: str) -> None:
@@ -56,11 +45,6 @@ def show(p: ParallelPrediction, heading: str) -> None:
 
 def all_clusters() -> None:
     """Print every packaged cluster as a row."""
-    from rich import box
-    from rich.table import Table
-
-    from simulator.cluster import clusters
-
     table = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False)
     table.add_column("id", no_wrap=True)
     table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=24)

@@ -11,7 +11,12 @@ from rich.text import Text
 
 from app.quantities import data, number, scaled, seconds
 from app.terminal import Terminal
-from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import host, hosts
+from simulator.networks.catalogue import CATALOGUE
+from simulator.timing.profile import learned
+from simulator.timing.software import tier, uncalibrated
 
 _NAMED = 105  # columns of a console that has room for the names of GPUs
 TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
@@ -38,10 +43,6 @@ def _console() -> Terminal:
 
 def all_gpus() -> None:
     """Print every GPU as a row of its main figures."""
-    from simulator.hardware.gpu import gpus
-    from simulator.timing.profile import learned
-    from simulator.timing.software import tier
-
     console = _console()
     table = _table("id")
     named = console.width >= _NAMED
@@ -86,11 +87,7 @@ _UNITS = (
 
 def one_gpu(name: str) -> None:
     """Print all figures of a GPU, each with its source."""
-    from simulator.hardware.gpu import gpu as find
-    from simulator.timing.profile import learned
-    from simulator.timing.software import tier, uncalibrated
-
-    gpu = find(name)
+    gpu = find_gpu(name)
     sources = list(dict.fromkeys(gpu.sources.values()))
     table = _table("figure")
     table.add_column("value", justify="right", no_wrap=True)
@@ -158,8 +155,6 @@ def _file_keys(key: str) -> list[str]:
 
 def all_networks() -> None:
     """Print every network as a row, with its default sizes. Imports no torch."""
-    from simulator.networks.catalogue import CATALOGUE
-
     table = _table("network")
     for name in ("batch", "seq"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -185,8 +180,6 @@ def _plain(value: Any) -> str:
 
 def all_hosts() -> None:
     """Print every host as a row relative to the default, then the default's costs."""
-    from simulator.hardware.host import host, hosts
-
     default = host()
     table = _table("host")
     for column in ("an op", "times", "80%"):
