@@ -83,6 +83,7 @@ def measure(options: argparse.Namespace) -> None:
     if options.host_only:
         measure_host(options.folder)
         return
+    # torch takes seconds to import: the help needs none
     from calibration.measure import host_index
     from calibration.measure.bench import GpuBench
     from calibration.measure.device import Watch, find, versions
@@ -141,6 +142,7 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
 
 def measure_host(folder: Path) -> None:
     """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
+    # as in measure
     from calibration.measure import host_index
     from calibration.measure.device import versions
     from calibration.measure.log import Log

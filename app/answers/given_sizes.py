@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from app.answers.subject import DATA_SIZES
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from simulator.records import Trace
     from simulator.scenario.resolved import ResolvedScenario
+
+
+DATA_SIZES = (
+    "bincount",
+    "index",
+    "item",
+    "masked_select",
+    "nonzero",
+    "repeat_interleave",
+    "unique",
+)
+"""The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
 
 
 def check_sizes(resolved: ResolvedScenario) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.answers.given_sizes import DATA_SIZES, check_data_sizes, check_sizes
 from app.answers.stated_costs import is_stated, pairs
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
@@ -22,20 +23,9 @@ if TYPE_CHECKING:
     from simulator.records import Trace
 
 __all__ = [
-    "DATA_SIZES", "Scenario", "Subject", "data_sizes", "heading_of", "predict",
+    "Scenario", "Subject", "data_sizes", "heading_of", "predict",
     "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "to_full_text",
 ]  # fmt: skip
-
-DATA_SIZES = (
-    "bincount",
-    "index",
-    "item",
-    "masked_select",
-    "nonzero",
-    "repeat_interleave",
-    "unique",
-)
-"""The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
 
 NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by rules"
 """The start of the note that --exact fell back to rules."""
@@ -62,8 +52,6 @@ Progress = Callable[[str], None]
 
 def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
-    from app.answers.given_sizes import check_data_sizes, check_sizes
-
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
     resolved = resolve(scenario)  # report a typo before any slow work

@@ -68,6 +68,7 @@ _AFTER = ("clean_s", "dirty_s")
 
 def measure() -> dict[str, Any]:
     """Seconds of each kernel, `REPEATS` times after each kind of flush, as the profiler has it."""
+    # a GPU machine alone: reading the recording needs no torch
     import torch
     from torch.profiler import record_function
 

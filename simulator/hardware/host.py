@@ -89,7 +89,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def hosts() -> tuple[str, ...]:
     """The ids of the packaged host profiles, the default first."""
-    from simulator.hardware.host_catalogue import catalogue
+    from simulator.hardware.host_catalogue import catalogue  # it derives hosts: imports this
 
     measured = {path.stem for path in FOLDER.glob("*.json")}
     return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
@@ -108,7 +108,7 @@ def host(name: str | None = None) -> Host:
             f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
             "a host's name (`ridgepoint hosts`)"
         )
-    from simulator.hardware.host_catalogue import catalogue, derived
+    from simulator.hardware.host_catalogue import catalogue, derived  # see hosts
 
     if name in catalogue():
         return derived(name, host())

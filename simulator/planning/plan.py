@@ -9,6 +9,8 @@ from typing import Any
 
 from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
+from simulator.planning.batches.assumptions import of_batches
+from simulator.planning.batches.search import search as search_batches
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_plan import lengths
@@ -40,8 +42,6 @@ def plan(
         found = search(spec, workers, progress, so_far)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
     else:
-        from simulator.planning.batches.search import search as search_batches
-
         found = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
         unit = "tokens" if spec.workload.tokens else "samples"
@@ -63,8 +63,6 @@ def plan(
 def _assumptions(spec: Spec, rows: tuple[Row, ...], found: SearchResult) -> list[Assumption]:
     best = next((row for row in rows if row.per_token_s is not None), None)
     if spec.workload.kind != "serving":
-        from simulator.planning.batches.assumptions import of_batches
-
         return of_batches(spec, rows)
     if best is None or best.first_token_s is None:
         return []

@@ -57,6 +57,7 @@ def attend(operands: Operands, training: bool, by: Any = scaled_dot_product_atte
 
 def decomposed_ops(operands: Operands) -> list[str]:
     """Names of the forward pass's ops as AOTAutograd passes them to Inductor."""
+    # private modules of torch: another version may lack them, which ends this call alone
     from torch._inductor.decomposition import select_decomp_table
     from torch.fx.experimental.proxy_tensor import make_fx
 

@@ -14,6 +14,7 @@ from simulator.fusion.kinds import adds, kind
 from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
+from simulator.fusion.lowering.decompositions import decompose
 from simulator.fusion.lowering.gradients import accumulated
 from simulator.fusion.lowering.library_calls import LibraryCalls
 from simulator.fusion.lowering.padded_products import PaddedProducts
@@ -291,7 +292,4 @@ class Lowering:
 
 def lower_reduction(lowering: Lowering, index: int, op: Op) -> None:
     """An op with a reduction in it, as Inductor decomposes it."""
-    # decompositions imports Lowering
-    from simulator.fusion.lowering.decompositions import decompose
-
     decompose(lowering, index, op)

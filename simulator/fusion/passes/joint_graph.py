@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,10 +13,8 @@ from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_decompositions import decompose
+from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated_from
 from simulator.records import Op, Trace
-
-if TYPE_CHECKING:
-    from simulator.fusion.passes.rematerialization import Joint
 
 
 @dataclass(frozen=True)
@@ -47,12 +44,6 @@ class JointGraph:
 
 def joint_graph(trace: Trace) -> JointGraph:
     """The step to compile; an inference step is what it was."""
-    from simulator.fusion.passes.rematerialization import (  # it needs dataflow
-        Joint,
-        kept_within,
-        repeated_from,
-    )
-
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
     decomposed = decompose(functional(trace))

@@ -21,7 +21,7 @@ from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import family, trace_key
+from simulator.scenario.trace_source import family, trace_key, trace_resolved
 from simulator.simulate.step_columns import StepColumns, as_columns
 
 Floats = NDArray[np.float64]
@@ -91,8 +91,6 @@ def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Tra
     """The trace of a setting at a batch and a sequence."""
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
-        from simulator.scenario.trace_source import trace_resolved
-
         return trace_resolved(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     return known[0].at(*known[1])
 
