@@ -29,13 +29,13 @@ DATA_SIZES = (
 def check_sizes(resolved: ResolvedScenario) -> None:
     """Raises InputError if a size of a built-in network has another type than its default, or is
     below 1. A user's own network checks its sizes itself."""
-    entry = CATALOGUE.get(resolved.ask.network)
-    if entry is None or not resolved.ask.sizes:
+    entry = CATALOGUE.get(resolved.request.network)
+    if entry is None or not resolved.request.sizes:
         return
     from simulator.whatif.shape import sizes  # only where a size is given: it loads all what-ifs
 
-    defaults = sizes(replace(resolved, ask=replace(resolved.ask, sizes=())))
-    for name, value in dict(resolved.ask.sizes).items():
+    defaults = sizes(replace(resolved, request=replace(resolved.request, sizes=())))
+    for name, value in dict(resolved.request.sizes).items():
         if name in defaults:  # building the network rejects unknown names
             _check_size(entry.name, name, value, defaults[name])
 

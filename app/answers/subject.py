@@ -55,15 +55,15 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
     resolved = resolve(scenario)  # report a typo before any slow work
-    if not resolved.ask.saved:
+    if not resolved.request.saved:
         check_sizes(resolved)
-        progress(f"tracing {resolved.ask.network}")
-    as_traced = trace_unedited(resolved.ask, resolved.gpu)
+        progress(f"tracing {resolved.request.network}")
+    as_traced = trace_unedited(resolved.request, resolved.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)
-    name, batch, seq = facts(resolved.ask, resolved.gpu)
+    name, batch, seq = facts(resolved.request, resolved.gpu)
     trace = trace_resolved(resolved)
-    dtype = _dtype(as_traced) if resolved.ask.saved else resolved.ask.dtype
-    theirs = not (resolved.ask.saved or resolved.ask.network in CATALOGUE)
+    dtype = _dtype(as_traced) if resolved.request.saved else resolved.request.dtype
+    theirs = not (resolved.request.saved or resolved.request.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)

@@ -66,10 +66,10 @@ def values(side: Side) -> Mapping[str, list[Value]]:
 
 def _cards(side: Side) -> list[Value]:
     """The GPUs on which the network runs the same ops as on the side's: no new trace."""
-    ask, own = resolve(side.scenario).ask, side.prediction.gpu
+    request, own = resolve(side.scenario).request, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
-        card.id for card in cards if seen(ask.network, card) == seen(ask.network, own)
+        card.id for card in cards if seen(request.network, card) == seen(request.network, own)
     ]
     shown = same[:_MOST_CARDS]
     return shown if own.id in shown or own.id not in same else [own.id, *shown[:-1]]

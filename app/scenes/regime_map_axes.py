@@ -58,7 +58,7 @@ def place_on(side: Side, name: str) -> Value | None:
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
         resolved = resolve(side.scenario)
-        return None if resolved.ask.saved else resolved.ask.dtype
+        return None if resolved.request.saved else resolved.request.dtype
     value = value_on(side.scenario, name)
     if value is None and name in ("batch", "seq"):
         value = batch_and_seq(side.scenario)[name == "seq"]

@@ -143,10 +143,10 @@ def _start(scenario: Scenario, line: Axis) -> float:
     """The scenario's value on an axis: 1 on a scale."""
     if line.kind == "scale":
         return 1.0
-    ask = resolve(scenario).ask
-    own = {"batch": ask.batch, "seq": ask.seq}
+    request = resolve(scenario).request
+    own = {"batch": request.batch, "seq": request.seq}
     if line.name in own:
-        entry = CATALOGUE.get(ask.network)
+        entry = CATALOGUE.get(request.network)
         return own[line.name] or getattr(entry, line.name, None) or 1
 
     return float(sizes(resolve(scenario)).get(line.name, max(line.low, 1)))

@@ -53,7 +53,7 @@ def exact(
 
 def question_of(resolved: ResolvedScenario) -> Question:
     """The question for the child process. Raises RefusalError if a scenario changes the trace."""
-    request = resolved.ask
+    request = resolved.request
     if autotunes(resolved.mode):
         raise RefusalError("max-autotune chooses matrix products by timing them on the GPU")
     if request.saved:

@@ -144,7 +144,7 @@ def _rows(
 def gradient_bytes(scenario: Scenario) -> float:
     """Bytes of gradients: as many as of weights, and of adapters alone where these are trained."""
     resolved = resolve(scenario)
-    trace = trace_at(resolved, resolved.ask.batch, resolved.ask.seq)
+    trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
     if LORA_RANK not in scenario.sizes:
         return float(trace.weight_bytes)
     return float(sum(s.nbytes for s in trace.storages if s.role == "gradient"))
@@ -154,7 +154,7 @@ def sample_tokens(scenario: Scenario) -> int:
     """Tokens of a sample, at the network's own sequence where the scenario names none. Raises
     InputError if the network has no tokens."""
     resolved = resolve(scenario)
-    trace = trace_at(resolved, resolved.ask.batch, resolved.ask.seq)
+    trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
     if not trace.tokens:
         raise InputError(
             f"workload.tokens: {scenario.network} has no tokens: expected samples; give "

@@ -74,7 +74,7 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
     def predicted() -> Floats:
         settings = [
-            replace(first, mode=mode, ask=replace(first.ask, batch=b, seq=s))
+            replace(first, mode=mode, request=replace(first.request, batch=b, seq=s))
             for mode in modes
             for b, s in points
         ]
@@ -89,9 +89,9 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
 def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a setting at a batch and a sequence."""
-    known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+    known = family(replace(found, request=replace(found.request, batch=batch, seq=seq)))
     if known is None:
-        return trace_resolved(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+        return trace_resolved(replace(found, request=replace(found.request, batch=batch, seq=seq)))
     return known[0].at(*known[1])
 
 
