@@ -99,17 +99,17 @@ def measure(options: argparse.Namespace) -> None:
     for key in ("name", "uuid"):
         del card[key]
     with Log(options.folder / "samples.jsonl", {**card, **machine}) as log:
-        found = log.found
-        for number in found.corrupt_lines:
+        earlier = log.found
+        for number in earlier.corrupt_lines:
             say(f"warning: {log.path}: line {number} is damaged and left out")
-        done = found.measured - found.without_kernels
+        done = earlier.measured - earlier.without_kernels
         if options.retry:
-            done -= set(found.failed)
+            done -= set(earlier.failed)
         points = [point for point in points if point.name not in done]
-        points.sort(key=lambda point: point.name not in found.without_kernels)
+        points.sort(key=lambda point: point.name not in earlier.without_kernels)
         say(
             f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
-            f"{len(found.samples)} measured before, into {log.path}"
+            f"{len(earlier.samples)} measured before, into {log.path}"
         )
         if not points:
             return

@@ -169,15 +169,15 @@ def sizes(options: list[str]) -> dict[str, Any]:
 
 def data_sizes(options: list[str]) -> dict[str, int]:
     """Parse `--data-size name=rows`: whole numbers, for ops whose result depends on data."""
-    found: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for name, text in pairs("--data-size", "nonzero=640", options, _named_place):
         if not is_stated(name) and name.partition("@")[0] not in DATA_SIZES:
             known = ", ".join(DATA_SIZES)
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
             raise InputError(f"--data-size {name}={text}: expected a whole number of at least 0")
-        found[name] = int(text)
-    return found
+        rows[name] = int(text)
+    return rows
 
 
 def _named_place(name: str) -> bool:

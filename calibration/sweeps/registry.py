@@ -67,11 +67,11 @@ def operation(
         name = make.__name__
         if name in OPERATIONS:
             raise ValueError(f"{name} is an operation already")
-        found = tuple(Point(name, params) for params in points())
-        if len({p.name for p in found}) != len(found):
+        registered = tuple(Point(name, params) for params in points())
+        if len({p.name for p in registered}) != len(registered):
             raise ValueError(f"{name} has a point twice")
-        json.dumps([p.params for p in found])
-        OPERATIONS[name] = Operation(name, kind, make, found)
+        json.dumps([p.params for p in registered])
+        OPERATIONS[name] = Operation(name, kind, make, registered)
         return make
 
     return decorate

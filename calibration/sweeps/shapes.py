@@ -41,14 +41,14 @@ def sweep(seed: str, count: int, draw: Draw) -> Callable[[], list[Params]]:
 
     def points() -> list[Params]:
         rng = Random(seed)
-        found: dict[str, Params] = {}
+        by_name: dict[str, Params] = {}
         for _ in range(200 * count):
             drawn = draw(rng)
             if drawn is not None:
-                found.setdefault(json.dumps(drawn), drawn)
-            if len(found) == count:
-                return list(found.values())
-        raise ValueError(f"{seed}: {len(found)} points found, expected {count}: widen the draw")
+                by_name.setdefault(json.dumps(drawn), drawn)
+            if len(by_name) == count:
+                return list(by_name.values())
+        raise ValueError(f"{seed}: {len(by_name)} points found, expected {count}: widen the draw")
 
     return points
 
@@ -75,11 +75,11 @@ def whole(rng: Random, low: int, high: int) -> int:
 
 def width(rng: Random, low: int, high: int, step: int = 64) -> int:
     """A feature count: a multiple of `step`, or of 8 where it is small, and at times neither."""
-    found = whole(rng, low, high)
+    size = whole(rng, low, high)
     if rng.random() < ODD_SHARE:
-        return found
-    step = step if found >= step else 8
-    return max(step, round(found / step) * step)
+        return size
+    step = step if size >= step else 8
+    return max(step, round(size / step) * step)
 
 
 def tokens(rng: Random, low: int, high: int) -> int:
@@ -87,12 +87,12 @@ def tokens(rng: Random, low: int, high: int) -> int:
     return rounded(rng, whole(rng, low, high))
 
 
-def rounded(rng: Random, found: int) -> int:
+def rounded(rng: Random, size: int) -> int:
     """Mostly its three leading bits and zeros after them, at times the number itself."""
     if rng.random() < 0.3:
-        return found
-    unit = 1 << max(0, found.bit_length() - 3)
-    return max(1, found // unit * unit)
+        return size
+    unit = 1 << max(0, size.bit_length() - 3)
+    return max(1, size // unit * unit)
 
 
 def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST_BYTES) -> int:

@@ -66,8 +66,8 @@ class Curve:
 
     def row(self, value: float) -> int | None:
         """The point at a value."""
-        found = np.flatnonzero(self.values == value)
-        return int(found[0]) if found.size else None
+        rows = np.flatnonzero(self.values == value)
+        return int(rows[0]) if rows.size else None
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def curves(
             raise CancelledError
 
     ordered = [sides[current], *(s for i, s in enumerate(sides) if i != current)]
-    found: list[Curve] = []
+    drawn: list[Curve] = []
     shifts: tuple[Shift, ...] = ()
     notes: list[str] = []
     line: AxisValues | None = None
@@ -181,16 +181,16 @@ def curves(
             line = line or finer(line_of(side.scenario, axis), here)
             answer = swept({side.letter: side.scenario}, line, step)
         except InputError as error:
-            if not found:
+            if not drawn:
                 return Curves(axis, refused=str(error))
             notes.append(f"{side.letter} is not drawn: {error}")
             continue
-        found.append(_curve(side, here, answer.line, answer.sweeps[0], answer.tried))
-        shifts = shifts or (answer.shifts if len(found) == 1 else ())
+        drawn.append(_curve(side, here, answer.line, answer.sweeps[0], answer.tried))
+        shifts = shifts or (answer.shifts if len(drawn) == 1 else ())
         notes += [
             f"{side.letter}: {why}" for why in dict.fromkeys(answer.sweeps[0].refused.values())
         ]
-    return Curves(axis, line, tuple(found), shifts, "", tuple(notes))
+    return Curves(axis, line, tuple(drawn), shifts, "", tuple(notes))
 
 
 def _curve(

@@ -34,21 +34,21 @@ def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
     """What was measured of a side along an axis, everything else as it is; nothing of an axis
     other than batch and sequence."""
     batch, seq = batch_and_seq(side.scenario)
-    found: list[MeasuredPoint] = []
+    marks: list[MeasuredPoint] = []
     if axis in ("batch", "seq") and side.scenario.trace_file is None:
         for step in alike(side.scenario):
             value, other = (step.batch, step.seq) if axis == "batch" else (step.seq, step.batch)
             if value is not None and other == (seq if axis == "batch" else batch):
                 source = "part of the fit" if step.fitted else "never fitted"
-                found.append(MeasuredPoint(float(value), step.period_s, False, source))
+                marks.append(MeasuredPoint(float(value), step.period_s, False, source))
     if side.measured:
         path = Path(side.measured)
         try:
             busy_s = _busy_s(path, path.stat().st_mtime_ns)
         except (OSError, InputError):  # the view of the measured step says why
-            return tuple(found)
-        found.append(MeasuredPoint(here, busy_s, True, path.name))
-    return tuple(found)
+            return tuple(marks)
+        marks.append(MeasuredPoint(here, busy_s, True, path.name))
+    return tuple(marks)
 
 
 @lru_cache(maxsize=8)

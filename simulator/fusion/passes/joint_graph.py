@@ -27,19 +27,19 @@ class JointGraph:
     source: Sequence[int] = ()
     members: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
-    def of_origin(self, found: Fused, origin: Trace) -> Fused:
+    def of_origin(self, fused: Fused, origin: Trace) -> Fused:
         """What the joint graph was fused to, its groups naming the ops of the eager trace."""
         if not self.source:
-            return found
-        members = tuple(map(found.members, range(len(found.groups))))
-        for group in found.groups:
+            return fused
+        members = tuple(map(fused.members, range(len(fused.groups))))
+        for group in fused.groups:
             for node in group.nodes:
                 node.ops = tuple(
                     dict.fromkeys(
                         each for op in node.ops for each in self.members.get(op, (self.source[op],))
                     )
                 )
-        return Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
+        return Fused(fused.trace, fused.groups, origin, fused.notes, (self.trace, members))
 
 
 def joint_graph(trace: Trace) -> JointGraph:
@@ -48,8 +48,8 @@ def joint_graph(trace: Trace) -> JointGraph:
         return JointGraph(trace)
     decomposed = decompose(functional(trace))
     joint = Joint(decomposed.trace, _fuses)
-    found, source = repeated_from(joint, kept_within(joint))
-    return JointGraph(_unreturned(joint, found), [decomposed.source[index] for index in source])
+    repeated, source = repeated_from(joint, kept_within(joint))
+    return JointGraph(_unreturned(joint, repeated), [decomposed.source[index] for index in source])
 
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:

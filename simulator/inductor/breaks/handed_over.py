@@ -48,7 +48,7 @@ def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], 
     """Storages that outlive the step or that other ops touch too, by use, kind and bytes."""
     inside = set(within)
     outside = {s for i, op in enumerate(trace.ops) if i not in inside for s in op.storages}
-    found: dict[tuple[_Use, str, int], list[int]] = defaultdict(list)
+    shared: dict[tuple[_Use, str, int], list[int]] = defaultdict(list)
     met: set[int] = set()
     for index in within:
         op = trace.ops[index]
@@ -58,8 +58,8 @@ def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], 
                 continue
             met.add(storage)
             kind = held.role if held.role in _OWN else "activation"
-            found[(op.phase, place >= len(op.inputs)), kind, held.nbytes].append(storage)
-    return found
+            shared[(op.phase, place >= len(op.inputs)), kind, held.nbytes].append(storage)
+    return shared
 
 
 def _uses(schedule: Schedule) -> list[tuple[int, _Use]]:

@@ -36,7 +36,7 @@ def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
     if named and not (named[-1].graph or named[-1].ops):
         named.pop()  # ops after the module are compiled with its end
     ends = _ends(forward, named)
-    found: list[Break] = []
+    breaks: list[Break] = []
     begin = 0
     where = reason = ""
     for piece, end in zip(named, ends, strict=True):
@@ -45,35 +45,35 @@ def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
         elif reason or end > begin or 0 < end < len(forward):
             same = known.get(begin) or known.get(end)
             back = (same.back, same.back_until) if same else (0, 0)
-            found.append(Break(begin, end, where, reason, *back))
+            breaks.append(Break(begin, end, where, reason, *back))
             where = reason = ""
         begin = end
-    return replace(trace, breaks=[each for each in found if each.op < len(forward)])
+    return replace(trace, breaks=[each for each in breaks if each.op < len(forward)])
 
 
 def by_stretch(trace: Trace, pieces: Sequence[Piece]) -> dict[int, list[int]]:
     """The numbers of the schedules by stretch of the forward pass, of a trace by `broken`."""
     forward = [op.name for op in trace.ops if op.phase == "forward"]
     stretch = [number for phase, number in graphs(trace).of if phase == "forward"]
-    found: dict[int, list[int]] = {}
+    stretches: dict[int, list[int]] = {}
     begin = 0
     for piece, end in zip(pieces, _ends(forward, pieces), strict=True):
         if piece.graph and end > begin:
-            found.setdefault(stretch[begin], []).append(piece.schedule)
+            stretches.setdefault(stretch[begin], []).append(piece.schedule)
         begin = end
-    return found
+    return stretches
 
 
 def _once(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces with each break named once. A break ends the graphs of the callers and then that
     of its function; only the last keeps the name."""
-    found = list(pieces)
-    for at in range(len(found) - 2):
-        one, between, other = found[at : at + 3]
+    distinct = list(pieces)
+    for at in range(len(distinct) - 2):
+        one, between, other = distinct[at : at + 3]
         same = one.reason and (one.where, one.reason) == (other.where, other.reason)
         if same and not between.graph and not between.ops:
-            found[at] = replace(one, where="", reason="")
-    return found
+            distinct[at] = replace(one, where="", reason="")
+    return distinct
 
 
 def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
@@ -91,17 +91,17 @@ def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
 
 def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
     """For each op of `other`, and for its end, the op of `eager` that it is or stands before."""
-    found: list[int] = []
+    places: list[int] = []
     i = j = 0
     while j < len(other):
         if i < len(eager) and eager[i] == other[j]:
-            found.append(i)
+            places.append(i)
             i, j = i + 1, j + 1
             continue
         skipped, ahead = _next(eager[i : i + _AHEAD], other[j : j + _AHEAD])
-        found += [i] * ahead
+        places += [i] * ahead
         i, j = i + skipped, j + ahead
-    return [*found, i]
+    return [*places, i]
 
 
 def _next(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:

@@ -58,9 +58,9 @@ def extend(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
     return made if _sound(made, deep, [like for like, _ in launched]) else None
 
 
-def _forward(found: Sequence[Launch] | Sequence[Origin]) -> int:
+def _forward(rows: Sequence[Launch] | Sequence[Origin]) -> int:
     """The number of items before the first of the backward graph."""
-    return next((i for i, x in enumerate(found) if x.phase == "backward"), len(found))
+    return next((i for i, x in enumerate(rows) if x.phase == "backward"), len(rows))
 
 
 def _continued(
@@ -83,13 +83,13 @@ def _sound(made: Schedule, deep: Schedule, likes: list[int]) -> bool:
     return _unmade(made) == [before[like] for like in likes]
 
 
-def _unmade(found: Schedule) -> list[tuple[int, ...]]:
+def _unmade(schedule: Schedule) -> list[tuple[int, ...]]:
     """For each launch the indices of its reads that no earlier launch wrote: views of several
     adjacent buffers."""
     outside: tuple[Role, ...] = ("weight", "buffer", "input")
-    there = {number for number, buffer in enumerate(found.buffers) if buffer.role in outside}
+    there = {number for number, buffer in enumerate(schedule.buffers) if buffer.role in outside}
     unmade: list[tuple[int, ...]] = []
-    for launch in found.launches:
+    for launch in schedule.launches:
         there.update(number for number, _ in launch.writes)
         unmade.append(tuple(i for i, (b, _) in enumerate(launch.reads) if b not in there))
     return unmade

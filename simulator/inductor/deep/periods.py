@@ -39,10 +39,10 @@ def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Con
         return None
     if period == 0:
         return [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(len(long))]
-    found = _steady(short, long, period, range(len(short) - back, front))
-    if found is None:
+    values = _steady(short, long, period, range(len(short) - back, front))
+    if values is None:
         return None
-    start, copies = found
+    start, copies = values
     made = [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(start)]
     for copy in range(copies + 1 + times):
         for place in range(start, start + period):

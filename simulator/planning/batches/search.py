@@ -45,7 +45,7 @@ def search(
 ) -> SearchResult:
     """Every candidate: predicted steps at each batch, replicas by count. `so_far` is called with
     the rows after each GPU."""
-    found = SearchResult([], {}, {})
+    result = SearchResult([], {}, {})
     cards = listed(spec.candidates)
     for done, card in enumerate(cards):
         progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
@@ -56,14 +56,14 @@ def search(
             for engine in engines:
                 name = f"{card.name}, {engine}, {precision}"
                 try:
-                    found.rows += _rows(spec, card, engine, precision, communication)
+                    result.rows += _rows(spec, card, engine, precision, communication)
                 except InputError as error:
-                    found.pruned[name] = str(error)
-        so_far(found.rows)
-    if not found.rows and found.pruned:
-        name, reason = next(iter(found.pruned.items()))
+                    result.pruned[name] = str(error)
+        so_far(result.rows)
+    if not result.rows and result.pruned:
+        name, reason = next(iter(result.pruned.items()))
         raise InputError(f"no candidate can be predicted; {name}: {reason}")
-    return found
+    return result
 
 
 def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenario:

@@ -207,8 +207,8 @@ def parameters(work: Workload) -> float:
     name = f"{work.network}-decode"
     if name not in CATALOGUE:
         raise InputError(_unserved(work.network))
-    found = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
-    return float(trace_at(found, 1, KNEE).parameters)
+    resolved = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
+    return float(trace_at(resolved, 1, KNEE).parameters)
 
 
 def _unserved(network: str) -> str:

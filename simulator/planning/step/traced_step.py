@@ -87,11 +87,13 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
     return as_columns(_STEPS.get(key, predicted)[modes.index(scenario.mode)])
 
 
-def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
+def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a setting at a batch and a sequence."""
-    known = family(replace(found, request=replace(found.request, batch=batch, seq=seq)))
+    known = family(replace(resolved, request=replace(resolved.request, batch=batch, seq=seq)))
     if known is None:
-        return trace_resolved(replace(found, request=replace(found.request, batch=batch, seq=seq)))
+        return trace_resolved(
+            replace(resolved, request=replace(resolved.request, batch=batch, seq=seq))
+        )
     return known[0].at(*known[1])
 
 
