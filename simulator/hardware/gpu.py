@@ -1,8 +1,8 @@
 """GPUs as data: one TOML file a GPU, in human units there and in SI units here.
 
-The packaged files lie in `simulator/hardware/gpus`. A user's own file works at once: named by its path, or
-dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where it is
-set, names another folder). Every error is an `InputError` that names the file and the key.
+The packaged files lie in `simulator/hardware/gpus`. A user's own file works at once: named by its
+path, or dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where
+it is set, names another folder). Every error is an `InputError` that names the file and the key.
 """
 
 from __future__ import annotations
