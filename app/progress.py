@@ -29,7 +29,7 @@ def shown() -> Generator[Step]:
         with redirect_stdout(sys.stderr):
             yield lambda step: None
         return
-    from app.terminal import Terminal
+    from app.terminal import Terminal  # rich: only for a person who watches
 
     with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
         yield _watching(lambda step: status.update(f"{step} …"))

@@ -51,7 +51,7 @@ def seconds_unit(value: float, digits: int = 3) -> tuple[float, str]:
     for least, scale, unit in _LONG:
         if shown >= least:
             return scale, unit
-    return next((found for found in _SECONDS if shown >= found[0]), _SECONDS[-1])
+    return next((fitting for fitting in _SECONDS if shown >= fitting[0]), _SECONDS[-1])
 
 
 def joules(value: float, digits: int = 3) -> str:

@@ -18,6 +18,8 @@ from app.explorer.state.session import ThemeChoice
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
+
+    # loaded by the window by now
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
@@ -43,6 +45,7 @@ def main(folder: Path, workspaces: list[str]) -> int:
 
 def taken(folder: Path, workspaces: list[str]) -> None:
     """Pictures at the scale of this process."""
+    # Qt is imported in a process whose scale is set
     from app.explorer.window.start import open_window
     from app.widgets.drawing import application
 
@@ -113,7 +116,7 @@ def _reveal(window: Window, view: Lessons) -> None:
 
 def _settle(window: Window) -> None:
     """Until nothing is asked any more for a while."""
-    from PySide6.QtCore import QCoreApplication
+    from PySide6.QtCore import QCoreApplication  # as in taken
 
     end, quiet = time.monotonic() + _PATIENCE_S, 0
     while quiet < 20 and time.monotonic() < end:

@@ -83,6 +83,7 @@ def measure(options: argparse.Namespace) -> None:
     if options.host_only:
         measure_host(options.folder)
         return
+    # torch takes seconds to import: the help needs none
     from calibration.measure import host_index
     from calibration.measure.bench import GpuBench
     from calibration.measure.device import Watch, find, versions
@@ -98,17 +99,17 @@ def measure(options: argparse.Namespace) -> None:
     for key in ("name", "uuid"):
         del card[key]
     with Log(options.folder / "samples.jsonl", {**card, **machine}) as log:
-        found = log.found
-        for number in found.corrupt_lines:
+        earlier = log.found
+        for number in earlier.corrupt_lines:
             say(f"warning: {log.path}: line {number} is damaged and left out")
-        done = found.measured - found.without_kernels
+        done = earlier.measured - earlier.without_kernels
         if options.retry:
-            done -= set(found.failed)
+            done -= set(earlier.failed)
         points = [point for point in points if point.name not in done]
-        points.sort(key=lambda point: point.name not in found.without_kernels)
+        points.sort(key=lambda point: point.name not in earlier.without_kernels)
         say(
             f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
-            f"{len(found.samples)} measured before, into {log.path}"
+            f"{len(earlier.samples)} measured before, into {log.path}"
         )
         if not points:
             return
@@ -141,6 +142,7 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
 
 def measure_host(folder: Path) -> None:
     """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
+    # as in measure
     from calibration.measure import host_index
     from calibration.measure.device import versions
     from calibration.measure.log import Log

@@ -74,18 +74,18 @@ def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
     )
 
 
-def summary(found: Iterable[Outcome]) -> list[Summary]:
+def summary(outcomes: Iterable[Outcome]) -> list[Summary]:
     """By group and figure, in the order in which they come."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in found:
+    for outcome in outcomes:
         groups.setdefault((outcome.group, outcome.figure), []).append(outcome)
     return [summarised(*kind, each) for kind, each in groups.items()]
 
 
-def table(found: Iterable[Summary]) -> str:
+def table(summaries: Iterable[Summary]) -> str:
     """Summaries in Markdown."""
     head = ("what", "figure", "cases", "median error", "p90", "leans", "in the 80% interval")
-    rows = [head, ("---",) * len(head), *(each.cells() for each in found)]
+    rows = [head, ("---",) * len(head), *(each.cells() for each in summaries)]
     return "\n".join(f"| {' | '.join(row)} |".replace("| --- ", "|---") for row in rows).replace(
         "|--- |", "|---|"
     )

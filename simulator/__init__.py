@@ -4,7 +4,8 @@ from simulator import predict
 p = predict(module, (x,), gpu="h200")
 p.period_s, p.regime, p.shares
 
-Imports neither the app nor calibration, and torch only when a network is traced.
+Imports neither the app nor calibration. Each function imports what it runs, so that importing this
+package is fast; torch is imported only when a network is traced.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def trace(
     **options: Any,
 ) -> Trace:
     """The ops of one step; see `simulator.tracing.trace`."""
-    from simulator.tracing import trace as run  # torch is imported only where it is needed
+    from simulator.tracing import trace as run
 
     return run(module, args, kwargs, **options)
 

@@ -19,9 +19,9 @@ class InputError(RidgepointError):
 class UntracedError(RidgepointError):
     """A trace, or a family of traces, that another process has to make.
 
-    `ask` is the request to trace on `gpu`; `line` is the requested family, None for one trace.
+    `request` is the request to trace on `gpu`; `line` is the requested family, None for one trace.
     """
 
-    def __init__(self, ask: Any, gpu: Any, line: Any = None) -> None:
-        super().__init__(f"{ask.network} is not traced yet")
-        self.ask, self.gpu, self.line = ask, gpu, line
+    def __init__(self, request: Any, gpu: Any, line: Any = None) -> None:
+        super().__init__(f"{request.network} is not traced yet")
+        self.request, self.gpu, self.line = request, gpu, line

@@ -195,7 +195,7 @@ class Prediction:
             strict=True,
         )
         tier = next(iter(self.tiers), "datasheet")
-        found: list[Kernel] = []
+        launches: list[Kernel] = []
         for row, op, compute, held, fixed, duration, issue, start, idle in rows:
             work, call = self.works[row], ops[op]
             slot = duration + idle or 1.0
@@ -203,9 +203,9 @@ class Prediction:
             shares: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
             shares[bound] = max(compute, held) / slot
             shares["overhead"] = 1.0 - shares[bound]
-            found.append(
+            launches.append(
                 Kernel(
-                    len(found),
+                    len(launches),
                     op,
                     call.signature.name.removeprefix("aten."),
                     work.family,
@@ -227,7 +227,7 @@ class Prediction:
                     shares,
                 )
             )
-        return found
+        return launches
 
 
 def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:

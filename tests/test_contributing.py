@@ -1,4 +1,4 @@
-"""The diffs of CONTRIBUTING.md apply to this tree, and what they add works."""
+"""The diffs of docs/extend apply to this tree, and what they add works."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DIFFS = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+PAGES = sorted((ROOT / "docs" / "extend").glob("*.md"))
+DIFFS = [
+    diff
+    for page in PAGES
+    for diff in re.findall(r"```diff\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+]
+SCREEN = 60  # lines
 ADDED = """
 from app.answers.subject import Scenario, Subject, predict, subject
 from app.charts.registry import prediction_charts
@@ -74,7 +80,14 @@ def test_a_diff_applies(diff: str) -> None:
 
 
 def test_there_is_one_for_each_kind_of_extension() -> None:
-    assert len(DIFFS) == 7
+    assert len(DIFFS) == len(PAGES) == 7
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert all(f"(docs/extend/{page.name})" in guide for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_fits_on_a_screen(page: Path) -> None:
+    assert len(page.read_text("utf-8").splitlines()) <= SCREEN
 
 
 def test_the_changed_tree_has_what_the_diffs_add(tmp_path: Path) -> None:

@@ -45,24 +45,28 @@ def compute_answer(scenario: Scenario) -> Answer:
 
 def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     """Build the subject of a predicted scenario: its name, sizes and what-ifs as shown."""
-    trace, ask = prediction.trace, resolve(scenario).ask
+    trace, request = prediction.trace, resolve(scenario).request
     batch, seq = batch_and_seq(scenario)
-    if ask.saved:
+    if request.saved:
         each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
         batch, seq = trace.samples, each[0] if each[1] == 0 else None
-    name = Path(ask.network).name if ask.saved or ".py:" in ask.network else ask.network
-    name = name.partition(".")[0] if ask.saved else name
+    name = (
+        Path(request.network).name
+        if request.saved or ".py:" in request.network
+        else request.network
+    )
+    name = name.partition(".")[0] if request.saved else name
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // batch) if batch else 1
-    return Subject(trace, name, batch or trace.samples, seq, ask.dtype, words, forwards)
+    return Subject(trace, name, batch or trace.samples, seq, request.dtype, words, forwards)
 
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
     """Batch and sequence of a scenario, or the network's defaults."""
-    ask = resolve(scenario).ask
-    entry = CATALOGUE.get(ask.network)
-    batch, seq = ask.batch, ask.seq
-    if entry is not None and not ask.saved:
+    request = resolve(scenario).request
+    entry = CATALOGUE.get(request.network)
+    batch, seq = request.batch, request.seq
+    if entry is not None and not request.saved:
         batch, seq = batch or entry.batch, (seq or entry.seq) if entry.seq is not None else None
     return batch, seq
 

@@ -172,9 +172,9 @@ def _here(scenario: Scenario, axis_: Axis, name: str = "") -> int:
     """The scenario's value on an axis of whole numbers, or another of its sizes; 0 if unknown."""
     now = resolve(scenario)
     name = name or axis_.name
-    entry = CATALOGUE.get(now.ask.network)
+    entry = CATALOGUE.get(now.request.network)
     if name in ("batch", "seq"):
         default = {"batch": 1, "seq": 128}[name]
-        return getattr(now.ask, name) or (entry and getattr(entry, name)) or default
+        return getattr(now.request, name) or (entry and getattr(entry, name)) or default
     value = sizes(now).get(name, 0 if name == "positions" else 1)
     return value if isinstance(value, int) else 0

@@ -75,7 +75,7 @@ class Card:
 def used(scenario: Scenario) -> frozenset[str]:
     """The keys of the cards in a scenario. Raises InputError if the scenario is invalid."""
     resolved = resolve(scenario)
-    have = {"network": resolved.ask.network, "gpu": resolved.gpu.id, "host": resolved.host.id}
+    have = {"network": resolved.request.network, "gpu": resolved.gpu.id, "host": resolved.host.id}
     return frozenset(
         [f"{kind}:{name}" for kind, name in have.items()]
         + [f"whatif:{each.name}" for each in scenario.whatifs]
@@ -141,8 +141,8 @@ def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     """Initial arguments of parameters without a default, so that their controls have a value: twice
     the scenario's own number, or the first choice."""
     arguments: dict[str, object] = {}
-    ask = resolve(scenario).ask
-    now = {"samples": ask.batch, "tokens": ask.seq}
+    request = resolve(scenario).request
+    now = {"samples": request.batch, "tokens": request.seq}
     for each in named(name).parameters:
         if each.default is None and each.kind == "count":
             low = int(each.low or 1)

@@ -51,7 +51,7 @@ def scaling_points(
 ) -> tuple[Point, ...]:
     """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have. `strong`: they share
     the batch of the question's replicas; counts that do not divide it are left out."""
-    from simulator.parallel.whatifs import scaling
+    from simulator.parallel.whatifs import scaling  # in the process that predicts alone
 
     step = question.step
     try:
@@ -77,7 +77,7 @@ def scaling_points(
 
 def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...]:
     """What would change the step, that which saves most first."""
-    from simulator.parallel.whatifs import effects
+    from simulator.parallel.whatifs import effects  # in the process that predicts alone
 
     step = question.step
     return tuple(

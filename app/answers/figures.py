@@ -139,13 +139,13 @@ def unmodelled(p: Prediction) -> list[str]:
 def notes(p: Prediction) -> list[str]:
     """Notes on a prediction, without its assumptions, which are listed separately."""
     told = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
-    found = [note for note in p.notes if not note.startswith(told)]
+    others = [note for note in p.notes if not note.startswith(told)]
     if p.trace.gpu != p.gpu.id:
-        found.append(
+        others.append(
             f"traced for {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "
             "the network again for this GPU"
         )
-    return found
+    return others
 
 
 def causes(p: Prediction) -> list[tuple[str, float]]:
@@ -189,8 +189,8 @@ def loss_of(p: Prediction) -> str:
 
 def idle_sentence(p: Prediction) -> str:
     """One line on the time in which no kernel runs, with its causes."""
-    found = [f"{name} {seconds(value)}" for name, value in causes(p) if value > 0]
+    parts = [f"{name} {seconds(value)}" for name, value in causes(p) if value > 0]
     spent = sum(value for _, value in causes(p))
-    if not found or not p.period_s:
+    if not parts or not p.period_s:
         return "none"
-    return f"{seconds(spent)} ({percent(spent / p.period_s)}): {', '.join(found)}"
+    return f"{seconds(spent)} ({percent(spent / p.period_s)}): {', '.join(parts)}"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from app.answers.subject import DATA_SIZES
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 
@@ -15,16 +14,28 @@ if TYPE_CHECKING:
     from simulator.scenario.resolved import ResolvedScenario
 
 
+DATA_SIZES = (
+    "bincount",
+    "index",
+    "item",
+    "masked_select",
+    "nonzero",
+    "repeat_interleave",
+    "unique",
+)
+"""The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
+
+
 def check_sizes(resolved: ResolvedScenario) -> None:
     """Raises InputError if a size of a built-in network has another type than its default, or is
     below 1. A user's own network checks its sizes itself."""
-    entry = CATALOGUE.get(resolved.ask.network)
-    if entry is None or not resolved.ask.sizes:
+    entry = CATALOGUE.get(resolved.request.network)
+    if entry is None or not resolved.request.sizes:
         return
     from simulator.whatif.shape import sizes  # only where a size is given: it loads all what-ifs
 
-    defaults = sizes(replace(resolved, ask=replace(resolved.ask, sizes=())))
-    for name, value in dict(resolved.ask.sizes).items():
+    defaults = sizes(replace(resolved, request=replace(resolved.request, sizes=())))
+    for name, value in dict(resolved.request.sizes).items():
         if name in defaults:  # building the network rejects unknown names
             _check_size(entry.name, name, value, defaults[name])
 

@@ -54,7 +54,7 @@ def searches_of(
     fusion: str | None = None,
 ) -> list[Search]:
     """The goals of a command line; if it names none, those that need no figure."""
-    found: list[Search] = []
+    searches: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
     def add(
@@ -67,7 +67,7 @@ def searches_of(
         **more: Any,
     ) -> None:
         seek = partial(run, scenario, *goal, **more)
-        found.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
+        searches.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
 
     if fits or asked_none:
         add("fits", "Largest batch that fits", None, seeking.largest_batch)
@@ -105,7 +105,7 @@ def searches_of(
         axis_of(scenario, name)  # report a typo before any slow work
         question = f"Regime flips along {name}{' (downwards)' if down else ''}"
         add("flip", question, None, seeking.flip, axis=name, along=name, down=down)
-    return found
+    return searches
 
 
 _TIMES = re.compile(r"\s*([\d.]+)\s*()[x×]\s*")
@@ -146,9 +146,9 @@ def per_s(text: str) -> float:
 
 
 def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float | None:
-    found = form.fullmatch(text)
+    match = form.fullmatch(text)
     try:
-        value = float(found[1]) * units[found[2]] if found else 0.0
+        value = float(match[1]) * units[match[2]] if match else 0.0
     except ValueError:
         return None
     return value if 0 < value < inf else None

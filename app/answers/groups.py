@@ -64,10 +64,10 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
         if call not in shapes:
             shapes[call] = shape_of(p, work, k.op)
         groups.setdefault((k.name, k.family, shapes[call], k.dtype), []).append(k)
-    found: list[KernelGroup] = []
+    rows: list[KernelGroup] = []
     for (op, family, shape, dtype), kernels in groups.items():
         total = sum(k.duration_s for k in kernels)
-        found.append(
+        rows.append(
             KernelGroup(
                 op.removesuffix(".default"),
                 family,
@@ -80,7 +80,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
                 *_of_roof(p, kernels, total),
             )
         )
-    return sorted(found, key=lambda g: -g.total_s)
+    return sorted(rows, key=lambda g: -g.total_s)
 
 
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
@@ -142,7 +142,7 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
                 members.setdefault(key, set()).add(".".join(parts[:real]))
         for group in groups[name]:
             group.append(k)
-    spent = {key: sum(k.duration_s for k in found) for key, found in kernels.items()}
+    spent = {key: sum(k.duration_s for k in rows) for key, rows in kernels.items()}
 
     def place(key: tuple[str, ...]) -> list[tuple[float, str]]:
         return [(-spent[key[:n]], key[n - 1]) for n in range(1, len(key) + 1)]

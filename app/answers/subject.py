@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.answers.given_sizes import DATA_SIZES, check_data_sizes, check_sizes
 from app.answers.stated_costs import is_stated, pairs
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
@@ -22,20 +23,9 @@ if TYPE_CHECKING:
     from simulator.records import Trace
 
 __all__ = [
-    "DATA_SIZES", "Scenario", "Subject", "data_sizes", "heading_of", "predict",
+    "Scenario", "Subject", "data_sizes", "heading_of", "predict",
     "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "to_full_text",
 ]  # fmt: skip
-
-DATA_SIZES = (
-    "bincount",
-    "index",
-    "item",
-    "masked_select",
-    "nonzero",
-    "repeat_interleave",
-    "unique",
-)
-"""The data-dependent ops whose rows --data-size sets (simulator/tracing/sizes.py)."""
 
 NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by rules"
 """The start of the note that --exact fell back to rules."""
@@ -62,20 +52,18 @@ Progress = Callable[[str], None]
 
 def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
-    from app.answers.given_sizes import check_data_sizes, check_sizes
-
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
     resolved = resolve(scenario)  # report a typo before any slow work
-    if not resolved.ask.saved:
+    if not resolved.request.saved:
         check_sizes(resolved)
-        progress(f"tracing {resolved.ask.network}")
-    as_traced = trace_unedited(resolved.ask, resolved.gpu)
+        progress(f"tracing {resolved.request.network}")
+    as_traced = trace_unedited(resolved.request, resolved.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)
-    name, batch, seq = facts(resolved.ask, resolved.gpu)
+    name, batch, seq = facts(resolved.request, resolved.gpu)
     trace = trace_resolved(resolved)
-    dtype = _dtype(as_traced) if resolved.ask.saved else resolved.ask.dtype
-    theirs = not (resolved.ask.saved or resolved.ask.network in CATALOGUE)
+    dtype = _dtype(as_traced) if resolved.request.saved else resolved.request.dtype
+    theirs = not (resolved.request.saved or resolved.request.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
@@ -181,15 +169,15 @@ def sizes(options: list[str]) -> dict[str, Any]:
 
 def data_sizes(options: list[str]) -> dict[str, int]:
     """Parse `--data-size name=rows`: whole numbers, for ops whose result depends on data."""
-    found: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for name, text in pairs("--data-size", "nonzero=640", options, _named_place):
         if not is_stated(name) and name.partition("@")[0] not in DATA_SIZES:
             known = ", ".join(DATA_SIZES)
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
             raise InputError(f"--data-size {name}={text}: expected a whole number of at least 0")
-        found[name] = int(text)
-    return found
+        rows[name] = int(text)
+    return rows
 
 
 def _named_place(name: str) -> bool:

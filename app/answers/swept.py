@@ -52,24 +52,24 @@ def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda t
             counted=lambda done: step(f"predicting {before + done:,} of {total:,} points"),
         )
 
-    found = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
-    for each in found:
+    sweeps = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
+    for each in sweeps:
         if len(each.refused) == len(each):
             raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
     first = next(iter(variants.values()))
-    changes = shifts(first, axis, found[0], lambda tried: step("searching the regime shifts"))
+    changes = shifts(first, axis, sweeps[0], lambda tried: step("searching the regime shifts"))
     tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
-    return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
+    return Swept(axis, tuple(variants), sweeps, changes, tuple(sorted(tried.items())))
 
 
-def shifts(scenario: Scenario, axis: AxisValues, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
+def shifts(scenario: Scenario, axis: AxisValues, sweep: Sweep, watch: Watch) -> tuple[Shift, ...]:
     """Find where the regime changes between neighbouring points; `watch` receives each try."""
     if not axis.numeric:
         return ()
-    places = [i for i in range(len(found)) if i not in found.refused]
+    places = [i for i in range(len(sweep)) if i not in sweep.refused]
     rows: list[Shift] = []
     for left, right in pairwise(places):
-        if found.regime(left) != found.regime(right):
+        if sweep.regime(left) != sweep.regime(right):
             ends = [
                 v for v in (axis.values[left], axis.values[right]) if isinstance(v, int | float)
             ]
@@ -79,12 +79,12 @@ def shifts(scenario: Scenario, axis: AxisValues, found: Sweep, watch: Watch) -> 
     return tuple(rows)
 
 
-def retraced(found: Sweep) -> str:
+def retraced(sweep: Sweep) -> str:
     """How many points were traced separately, and why; "" if none."""
-    if not found.retraced:
+    if not sweep.retraced:
         return ""
-    why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
-    return f"{len(found.retraced)} of {len(found)} points traced one by one: {why}"
+    why = "; ".join(list(dict.fromkeys(sweep.retraced.values()))[:2])
+    return f"{len(sweep.retraced)} of {len(sweep)} points traced one by one: {why}"
 
 
 def retraced_at(axis: str, why: Mapping[float, str]) -> str:

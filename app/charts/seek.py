@@ -114,15 +114,15 @@ def _values(search: Search, base: Prediction, x: Scale, area: Box, metrics: Metr
 
 def _quantity(search: Search, base: Prediction) -> tuple[str, list[float], float, str]:
     """The quantity of a search: title, values, goal and the goal's text."""
-    found = [f for _, f in search.tried]
+    figures = [f for _, f in search.tried]
     goal = search.wanted or 1.0
     if search.kind == "latency":
-        return "Step alone", [f["latency_s"] for f in found], goal, seconds(goal)
+        return "Step alone", [f["latency_s"] for f in figures], goal, seconds(goal)
     if search.kind == "throughput":
-        rates = [f["samples_per_s"] for f in found]
+        rates = [f["samples_per_s"] for f in figures]
         return "Throughput", rates, goal, count_of(goal, "samples/s")
     room = float(base.gpu.memory_bytes)
-    needs = [f["peak_memory_bytes"] + base.workspace_bytes for f in found]
+    needs = [f["peak_memory_bytes"] + base.workspace_bytes for f in figures]
     return "Memory", needs, room, f"{base.gpu.name}: {trimmed(data(room))}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from enum import StrEnum
 from typing import Annotated
 
@@ -19,8 +21,6 @@ def cache(
     action: Annotated[Action, typer.Argument(help="show, or clear to delete all.")] = Action.SHOW,
 ) -> None:
     """Show or clear the traces kept on disk: their folder, number, size and age."""
-    import os
-
     from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
     from simulator.symbols.cache import LIMIT_BYTES, clear, contents
 
@@ -39,8 +39,6 @@ def cache(
     typer.echo(f"traces   {held.files:,} files")
     typer.echo(f"size     {_size(held.nbytes)} of at most {_size(LIMIT_BYTES)}")
     if held.oldest_s is not None:
-        import time
-
         typer.echo(f"oldest   {time.strftime('%Y-%m-%d %H:%M', time.localtime(held.oldest_s))}")
 
 

@@ -10,8 +10,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.commands.options import Written
+from app.charts.accuracy import accuracy_page
+from app.commands.written import Written
+from app.widgets.drawing import put
 from simulator.errors import InputError
+from simulator.hardware.gpu import gpu
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,10 +45,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def drawn(arguments: Sequence[str], files: Written) -> int:
     """Run the validation and draw its outcomes."""
-    from app.charts.accuracy import accuracy_page
-    from app.widgets.drawing import put
-    from simulator.hardware.gpu import gpu
-
     with tempfile.TemporaryDirectory() as folder:
         outcomes = Path(folder) / "outcomes.json"
         status = run(["validate", *arguments, "--json", str(outcomes)])

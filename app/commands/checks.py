@@ -1,10 +1,15 @@
-"""`ridgepoint calibrate`, `validate` and `doctor`."""
+"""`ridgepoint calibrate`, `validate` and `doctor`.
+
+What they run is imported where they run: the help needs none.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+
+from app.commands.written import Written
 
 
 def calibrate(ctx: typer.Context) -> None:
@@ -22,7 +27,6 @@ def validate(
 ) -> None:
     """Compare predictions with recorded measurements; needs no GPU."""
     from app.commands.calibrate import drawn, run
-    from app.commands.options import Written
 
     if png is None and svg is None:
         raise typer.Exit(run(["validate", *ctx.args]))

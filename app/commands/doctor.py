@@ -109,6 +109,9 @@ def _trials() -> dict[str, tuple[bool, str]]:
     return results
 
 
+# Each trial imports what it tries: an import that fails is its result.
+
+
 def _gpus() -> str:
     from simulator.hardware.gpu import gpus
 

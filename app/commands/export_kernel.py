@@ -13,6 +13,7 @@ import typer
 
 from app.commands.option_types import Top
 from app.commands.options import Question, expanded
+from simulator.errors import InputError
 
 
 @expanded
@@ -34,7 +35,7 @@ def export_kernel(
     """Export a fused group as a Triton kernel, with a torch reference, a check and a benchmark."""
     from app import outputs, progress
     from app.report import exported
-    from simulator.errors import InputError
+    from app.terminal import Terminal
     from simulator.kernel_source import find
     from simulator.scenario.resolve import resolve
 
@@ -65,6 +66,4 @@ def export_kernel(
                 f"{target}: run it on a machine with a GPU, or with TRITON_INTERPRET=1 --check"
             )
         return
-    from app.terminal import Terminal
-
     exported.show(Terminal(highlight=False), groups, top)

@@ -1,4 +1,7 @@
-"""`ridgepoint gpus`, `networks`, `hosts` and `clusters`."""
+"""`ridgepoint gpus`, `networks`, `hosts` and `clusters`.
+
+The tables are imported where a command runs: the help needs none.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,27 @@ def gpus(
     ] = None,
 ) -> None:
     """List the GPUs, or show all figures of one."""
-    from app.commands import listings
+    from app.report import listings
 
     listings.one_gpu(name) if name else listings.all_gpus()
 
 
 def networks() -> None:
     """List the built-in networks with their sizes."""
-    from app.commands import listings
+    from app.report import listings
 
     listings.all_networks()
 
 
 def hosts() -> None:
     """List the host CPUs with their launch costs."""
-    from app.commands import listings
+    from app.report import listings
 
     listings.all_hosts()
 
 
 def clusters() -> None:
     """List the built-in clusters of GPUs."""
-    from app.commands.parallel import all_clusters
+    from app.report.parallel import all_clusters
 
     all_clusters()

@@ -1,4 +1,4 @@
-"""The options that commands share: the scenario, and the files to write.
+"""The options that commands share: the scenario, and with `written` the files to write.
 
     @expanded
     def advise(question: Question, written: Written, top: int = 12) -> None: ...
@@ -15,9 +15,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from app.commands.option_types import (
     Batch,
@@ -35,11 +33,11 @@ from app.commands.option_types import (
     Seq,
     Sizes,
     StatedCosts,
-    ThemeName,
     TimeLimit,
     Train,
     WhatIfs,
 )
+from app.commands.written import written
 from simulator.errors import InputError
 from simulator.networks.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
@@ -205,50 +203,6 @@ def options(
         "data_sizes": data_sizes(data_size or []) | stated_costs(op or []) or None,
     }
     return Options({name: value for name, value in fields.items() if value is not None})
-
-
-@dataclass(frozen=True)
-class Written:
-    """The files to write; None for each that is not requested."""
-
-    json: str | None = None
-    csv: str | None = None
-    png: str | None = None
-    svg: str | None = None
-    theme: str = "dark"
-
-    def check(self, **others: str | None) -> None:
-        """Check all targets before the work starts. Raises InputError if one is not writable."""
-        from app import outputs
-
-        texts = {"--json": self.json, "--csv": self.csv}
-        texts |= {f"--{name.replace('_', '-')}": path for name, path in others.items()}
-        pictures = {"--png": self.png, "--svg": self.svg}
-        outputs.check_all(texts, pictures)
-        if self.png:
-            from app.widgets.qt_installed import need_qt
-
-            need_qt(instead=", or use --svg")
-
-    @property
-    def printed(self) -> bool:
-        """Is standard output free for the tables?"""
-        return "-" not in (self.json, self.csv)
-
-
-def written(
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Write the full result as JSON.")
-    ] = None,
-    csv: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Write one row per result.")
-    ] = None,
-    png: Annotated[str | None, typer.Option(metavar="FILE", help="Draw a PNG.")] = None,
-    svg: Annotated[str | None, typer.Option(metavar="FILE", help="Draw an SVG.")] = None,
-    theme: Annotated[ThemeName, typer.Option(help="Theme of the picture.")] = ThemeName.dark,
-) -> Written:
-    """Collect the files that the shared options name."""
-    return Written(json, csv, png, svg, theme.value)
 
 
 _GROUPS: dict[str, Callable[..., Any]] = {

@@ -55,7 +55,7 @@ def plan(
         answer = run(question, workers=workers or cores, progress=step)
     texts = {
         "--json": answer.to_json,
-        "--csv": lambda: report.csv_text(answer),
+        "--csv": lambda: report.as_csv(answer),
         "--html": lambda: plan_page(question, answer),
     }
     for option, target in targets.items():

@@ -13,6 +13,7 @@ import typer
 
 from app.commands.option_types import SaveScenario, Top
 from app.commands.options import Question, expanded
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -151,8 +152,8 @@ def _predict_parallel(
     of_one_gpu: Mapping[str, object],
 ) -> None:
     from app import progress
-    from app.commands.parallel import predict_parallel, show
-    from simulator.errors import InputError
+    from app.answers.cluster_choice import parallel_question
+    from app.report.parallel import show
 
     if cluster is None:
         raise InputError(
@@ -167,12 +168,11 @@ def _predict_parallel(
             )
     with progress.shown() as step:
         step("tracing each distinct rank")
-        p = predict_parallel(scenario, cluster, parallel or "ddp")
+        p = parallel_question(scenario, cluster, parallel or "ddp").predict()
     show(p, f"{scenario.network}, {parallel or 'ddp'}")
 
 
 def _need_compiled(option: str, scenario: Scenario) -> None:
-    from simulator.errors import InputError
     from simulator.modes import compiles
     from simulator.scenario.resolve import resolve
 
@@ -215,7 +215,6 @@ _TRACES = (".json", ".rpt", ".msgpack")
 def check_trace_name(option: str, target: str | None) -> None:
     """Raises InputError if a file name has no suffix of a saved trace."""
     from app import outputs
-    from simulator.errors import InputError
 
     if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:
         raise InputError(

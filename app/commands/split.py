@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from app.commands.options import Question, expanded
-from app.quantities import seconds
-from app.terminal import Terminal
-
-if TYPE_CHECKING:
-    from simulator.cluster.layout import Layout
-    from simulator.parallel.prediction import ParallelPrediction
-    from simulator.parallel.split_search import Splits
-    from simulator.parallel.whatifs import Effect, ScalingPoint
+from simulator.errors import InputError
 
 
 @expanded
@@ -38,11 +32,10 @@ def split(
     top: Annotated[int, typer.Option(min=1, help="Splits to print.")] = 6,
 ) -> None:
     """Find the fastest split of a network over a cluster, under the memory limit."""
-    from dataclasses import replace
-
     from app import progress
     from app.answers.cluster_choice import parallel_question
-    from simulator.errors import InputError
+    from app.report.split import show_effects, show_scaling, show_splits
+    from app.terminal import Terminal
     from simulator.parallel import whatifs
     from simulator.parallel.split_search import search_splits
 
@@ -73,55 +66,8 @@ def split(
     console = Terminal(highlight=False)
     console.print(f"[bold]{question.scenario.network} on {one.cluster.name}[/bold]")
     if splits:
-        _show_splits(console, splits, top)
+        show_splits(console, splits, top)
     if base:
-        _show_effects(console, one.layout, base, effects)
+        show_effects(console, one.layout, base, effects)
     if points:
-        _show_scaling(console, points, whatifs.takeover(points))
-
-
-def _show_splits(console: Terminal, splits: Splits, top: int) -> None:
-    from collections import Counter
-
-    best = splits.best
-    console.print(
-        f"  best: {best.layout}, {seconds(best.period_s)} a step of batch {best.batch:,} over all "
-        "GPUs"
-    )
-    for each in splits.ranked[:top]:
-        times = each.period_s / best.period_s
-        console.print(f"  {times:5.2f}×  {seconds(each.period_s):>9}  {each.layout}: {each.reason}")
-    causes = Counter(each.cause for each in splits.pruned)
-    counts = ", ".join(f"{count} by {cause}" for cause, count in sorted(causes.items()))
-    if splits.pruned:
-        console.print(f"  pruned: {counts}")
-    for each in splits.pruned[:top]:
-        console.print(f"    {each.layout}: {each.reason}")
-
-
-def _show_effects(
-    console: Terminal, layout: Layout, base: ParallelPrediction, effects: list[Effect]
-) -> None:
-    console.print(f"  what-ifs of {layout}, {seconds(base.period_s)}:")
-    for each in effects:
-        if each.prediction is None:
-            console.print(f"    +{each.text}: does not apply: {each.refusal}")
-            continue
-        p = each.prediction
-        change = p.period_s / base.period_s - 1
-        console.print(
-            f"    +{each.text}: {seconds(p.period_s)} ({change:+.1%}), peak "
-            f"{p.peak_memory_bytes / 1e9:.1f} GB ({base.peak_memory_bytes / 1e9:.1f} before)"
-        )
-
-
-def _show_scaling(console: Terminal, points: list[ScalingPoint], takeover: int | None) -> None:
-    console.print("  scaling: GPUs, step, efficiency, communication's share")
-    for each in points:
-        share = each.prediction.shares["communication"]
-        console.print(
-            f"    {each.gpus:>6}  {seconds(each.prediction.period_s):>9}  {each.efficiency:6.1%}  "
-            f"{share:.0%}"
-        )
-    where = f"from {takeover} GPUs on" if takeover else "on none of these"
-    console.print(f"    communication is the largest share {where}")
+        show_scaling(console, points, whatifs.takeover(points))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from simulator.whatif import Parameter, WhatIf
-
-FORMAT, VERSION = "ridgepoint-whatifs", 1
 
 
 def whatifs(
@@ -20,94 +15,14 @@ def whatifs(
 ) -> None:
     """List the what-ifs: what can be changed, and within which bounds."""
     from app import outputs
+    from app.report import whatifs as report
+    from app.report.exports import json_text
     from simulator.scenario.registry import named
     from simulator.whatif import whatifs as every
 
     outputs.check("--json", json)
     listed = [named(name.removeprefix("+").replace("-", "_"))] if name else list(every())
     if json:
-        from app.report.exports import json_text
-
-        body = {"format": FORMAT, "version": VERSION, "whatifs": [entry(w) for w in listed]}
-        outputs.write("--json", json, json_text(body))
+        outputs.write("--json", json, json_text(report.document(listed)))
     if json != outputs.STDOUT:
-        _show(listed)
-
-
-def entry(whatif: WhatIf) -> dict[str, Any]:
-    """A what-if as data: name, group, help, usage, and its controls."""
-    return {
-        "name": whatif.name,
-        "group": whatif.group,
-        "help": whatif.help,
-        "usage": whatif.usage,
-        "controls": [
-            {
-                "name": p.name,
-                "kind": p.kind,
-                "default": p.default,
-                "low": p.low,
-                "high": p.high,
-                "log": p.log,
-                "unit": p.unit,
-                "choices": list(p.choices),
-            }
-            for p in whatif.parameters
-        ],
-    }
-
-
-def control(p: Parameter) -> str:
-    """A control in words: "times: 0.1 to 10 ×, logarithmic; default 2"."""
-    from app.quantities import plain
-
-    if p.choices:
-        what = " | ".join(p.choices[:8]) + (" …" if len(p.choices) > 8 else "")
-    elif p.low is not None and p.high is not None:
-        whole = "whole, " if p.kind == "count" else ""
-        what = f"{whole}{bound(p.low)} to {bound(p.high)}{f' {p.unit}' if p.unit else ''}"
-        what += ", logarithmic" if p.log else ""
-    else:
-        what = {"flag": "true | false", "value": "a number, word or tuple"}.get(p.kind, p.kind)
-    if p.default is None:
-        return f"{p.name}: {what}; required"
-    value = plain(p.default) if isinstance(p.default, float) else str(p.default)
-    return f"{p.name}: {what}; default {value.lower() if p.kind == 'flag' else value}"
-
-
-def bound(value: float) -> str:
-    """An end of a range; large ones as a power."""
-    from app.quantities import plain
-
-    if value == 2**31 - 1:
-        return "2³¹ − 1"
-    if value == 1 << 20:
-        return "2²⁰"
-    return f"10^{len(str(int(value))) - 1}" if value >= 1e9 else plain(value)
-
-
-def _show(listed: list[WhatIf]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from app.terminal import Terminal
-
-    console = Terminal(highlight=False)
-    width = min(console.width, 100)
-    group = ""
-    for whatif in listed:
-        if whatif.group != group:
-            group = whatif.group
-            console.print(Text(f"\n{group.capitalize()}", "bold underline"))
-        console.print(Padding(Text(whatif.usage, "bold"), (0, 0, 0, 2)), width=width)
-        console.print(Padding(Text(whatif.help), (0, 0, 0, 6)), width=width)
-        for parameter in whatif.parameters:
-            line = Text(control(parameter), "dim")
-            console.print(Padding(line, (0, 0, 0, 6)), width=width)
-    console.print()
-    console.print(
-        "What-ifs apply in order: ridgepoint whatif bert-base +cuda_graph +precision=fp16\n"
-        "Further arguments by name: +precision=fp16,modules=layers.*",
-        style="dim",
-        markup=False,
-    )
+        report.show(listed)

@@ -87,16 +87,16 @@ def utilisation(answer: Answer) -> Formula:
 
 def shift(answer: Answer, along: BatchRegimes | None) -> Formula:
     """Where another share becomes the largest."""
-    found: list[str] = []
+    lines: list[str] = []
     if along is not None:
         for side, word in ((along.below, "up to"), (along.shift, "from")):
             if side is not None and side.after is not None:
-                found.append(f"{side.after}-bound {word} {side.first:,.0f}")
+                lines.append(f"{side.after}-bound {word} {side.first:,.0f}")
     here = f"{answer.prediction.regime}-bound at {answer.subject.batch:,}"
     return Formula(
         "Next regime shift",
         "the batch at which another share becomes the largest",
-        ", ".join([here, *found]) if found else f"{here}, no other regime in the range",
+        ", ".join([here, *lines]) if lines else f"{here}, no other regime in the range",
         "Found by predicting many batches and bisecting between them.",
         "05-one-sentence-or-sixty",
     )

@@ -58,10 +58,10 @@ def host_op(p: Prediction, op: int) -> Formula | None:
     """Host time of an op; None unless the host launches ops one by one."""
     if p.mode != "eager":
         return None
-    found = issued(p.trace, p.gpu)
-    counts: list[float] = found.counts[op].tolist()
+    plan = issued(p.trace, p.gpu)
+    counts: list[float] = plan.counts[op].tolist()
     parts = [(name, n, p.host.seconds[name]) for name, n in zip(COUNTS, counts, strict=False) if n]
-    parts.append(("launch", float(found.launches[op]), p.host.launch_s))
+    parts.append(("launch", float(plan.launches[op]), p.host.launch_s))
     parts = sorted((part for part in parts if part[1]), key=lambda part: -part[1] * part[2])
     whole = sum(n * each for _, n, each in parts)
     said = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from app.answers.planned import candidate_of
+from app.answers.plan.planned import candidate_of
 from app.charts.plan.front import front_drawing
 from app.charts.plan.queue import queue_drawing
 from app.charts.plan.tornado import tornado_drawing, tornado_height
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import document, element, properties, variable
 from app.report.plan import assumption_cells, cells, headings
-from app.scenes.plan_front import front_scene
-from app.scenes.plan_queue import queue_scene
-from app.scenes.plan_tornado import tornado_scene
+from app.scenes.plan.front import front_scene
+from app.scenes.plan.queue import queue_scene
+from app.scenes.plan.tornado import tornado_scene
 from app.theme import THEMES, Theme
 from simulator.errors import InputError
 from simulator.planning import Plan

@@ -35,11 +35,11 @@ def packaged() -> tuple[Lesson, ...]:
 
 def lessons() -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
     """Every lesson, a user's own last, and the errors of unreadable ones."""
-    found: list[Lesson] = []
+    readable: list[Lesson] = []
     wrong: list[str] = []
     for path in [*sorted(FOLDER.glob("*.toml")), *sorted(own().glob("*.toml"))[:_MOST]]:
         try:
-            found.append(read(path))
+            readable.append(read(path))
         except InputError as error:
             wrong.append(str(error))
-    return tuple(found), tuple(wrong)
+    return tuple(readable), tuple(wrong)

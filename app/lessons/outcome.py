@@ -125,20 +125,20 @@ class Outcome:
         return PLACE.sub(lambda found: self._written(found[1]), text)
 
     def _written(self, written: str) -> str:
-        found = place(written)
-        if found is None:
+        place_of = place(written)
+        if place_of is None:
             return written
-        if found.word in SHIFT:
-            return self._of_change(found.word)
-        p, first = self.sides.get(found.side), self.sides.get("a")
+        if place_of.word in SHIFT:
+            return self._of_change(place_of.word)
+        p, first = self.sides.get(place_of.side), self.sides.get("a")
         if p is None or first is None:
             return "–"
-        if found.word in NAMES:
-            return NAMES[found.word](p)
-        word = WORDS[found.word]
-        if found.compared == "faster":
+        if place_of.word in NAMES:
+            return NAMES[place_of.word](p)
+        word = WORDS[place_of.word]
+        if place_of.compared == "faster":
             return faster(word.of(first), word.of(p))
-        if found.compared == "times":
+        if place_of.compared == "times":
             before = word.of(first)
             return trimmed(number(word.of(p) / before)) if before else "–"
         return word.text(word.of(p))

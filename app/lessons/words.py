@@ -263,10 +263,10 @@ def _products(p: Prediction, of: Callable[..., float]) -> float:
 
 
 def _engine(p: Prediction) -> tuple[str, str]:
-    found: dict[tuple[str, str], int] = {}
+    flops: dict[tuple[str, str], int] = {}
     for k in p.kernels:
-        found[k.engine, k.dtype] = found.get((k.engine, k.dtype), 0) + k.flops
-    return max(found, key=lambda e: found[e], default=("vector", "float32"))
+        flops[k.engine, k.dtype] = flops.get((k.engine, k.dtype), 0) + k.flops
+    return max(flops, key=lambda e: flops[e], default=("vector", "float32"))
 
 
 def _gpu(p: Prediction) -> str:

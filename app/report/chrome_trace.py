@@ -18,25 +18,25 @@ _THREAD = 1
 
 def events(p: Prediction) -> list[dict[str, Any]]:
     """The events: names, then slices and arrows by time; an arrow links a launch to its kernel."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     issued = 0
     free = 0
     for k in p.kernels:
         launched, start = _ns(k.issue_s), max(free, _ns(k.start_s))
         free = max(start, _ns(k.start_s + k.duration_s))
-        found.append(_slice(GPU, k.name, start, free, k.family, _details(k)))
+        rows.append(_slice(GPU, k.name, start, free, k.family, _details(k)))
         if launched == issued:  # a CUDA graph has one launch for all kernels
             continue
         own = {"op": k.op, "module": k.module}
-        found.append(_slice(HOST, k.name, issued, launched, "host", own))
+        rows.append(_slice(HOST, k.name, issued, launched, "host", own))
         arrow = {"name": "launch", "cat": "launch", "id": k.index, "tid": _THREAD}
         middle = (issued + launched) // 2  # an arrow binds to the slice that holds its start
-        found += [
+        rows += [
             {**arrow, "ph": "s", "pid": HOST, "ts": middle / 1000},
             {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": start / 1000},
         ]
         issued = launched
-    return [*_names(p), *sorted(found, key=lambda event: event["ts"])]
+    return [*_names(p), *sorted(rows, key=lambda event: event["ts"])]
 
 
 def as_text(p: Prediction, subject: Subject) -> str:
@@ -87,12 +87,12 @@ def _details(k: Kernel) -> dict[str, Any]:
 
 def _names(p: Prediction) -> list[dict[str, Any]]:
     names = ((HOST, f"host {p.host.id}", "launches"), (GPU, p.gpu.name, "stream"))
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for order, (process, name, thread) in enumerate(names):
         base = {"ph": "M", "pid": process, "tid": _THREAD, "ts": 0}
-        found += [
+        rows += [
             {**base, "name": "process_name", "args": {"name": name}},
             {**base, "name": "process_sort_index", "args": {"sort_index": order}},
             {**base, "name": "thread_name", "args": {"name": thread}},
         ]
-    return found
+    return rows

@@ -23,26 +23,26 @@ _NAMED = 6
 
 def show(console: Console, p: Prediction, top: int) -> None:
     """Print the kinds of generated kernels, and the ops that did not fuse."""
-    found = explain(p)
+    explanation = explain(p)
     width = min(console.width, 120)
     console.print()
-    console.print(_gain(p, found), width=width)
-    console.print(_generated(found, top, width >= _WIDE), width=width)
-    if code := _code(p.trace.code, found, top):
+    console.print(_gain(p, explanation), width=width)
+    console.print(_generated(explanation, top, width >= _WIDE), width=width)
+    if code := _code(p.trace.code, explanation, top):
         console.print(code, width=width)
-    if found.again:
+    if explanation.again:
         console.print()
-        console.print(_again(found.again), width=width)
-    if found.left:
+        console.print(_again(explanation.again), width=width)
+    if explanation.left:
         console.print()
-        console.print(_left(found, top), width=width)
+        console.print(_left(explanation, top), width=width)
 
 
-def _generated(found: Explanation, top: int, wide: bool) -> Table:
+def _generated(explanation: Explanation, top: int, wide: bool) -> Table:
     shown = table("generated kernels")
     words(shown, *("ops", "in")[: 2 if wide else 1])
     numbers(shown, "kernels", "launches removed", "bytes saved", "before", "after")
-    for each in found.merged[:top]:
+    for each in explanation.merged[:top]:
         place = (_place(each.modules),) if wide else ()
         shown.add_row(
             cut(f"{each.kind}: {', '.join(each.ops)}", 40 if wide else 20),
@@ -53,7 +53,7 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
             seconds(each.before_s),
             seconds(each.after_s),
         )
-    if rest := found.merged[top:]:
+    if rest := explanation.merged[top:]:
         sums = (
             sum(getattr(each, name) for each in rest)
             for name in ("launches_removed", "bytes_saved", "before_s", "after_s")
@@ -73,10 +73,10 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
     return shown
 
 
-def _code(code: Mapping[str, str], found: Explanation, top: int) -> Text | None:
+def _code(code: Mapping[str, str], explanation: Explanation, top: int) -> Text | None:
     """Where the code of the listed kernels' modules begins; None if unknown."""
     lines: dict[str, str] = {}
-    for each in found.merged[:top]:
+    for each in explanation.merged[:top]:
         path = each.modules[0] if each.modules else ""
         while path and path not in code:
             path = path.rpartition(".")[0]
@@ -86,15 +86,15 @@ def _code(code: Mapping[str, str], found: Explanation, top: int) -> Text | None:
     return Text(f"Their code: {some}.", style="dim") if some else None
 
 
-def _left(found: Explanation, top: int) -> Table:
+def _left(explanation: Explanation, top: int) -> Table:
     shown = table("not fused")
     words(shown, "op")
     numbers(shown, "calls", "kernels", "time")
     shown.add_column("why", min_width=24)  # may wrap
-    for each in found.left[:top]:
+    for each in explanation.left[:top]:
         took = seconds(each.seconds)
         shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
-    if rest := found.left[top:]:
+    if rest := explanation.left[top:]:
         shown.add_row(
             f"{len(rest)} more",
             f"{sum(each.count for each in rest):,}",
@@ -134,8 +134,8 @@ def _again(again: Again) -> Text:
     )
 
 
-def _gain(p: Prediction, found: Explanation) -> Text:
-    before, after = found.eager, p
+def _gain(p: Prediction, explanation: Explanation) -> Text:
+    before, after = explanation.eager, p
     times = before.period_s / after.period_s
     how = f"{times:.2f} times as fast" if times >= 1 else f"{1 / times:.2f} times as slow"
     return Text(

@@ -27,12 +27,12 @@ class MeasuredGroup:
     ops: frozenset[int]
 
 
-def groups(found: Overlay) -> list[MeasuredGroup]:
+def groups(laid: Overlay) -> list[MeasuredGroup]:
     """Group the pairs by op and shape, the largest difference first."""
-    p, c = found.prediction, found.prediction.columns
+    p, c = laid.prediction, laid.prediction.columns
     first = dict(zip(reversed(c.op_of.tolist()), range(c.op_of.size - 1, -1, -1), strict=True))
     pairs: dict[tuple[str, str], list[Pair]] = {}
-    for pair in found.pairs:
+    for pair in laid.pairs:
         name = p.trace.ops[pair.op].name.removeprefix("aten.").removesuffix(".default")
         shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
         pairs.setdefault((name, shape), []).append(pair)
@@ -51,19 +51,19 @@ def groups(found: Overlay) -> list[MeasuredGroup]:
     return sorted(made, key=lambda g: -abs(g.predicted_s - g.measured_s))
 
 
-def show(console: Console, found: Overlay, top: int) -> None:
+def show(console: Console, laid: Overlay, top: int) -> None:
     """Print the comparison; needs at least 80 columns."""
-    from rich.text import Text
+    from rich.text import Text  # here alone: the window needs the rows, and not rich
 
     from app.report.tables import numbers, table
 
     width = min(console.width, 120)
-    console.print(Text(sentence(found) + "\n"), width=width)
+    console.print(Text(sentence(laid) + "\n"), width=width)
     shown = table("Predicted against measured, the largest differences first")
     shown.add_column("op", no_wrap=True, overflow="ellipsis")
     shown.add_column("shape", no_wrap=True)
     numbers(shown, "count", "predicted", "measured", "pred/meas")
-    every = groups(found)
+    every = groups(laid)
     for g in every[:top]:
         shown.add_row(
             cut(g.op, 24),
@@ -85,18 +85,18 @@ def show(console: Console, found: Overlay, top: int) -> None:
             style="dim",
         )
     console.print(shown, width=width)
-    for line in unmatched(found):
+    for line in unmatched(laid):
         console.print(Text(line, style="yellow"), width=width)
 
 
-def sentence(found: Overlay) -> str:
+def sentence(laid: Overlay) -> str:
     """Sentences on how measurement and prediction agree."""
-    p, step = found.prediction, found.step
+    p, step = laid.prediction, laid.step
     mine, theirs = p.gpu_busy_s, step.gpu_busy_s
     return (
         f"Measured: the GPU was busy {seconds(theirs)} in {len(step.kernels):,} kernels; predicted "
         f"{seconds(mine)} in {p.kernel_count:,} ({change(theirs, mine)}). "
-        f"{percent(found.matched_share)} of the measured time belongs to ops of the trace."
+        f"{percent(laid.matched_share)} of the measured time belongs to ops of the trace."
     )
 
 
@@ -105,11 +105,11 @@ def ratio(predicted: float, measured: float) -> str:
     return number(predicted / measured) if measured else ""
 
 
-def unmatched(found: Overlay) -> list[str]:
+def unmatched(laid: Overlay) -> list[str]:
     """Lines that name the ops or kernels only one of the two has."""
-    p = found.prediction
-    mine = [p.trace.ops[op].name.removeprefix("aten.") for op in found.only_predicted]
-    theirs = [each.name for each in found.only_measured]
+    p = laid.prediction
+    mine = [p.trace.ops[op].name.removeprefix("aten.") for op in laid.only_predicted]
+    theirs = [each.name for each in laid.only_measured]
     return [
         f"only {which}: "
         + ", ".join(f"{cut(name, 40)} ×{names.count(name)}" for name in dict.fromkeys(names))
@@ -118,9 +118,9 @@ def unmatched(found: Overlay) -> list[str]:
     ]
 
 
-def rows(found: Overlay) -> list[dict[str, Any]]:
+def rows(laid: Overlay) -> list[dict[str, Any]]:
     """One row per op, for `--json`."""
-    ops = found.prediction.trace.ops
+    ops = laid.prediction.trace.ops
     return [
         {
             "op": pair.op,
@@ -130,5 +130,5 @@ def rows(found: Overlay) -> list[dict[str, Any]]:
             "measured_s": pair.measured.seconds,
             "measured_kernels": list(pair.measured.kernels),
         }
-        for pair in found.pairs
+        for pair in laid.pairs
     ]

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from rich.text import Text
+
 from app.quantities import number
+from app.report.exports import csv_text
+from app.report.tables import table
+from app.terminal import Terminal
 from simulator.planning import Plan, Row
 from simulator.planning.wording import amount, duration, latency, usd
 
 _REASONS = 6  # to print
 
 
-def csv_text(plan: Plan) -> str:
+def as_csv(plan: Plan) -> str:
     """A row for each candidate, every figure a number in SI units or USD; an interval is two."""
-    from app.report.exports import csv_text as text
-
     rows: list[dict[str, Any]] = []
     for rank, row in enumerate(plan.rows, 1):
         flat: dict[str, Any] = {"rank": rank}
@@ -26,7 +29,7 @@ def csv_text(plan: Plan) -> str:
             else:
                 flat[name] = value
         rows.append(flat)
-    return text(list(rows[0]) if rows else ["rank"], rows)
+    return csv_text(list(rows[0]) if rows else ["rank"], rows)
 
 
 def cells(plan: Plan, row: Row) -> list[str]:
@@ -65,11 +68,6 @@ _WRAPPED = ("configuration", "why not")
 
 def show(plan: Plan, top: int) -> None:
     """Print the verdict, the ranked table and the assumptions."""
-    from rich.text import Text
-
-    from app.report.tables import table
-    from app.terminal import Terminal
-
     console = Terminal(highlight=False)
     wide = max(console.width, 160) if not console.is_terminal else console.width
     console.print()

@@ -54,7 +54,7 @@ def sides(names: Sequence[str], predictions: Sequence[Prediction], changes: bool
 
 
 def _figures(
-    found: Sequence[Prediction],
+    predictions: Sequence[Prediction],
 ) -> list[tuple[str, list[Any], tuple[float, float] | None]]:
     """Rows of (label, cells, first and last value if growth is worse)."""
     rows: list[tuple[str, list[Any], tuple[float, float] | None]] = []
@@ -63,40 +63,40 @@ def _figures(
         pair = (values[0], values[-1]) if values else None
         rows.append((label, cells, pair))
 
-    period = [p.period_s for p in found]
+    period = [p.period_s for p in predictions]
     add("step", [Text(seconds(v), "bold") for v in period], period)
-    add("80% interval", [between(*p.interval_s, p.period_s) for p in found])
-    if per_sample(found):
-        each = [sample_s(p) for p in found]
+    add("80% interval", [between(*p.interval_s, p.period_s) for p in predictions])
+    if per_sample(predictions):
+        each = [sample_s(p) for p in predictions]
         add("per sample", [Text(seconds(v), "bold") for v in each], each)
-    add("bound by", [regime_text(p.regime) for p in found])
+    add("bound by", [regime_text(p.regime) for p in predictions])
     for regime in REGIMES:
-        cells = [Text(percent(p.shares[regime]), COLOURS[regime]) for p in found]
+        cells = [Text(percent(p.shares[regime]), COLOURS[regime]) for p in predictions]
         add(f"  {regime}", cells)
-    rates = [p.trace.samples / p.period_s if p.period_s else 0.0 for p in found]
-    if len(found) > _ROOMY:  # the unit would be cut
+    rates = [p.trace.samples / p.period_s if p.period_s else 0.0 for p in predictions]
+    if len(predictions) > _ROOMY:  # the unit would be cut
         add("samples/s", [count_of(v, "") for v in rates])
     else:
         add("throughput", [count_of(v, "samples/s") for v in rates])
-    alone = [p.latency_s for p in found]
+    alone = [p.latency_s for p in predictions]
     add("step, alone", [seconds(v) for v in alone], alone)
-    busy = [p.gpu_busy_s for p in found]
+    busy = [p.gpu_busy_s for p in predictions]
     add("GPU busy", [seconds(v) for v in busy], busy)
-    idle = [sum(v for _, v in causes(p)) for p in found]
+    idle = [sum(v for _, v in causes(p)) for p in predictions]
     add("GPU idle", [seconds(v) for v in idle], idle)
-    host = [p.host_s for p in found]
+    host = [p.host_s for p in predictions]
     add("host work", [seconds(v) for v in host], host)
-    count = [float(p.kernel_count) for p in found]
-    add("kernels", [f"{p.kernel_count:,}" for p in found], count)
-    flops = [float(p.flops) for p in found]
+    count = [float(p.kernel_count) for p in predictions]
+    add("kernels", [f"{p.kernel_count:,}" for p in predictions], count)
+    flops = [float(p.flops) for p in predictions]
     add("FLOPs", [scaled(v, "FLOP") for v in flops], flops)
-    moved = [dram_bytes(p) for p in found]
+    moved = [dram_bytes(p) for p in predictions]
     add("bytes moved", [data(v) for v in moved], moved)
-    need = [float(p.peak_memory_bytes + p.workspace_bytes) for p in found]
+    need = [float(p.peak_memory_bytes + p.workspace_bytes) for p in predictions]
     add("memory at peak", [data(v) for v in need], need)
-    add("fits", [Text("yes", BETTER) if p.fits else Text("no", WORSE) for p in found])
-    if any(p.unmodelled for p in found):
-        missing = [sum(p.unmodelled.values()) for p in found]
+    add("fits", [Text("yes", BETTER) if p.fits else Text("no", WORSE) for p in predictions])
+    if any(p.unmodelled for p in predictions):
+        missing = [sum(p.unmodelled.values()) for p in predictions]
         add("ops not modelled", [Text(f"{n:,}", WORSE if n else "") for n in missing])
     return rows
 

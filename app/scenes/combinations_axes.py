@@ -24,52 +24,52 @@ MOST_POINTS = 10_000
 def usual(side: Side) -> list[str]:
     """The default axes of a side: batch, sequence, GPUs, modes; scales if these are too few."""
     every = values(side)
-    found = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
-    return [*found, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(found))]]
+    names = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
+    return [*names, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(names))]]
 
 
 def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
     """The named axes that a side has, with their values, `MOST_POINTS` combinations at most."""
     every = values(side)
-    found = {name: every[name] for name in names if name in every}
-    while prod(map(len, found.values())) > MOST_POINTS:
-        longest = max(found, key=lambda name: len(found[name]))
+    axes = {name: every[name] for name in names if name in every}
+    while prod(map(len, axes.values())) > MOST_POINTS:
+        longest = max(axes, key=lambda name: len(axes[name]))
         here = place_on(side, longest)
-        if len(found[longest]) <= _FEW:
-            found[longest] = [here if here in found[longest] else found[longest][0]]
+        if len(axes[longest]) <= _FEW:
+            axes[longest] = [here if here in axes[longest] else axes[longest][0]]
         else:
-            found[longest] = _with(found[longest][::2], here)
-    return found
+            axes[longest] = _with(axes[longest][::2], here)
+    return axes
 
 
 def values(side: Side) -> Mapping[str, list[Value]]:
     """Every axis that a side can be moved along, with its values: batch and sequence by doublings,
     what scales by factors, and choices."""
     names = offered(side)
-    found: dict[str, list[Value]] = {}
+    by_axis: dict[str, list[Value]] = {}
     for name in ("batch", "seq"):
         here = place_on(side, name)
         if name in names and here is not None:
-            found[name] = _with(list(line_of(side.scenario, name).values), here)
+            by_axis[name] = _with(list(line_of(side.scenario, name).values), here)
     alike = _cards(side) if "gpu" in names else []
     if len(alike) > 1:
-        found["gpu"] = alike
+        by_axis["gpu"] = alike
     if side.prediction.mode in _MODES:
-        found["mode"] = list(_MODES)
+        by_axis["mode"] = list(_MODES)
     if "precision" in names:
-        found["precision"] = list(DTYPES)
+        by_axis["precision"] = list(DTYPES)
     for name in names:
-        if name not in (*found, "batch", "seq", "gpu", "mode", "precision"):
-            found[name] = _with(list(_SCALES), place_on(side, name))
-    return found
+        if name not in (*by_axis, "batch", "seq", "gpu", "mode", "precision"):
+            by_axis[name] = _with(list(_SCALES), place_on(side, name))
+    return by_axis
 
 
 def _cards(side: Side) -> list[Value]:
     """The GPUs on which the network runs the same ops as on the side's: no new trace."""
-    ask, own = resolve(side.scenario).ask, side.prediction.gpu
+    request, own = resolve(side.scenario).request, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
-        card.id for card in cards if seen(ask.network, card) == seen(ask.network, own)
+        card.id for card in cards if seen(request.network, card) == seen(request.network, own)
     ]
     shown = same[:_MOST_CARDS]
     return shown if own.id in shown or own.id not in same else [own.id, *shown[:-1]]

@@ -136,19 +136,19 @@ def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
     counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # launches are not among them
     for name, field in PYTHON.items():
         counts[name] += getattr(p.trace, f"tail_{field}")
-    found: list[tuple[str, float]] = [
+    desks: list[tuple[str, float]] = [
         (name, sum((counts[n] * p.host.seconds[n] for n in parts), 0.0))
         for name, parts in _DESKS.items()
     ]
-    found.append(("launch", p.kernel_count * p.host.launch_s))
-    return tuple((name, seconds) for name, seconds in found if seconds > 0)
+    desks.append(("launch", p.kernel_count * p.host.launch_s))
+    return tuple((name, seconds) for name, seconds in desks if seconds > 0)
 
 
 def _waits(p: Prediction) -> tuple[Wait, ...]:
     """Who waits for whom in a step, in steady state."""
     c = p.columns
     gaps = max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s)
-    found = [
+    waits = [
         Wait("Machines", "managers", p.idle.host_s, "overhead"),
         Wait("Machines", "trucks", float(np.maximum(0, c.memory_s - c.compute_s).sum()), "memory"),
         Wait("Trucks", "machines", float(np.maximum(0, c.compute_s - c.memory_s).sum()), "compute"),
@@ -156,8 +156,8 @@ def _waits(p: Prediction) -> tuple[Wait, ...]:
         Wait("Managers", "the floor", max(0.0, p.period_s - p.host_s), "overhead"),
     ]
     if p.idle.sync_s > 0:
-        found.insert(1, Wait("Machines", "a sync", p.idle.sync_s, "overhead"))
-    return tuple(found)
+        waits.insert(1, Wait("Machines", "a sync", p.idle.sync_s, "overhead"))
+    return tuple(waits)
 
 
 def _busy(seconds: Floats, p: Prediction) -> float:

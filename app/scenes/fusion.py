@@ -69,15 +69,15 @@ class FusionScene:
         joined: list[Bar] = []
         seen: set[int] = set()
         for op, block in self.blocks.items():
-            found = self.set_of(op)
+            ops = self.set_of(op)
             if op in seen:
                 continue
-            if found is None:
+            if ops is None:
                 joined.append((block.name, block.bytes, block.regime))
                 continue
-            members = [self.blocks[each] for each in found.members if each in self.blocks]
+            members = [self.blocks[each] for each in ops.members if each in self.blocks]
             seen.update(each.op for each in members)
-            left = sum(each.bytes for each in members) - found.bytes_saved
+            left = sum(each.bytes for each in members) - ops.bytes_saved
             most = max(members, key=lambda each: each.seconds)
             joined.append((", ".join(each.name for each in members), max(0, left), most.regime))
         return apart, joined
@@ -94,12 +94,12 @@ class FusionScene:
 
 def parts(joining: BlockDiagram) -> dict[str, list[int]]:
     """The blocks by the layer that they belong to, in order."""
-    found: dict[str, list[int]] = {}
+    ops_of: dict[str, list[int]] = {}
     for op, block in joining.blocks.items():
         phase = joining.before.trace.ops[op].phase
         outer = split(block.module, phase)[0] or "the network itself"
-        found.setdefault(outer, []).append(op)
-    return found
+        ops_of.setdefault(outer, []).append(op)
+    return ops_of
 
 
 def scene(joining: BlockDiagram, name: str, ops: list[int]) -> FusionScene:

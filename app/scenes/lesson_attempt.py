@@ -107,23 +107,23 @@ class Attempt:
             return result.change.at if result.change else None
         return result.at(key) if isinstance(key, int) else result.figure(key)
 
-    def near(self, found: Outcome, key: Key) -> bool:
+    def near(self, outcome: Outcome, key: Key) -> bool:
         """Is a guess good?"""
-        answer, guess = self.answer(found, key), self.guesses[key]
+        answer, guess = self.answer(outcome, key), self.guesses[key]
         if answer is None:
             return False
-        if key != "shift" and found.word.share:
+        if key != "shift" and outcome.word.share:
             return abs(guess - answer) <= NEAR_SHARE
         low, high = answer, answer
-        if key == "shift" and found.change:
-            low, high = found.change.last, found.change.first
+        if key == "shift" and outcome.change:
+            low, high = outcome.change.last, outcome.change.first
         return low / NEAR <= guess <= high * NEAR
 
-    def good(self, found: Outcome) -> bool:
+    def good(self, outcome: Outcome) -> bool:
         """Is every guess good or, without guesses, the choice right?"""
         if not self.keys:
-            return self.choice == found.right
-        return all(self.near(found, key) for key in self.keys)
+            return self.choice == outcome.right
+        return all(self.near(outcome, key) for key in self.keys)
 
     def named(self, key: Key) -> str:
         """What a guess is about."""
@@ -139,22 +139,26 @@ class Attempt:
         """The last guess, which the picture explains."""
         return self.keys[-1] if self.keys else None
 
-    def said(self, found: Outcome, key: Key) -> str:
+    def said(self, outcome: Outcome, key: Key) -> str:
         """How far a guess was: "13 times faster", "25 points less", "as predicted"."""
-        answer, guess = self.answer(found, key), self.guesses[key]
+        answer, guess = self.answer(outcome, key), self.guesses[key]
         if answer is None:
             return "it never changes here"
-        if key != "shift" and found.word.share:
+        if key != "shift" and outcome.word.share:
             points = 100 * (answer - guess)
             if abs(points) < 1:
                 return "as you predicted"
             return f"{abs(points):.0f} points {'more' if points > 0 else 'less'}"
-        if key == "shift" and found.change and found.change.last <= guess <= found.change.first:
+        if (
+            key == "shift"
+            and outcome.change
+            and outcome.change.last <= guess <= outcome.change.first
+        ):
             return "as you predicted"
         ratio = answer / guess if guess else 1.0
         more, less = (
             ("slower", "faster")
-            if key != "shift" and found.word.follows == 1
+            if key != "shift" and outcome.word.follows == 1
             else (("later", "earlier") if key == "shift" else ("more", "less"))
         )
         if abs(ratio - 1) < 0.03:

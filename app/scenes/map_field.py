@@ -53,11 +53,11 @@ class MapField:
 
     def places(self) -> dict[Regime, tuple[float, float]]:
         """The place with most room for each regime's name; no place if the regime is small."""
-        found: dict[Regime, tuple[float, float]] = {}
+        centres: dict[Regime, tuple[float, float]] = {}
         for regime in REGIMES:
             if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
-                found[regime] = at
-        return found
+                centres[regime] = at
+        return centres
 
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
         """Round times in seconds, each with its lines [n, 2] in the axes' own values."""
@@ -65,13 +65,13 @@ class MapField:
         seen = period[np.isfinite(period)]
         if not seen.size or not self.smooth:
             return []
-        found: list[tuple[float, tuple[Floats, ...]]] = []
+        levels: list[tuple[float, tuple[Floats, ...]]] = []
         with np.errstate(divide="ignore"):
             times = np.log(period)
         for level in _levels(float(seen.min()), float(seen.max())):
             field = times - log(level)
-            found.append((level, contour(field, np.ones_like(field), *self._values())))
-        return found
+            levels.append((level, contour(field, np.ones_like(field), *self._values())))
+        return levels
 
     def limit(self) -> tuple[Floats, ...]:
         """The lines along which memory is full."""

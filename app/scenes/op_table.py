@@ -52,8 +52,8 @@ class WordColumn:
 
     def holding(self, part: str) -> NDArray[np.bool_]:
         """Of each row: does it hold this, in small letters?"""
-        found = np.array([part in word.lower() for word in self.distinct], np.bool_)
-        return found[self.each] if found.size else np.zeros(0, np.bool_)
+        matches = np.array([part in word.lower() for word in self.distinct], np.bool_)
+        return matches[self.each] if matches.size else np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -87,17 +87,17 @@ class OpGroups:
 
     def ops_of(self, groups: Iterable[int]) -> frozenset[int]:
         """The ops that launched these groups."""
-        found: set[int] = set()
+        ops: set[int] = set()
         for g in groups:
-            found.update(self.ops[self.begin[g] : self.begin[g + 1]].tolist())
-        return frozenset(found)
+            ops.update(self.ops[self.begin[g] : self.begin[g + 1]].tolist())
+        return frozenset(ops)
 
     def with_ops(self, ops: frozenset[int]) -> NDArray[np.bool_]:
         """Which groups have one of these ops."""
         if not ops or not len(self):
             return np.zeros(len(self), np.bool_)
-        found = np.isin(self.ops, np.fromiter(ops, np.int64, len(ops)))
-        return np.logical_or.reduceat(found, self.begin[:-1])
+        chosen = np.isin(self.ops, np.fromiter(ops, np.int64, len(ops)))
+        return np.logical_or.reduceat(chosen, self.begin[:-1])
 
 
 def parts_s(p: Prediction) -> Floats:

@@ -61,14 +61,14 @@ def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction
 
 def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartChange]:
     """All what-ifs on a part, one per value of a choice, including those that do not apply."""
-    found: list[PartChange] = []
+    changes: list[PartChange] = []
     for whatif in whatifs():
         if _patterned(whatif) is None:
             continue
         first = whatif.parameters[0]
         values = first.choices if first.kind == "choice" else (None,)
-        found += [on_part(whatif, part, scenario, p, value) for value in values]
-    return found
+        changes += [on_part(whatif, part, scenario, p, value) for value in values]
+    return changes
 
 
 def on_part(
@@ -111,20 +111,20 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
         )
     named = _patterned(whatif)
     assert named is not None
-    found: dict[str, Any] = {named.name: pattern(part)}
+    arguments: dict[str, Any] = {named.name: pattern(part)}
     names = [each.name for each in whatif.parameters]
     if "op" in names:
-        found["op"] = "*" if part.modules else part.name
+        arguments["op"] = "*" if part.modules else part.name
     elif "ops" in names:
-        found["ops"] = "*"
+        arguments["ops"] = "*"
     elif not part.modules:
         raise InputError(
             f"{part.name} is one op: {plainly(whatif.name)} applies to modules; choose "
             f"{pattern(part)}, which contains it"
         )
     if dtype:
-        found[whatif.parameters[0].name] = dtype
-    return found
+        arguments[whatif.parameters[0].name] = dtype
+    return arguments
 
 
 def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
@@ -137,13 +137,13 @@ def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
 
 def _dtypes(part: ModuleNode, p: Prediction) -> set[str]:
     """The dtypes of a part's weights."""
-    found: set[str] = set()
+    dtypes: set[str] = set()
     for op in part.ops:
         call = p.trace.ops[op]
         for tensor, storage in zip(call.inputs, call.storages, strict=False):
             if p.trace.storages[storage].role == "weight":
-                found.add(_SHORT.get(tensor.dtype, tensor.dtype))
-    return found
+                dtypes.add(_SHORT.get(tensor.dtype, tensor.dtype))
+    return dtypes
 
 
 def _can_be(part: ModuleNode, dtype: str, p: Prediction) -> None:

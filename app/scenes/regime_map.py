@@ -16,7 +16,7 @@ from app.answers.side import Side
 from app.answers.swept import shifts
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
-from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
+from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
@@ -88,20 +88,20 @@ class Chart:
     def choices(self, spot: Spot, upright: bool) -> list[Choice]:
         """The points of an axis without numbers, through a point."""
         line = self.y if upright else self.x
-        found: list[Choice] = []
+        rows: list[Choice] = []
         for place, value in enumerate(line.values):
             there = (spot[0], place) if upright else (place, spot[1])
-            found.append(Choice(value_words(value), place, self.figures(there), self.why(there)))
-        return found
+            rows.append(Choice(value_words(value), place, self.figures(there), self.why(there)))
+        return rows
 
     def slice(self, side: Side, spot: Spot, upright: bool) -> Curves:
         """The row through a point, or the column, as the curve of a side; of an axis of numbers."""
-        line, found = (self.y if upright else self.x), self.cut(spot, upright)
-        known = [i for i in range(len(found)) if i not in found.refused]
+        line, cut = (self.y if upright else self.x), self.cut(spot, upright)
+        known = [i for i in range(len(cut)) if i not in cut.refused]
         if not known:
             return Curves(line.name, refused=self.why(spot))
         numbers = np.array(line.values, float)
-        columns = {name: column[known] for name, column in found.columns.items()}
+        columns = {name: column[known] for name, column in cut.columns.items()}
         curve = Curve(side, float(numbers[spot[upright]]), numbers[known], columns)
         return Curves(line.name, line, (curve,), crossings(line, curve))
 
@@ -109,7 +109,7 @@ class Chart:
 def crossings(line: AxisValues, curve: Curve) -> tuple[Shift, ...]:
     """Where the largest share changes along a curve, its two shares taken as straight between the
     points, along logarithms: near enough while a pointer moves."""
-    found: list[Shift] = []
+    shifts: list[Shift] = []
     for left, right in pairwise(range(curve.values.size)):
         before, after = curve.regime(left), curve.regime(right)
         if before == after:
@@ -119,8 +119,8 @@ def crossings(line: AxisValues, curve: Curve) -> tuple[Shift, ...]:
         low, high = float(curve.values[left]), float(curve.values[right])
         at = exp(log(low) + share * (log(high) - log(low)))
         at = float(min(max(ceil(at), int(low) + 1), int(high))) if line.whole else at
-        found.append(Shift(line.name, low, low, before, at, after))
-    return tuple(found)
+        shifts.append(Shift(line.name, low, low, before, at, after))
+    return tuple(shifts)
 
 
 def charted(

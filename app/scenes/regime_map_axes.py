@@ -9,7 +9,7 @@ from app.answers.answer import batch_and_seq
 from app.answers.axes import AxisValues, between, value_on
 from app.answers.axes import line as line_of
 from app.answers.side import Side
-from app.scenes.sweep_curves import lacking
+from app.scenes.sweep.curves import lacking
 from simulator.scenario.gpu_class import content
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
@@ -58,7 +58,7 @@ def place_on(side: Side, name: str) -> Value | None:
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
         resolved = resolve(side.scenario)
-        return None if resolved.ask.saved else resolved.ask.dtype
+        return None if resolved.request.saved else resolved.request.dtype
     value = value_on(side.scenario, name)
     if value is None and name in ("batch", "seq"):
         value = batch_and_seq(side.scenario)[name == "seq"]

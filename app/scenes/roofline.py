@@ -75,10 +75,10 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
     return f"{text}, measured {number(measured / per)}"
 
 
-def roof(p: Prediction, found: list[LaunchGroup]) -> Roof:
+def roof(p: Prediction, groups: list[LaunchGroup]) -> Roof:
     """The GPU's peaks, equal ones of an engine as one line, and its memories."""
-    used = {(a.engine, a.peak_flops_per_s) for a in found if a.flops}
-    dtypes = {(a.engine, a.dtype) for a in found if a.flops}
+    used = {(a.engine, a.peak_flops_per_s) for a in groups if a.flops}
+    dtypes = {(a.engine, a.dtype) for a in groups if a.flops}
     profile = learned(p.gpu.id)
     lines: list[Ceiling] = []
     for key, same in groupby(peaks(p.gpu, profile), lambda k: (k.engine, k.flops_per_s)):
@@ -99,10 +99,10 @@ class Ends:
     y: tuple[float, float]
 
 
-def ends(found: list[LaunchGroup], roofs: Roof) -> Ends:
+def ends(groups: list[LaunchGroup], roofs: Roof) -> Ends:
     """Axes with every mark, the ridge, and the ceiling above the highest used one."""
-    intensity = [a.intensity for a in found if a.flops]
-    achieved = [a.achieved_flops_per_s for a in found if a.flops]
+    intensity = [a.intensity for a in groups if a.flops]
+    achieved = [a.achieved_flops_per_s for a in groups if a.flops]
     left = max(_LEAST_INTENSITY, min([*intensity, roofs.ridge / 300]) / 3)
     right = max([*(i * 3 for i in intensity), roofs.ridge * 25])
     top = roofs.main.flops_per_s * 6

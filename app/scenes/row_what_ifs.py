@@ -27,7 +27,7 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
     for at in sorted(ops):
         call = p.trace.ops[at]
         owners.setdefault(owner(call.module, call.phase), []).append(at)
-    step, found = ModuleNode("step", "", 0), list[ModuleNode]()
+    step, parts = ModuleNode("step", "", 0), list[ModuleNode]()
     readers = _weighted(p, {p.trace.ops[at].phase for at in ops})
     for path, modules in patterns(set(owners), {module for _, module in readers}).items():
         own = {at for module in modules for at in owners[module]}
@@ -38,8 +38,8 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
             call = p.trace.ops[min(own)]
             name = call.name.removeprefix("aten.").removesuffix(".default")
             of = ModuleNode(name, f"{path}.{name}", 2, of, ops=own)
-        found.append(of)
-    return found
+        parts.append(of)
+    return parts
 
 
 def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
@@ -48,16 +48,16 @@ def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
     alike: dict[str, list[list[str]]] = {}
     for module in sorted(modules):
         alike.setdefault(starred(module), []).append(module.split("."))
-    found: dict[str, set[str]] = {}
+    modules_of: dict[str, set[str]] = {}
     for paths in alike.values():
         columns = [set(column) for column in zip(*paths, strict=True)]
         pattern = ".".join("#" if len(c) > 1 else next(iter(c)) for c in columns)
         whole = {".".join(path) for path in paths}
         if any(block(pattern, other) == other and other not in whole for other in every):
-            found |= {module: {module} for module in sorted(whole)}
+            modules_of |= {module: {module} for module in sorted(whole)}
         else:
-            found[pattern] = whole
-    return found
+            modules_of[pattern] = whole
+    return modules_of
 
 
 def _within(module: str, above: set[str]) -> bool:
@@ -98,12 +98,12 @@ def _one_by_one(
         return PartChange(title, words, None)
     now, said, refused = scenario, dict[str, str](), list[PartChange]()
     for part in parts:
-        found = change(part, now)
-        if found.scenario is None:
-            refused.insert(len(refused) if part.path.startswith("(") else 0, found)
+        following = change(part, now)
+        if following.scenario is None:
+            refused.insert(len(refused) if part.path.startswith("(") else 0, following)
         else:
-            now, title = found.scenario, found.title
-            said[pattern(part)] = found.words
+            now, title = following.scenario, following.title
+            said[pattern(part)] = following.words
     if not said:
         return refused[0]
     many = f"{title} of {len(said)} modules: {', '.join(said)}"
@@ -113,9 +113,9 @@ def _one_by_one(
 def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:
     """The ops of these passes that read weights in kernels, with their modules."""
     weights = {at for at, each in enumerate(p.trace.storages) if each.role == "weight"}
-    found: list[tuple[int, str]] = []
+    candidates: list[tuple[int, str]] = []
     for at in sorted(set(p.columns.op_of.tolist())):
         call = p.trace.ops[at]
         if call.phase in phases and weights.intersection(call.storages[: len(call.inputs)]):
-            found.append((at, call.module))
-    return found
+            candidates.append((at, call.module))
+    return candidates

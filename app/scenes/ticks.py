@@ -35,15 +35,15 @@ def decade_ticks(low: float, high: float, most: int = 7) -> Ticks:
     decades = log10(high / low)
     parts = (1, 2, 5) if decades * 3 <= most else (1, 3) if decades * 2 <= most else (1,)
     step = max(1, ceil(decades / most))
-    found: Ticks = []
+    ticks: Ticks = []
     for power in range(floor(log10(low)), ceil(log10(high)) + 1):
         if parts == (1,) and power % step:
             continue
         for part in parts:
             value = part * 10.0**power
             if low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
-                found.append((log2(value), plain(float(f"{value:.6g}"))))
-    return found
+                ticks.append((log2(value), plain(float(f"{value:.6g}"))))
+    return ticks
 
 
 def near_ticks(low: float, high: float, most: int = 8) -> Ticks:

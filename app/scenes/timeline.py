@@ -52,8 +52,8 @@ class Slices:
         """Seconds of each kind inside a span."""
         rows = self.within(low_s, high_s)
         inside = np.minimum(self.end_s[rows], high_s) - np.maximum(self.begin_s[rows], low_s)
-        found = np.bincount(self.kind[rows], np.maximum(inside, 0.0), len(self.kinds))
-        return dict(zip(self.kinds, found.tolist(), strict=True))
+        totals_s = np.bincount(self.kind[rows], np.maximum(inside, 0.0), len(self.kinds))
+        return dict(zip(self.kinds, totals_s.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

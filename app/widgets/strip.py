@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import LABEL_PX, Theme
-from app.widgets.choice import Choice
+from app.widgets.fields.choice import Choice
 from app.widgets.fonts import font
 from app.widgets.paint import Paint, width
 from simulator.prediction import REGIMES, Regime, Shares

@@ -109,27 +109,27 @@ def _mask(
 
 
 def _timed() -> list[tuple[Point, bool]]:
-    found: list[tuple[Point, bool]] = []
+    points: list[tuple[Point, bool]] = []
     for dtype, mask in product(GRID["dtype"], GRID["mask"]):
-        found.append((Point(dtype, mask, 64, "square", "equal", 8, 4), False))
+        points.append((Point(dtype, mask, 64, "square", "equal", 8, 4), False))
     for dtype, width in product(("bf16", "fp32"), (32, 80, 96, 128, 256, 33)):
         for mask in ("none", "causal", "bool_rows"):
-            found.append((Point(dtype, mask, width, "square", "equal", 4, 4), False))
+            points.append((Point(dtype, mask, width, "square", "equal", 4, 4), False))
     for dtype, lengths, mask in product(
         ("bf16", "fp32"),
         ("fewer", "odd", "decode"),
         ("none", "causal", "bool_rows", "bool_stride0", "float_rows"),
     ):
-        found.append((Point(dtype, mask, 64, lengths, "equal", 8, 4), False))
+        points.append((Point(dtype, mask, 64, lengths, "equal", 8, 4), False))
     for dtype, lengths, mask in product(
         ("bf16", "fp32"), ("square", "decode"), ("none", "causal", "bool_rows")
     ):
-        found.append((Point(dtype, mask, 128, lengths, "grouped", 4, 4), False))
+        points.append((Point(dtype, mask, 128, lengths, "grouped", 4, 4), False))
     for dtype, mask in product(
         ("bf16", "fp32"), ("none", "causal", "bool_rows", "bool_stride0", "float_rows")
     ):
-        found.append((Point(dtype, mask, 64, "square", "equal", 8, 4), True))
-    return found
+        points.append((Point(dtype, mask, 64, "square", "equal", 8, 4), True))
+    return points
 
 
 TIMED = _timed()

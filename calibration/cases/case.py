@@ -13,7 +13,7 @@ from calibration.cases.compiled_host import BLOCKS
 from calibration.cases.host import MICRO
 from calibration.cases.host_networks import PACKAGED
 from calibration.cases.host_ops import ONE_OP
-from calibration.cases.own_networks import OWN
+from calibration.cases.own.networks import OWN
 from calibration.cases.package_networks import SIZED
 from calibration.cases.package_networks_second import SIZED_SECOND
 from simulator.networks.catalogue import build

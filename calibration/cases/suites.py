@@ -10,7 +10,7 @@ from calibration.cases.compiled import (
     COMPILED_VALIDATION,
 )
 from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
-from calibration.cases.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
 from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 

@@ -23,7 +23,7 @@ _GROUPED: dict[str, Any] = {"num_key_value_heads": 4, "pad_token_id": 0}
 def configured(name: str) -> tuple[Any, Any]:
     """The class of a network and its configuration."""
     t = importlib.import_module("transformers")
-    found: dict[str, Callable[[], tuple[Any, Any]]] = {
+    makers: dict[str, Callable[[], tuple[Any, Any]]] = {
         "bert": lambda: (t.BertModel, t.BertConfig(**_TEXT, **_HEADS)),
         "llama": lambda: (t.LlamaForCausalLM, t.LlamaConfig(**_TEXT, **_HEADS, **_GROUPED)),
         "mistral": lambda: (
@@ -42,7 +42,7 @@ def configured(name: str) -> tuple[Any, Any]:
         ),
         "vit": lambda: (t.ViTModel, t.ViTConfig(num_hidden_layers=2)),
     }
-    return found[name]()
+    return makers[name]()
 
 
 def network(name: str, masked: bool, device: str) -> tuple[str, Any, Callable[[], object]]:
@@ -69,9 +69,9 @@ def network(name: str, masked: bool, device: str) -> tuple[str, Any, Callable[[]
             inputs["attention_mask"] = torch.ones(batch, length + 1, device=device).long()
 
         def decode() -> object:
-            found = module(**inputs, past_key_values=past, use_cache=True)
+            output = module(**inputs, past_key_values=past, use_cache=True)
             past.crop(-1)  # as it was
-            return found
+            return output
 
         return "bf16", module, decode
     if base not in ("bert", "vit", "t5"):

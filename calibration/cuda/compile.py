@@ -112,10 +112,10 @@ class Kernel:
         self.name, self._module, self._function = name, ctypes.c_void_p(), ctypes.c_void_p()
         code = _machine_code(with_macros(source, defines), flags)
         _must(_driver().cuModuleLoadData(ctypes.byref(self._module), code), f"loading {name}")
-        found = _driver().cuModuleGetFunction(
+        status = _driver().cuModuleGetFunction(
             ctypes.byref(self._function), self._module, name.encode()
         )
-        _must(found, f"looking for {name}")
+        _must(status, f"looking for {name}")
 
     def prepare(self, blocks: int, threads: int, *arguments: Argument) -> Launch:
         """A call that launches the kernel on the stream current at that time, also under graph

@@ -30,9 +30,9 @@ _SHORT_S = 3e-6
 """Kernels below this are ruled by their fixed part; a longer one's error is of its rates."""
 
 
-def kernel_s(found: Sequence[Sample], gpu: GPU, known: Profile) -> float:
+def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
     """Median of the seconds that short kernels without tiles take beyond those transferred."""
-    some = [s for s in found if curve(s.work) in known.traffic]
+    some = [s for s in samples if curve(s.work) in known.traffic]
     hot, dirty = (np.array([getattr(s, name) for s in some]) for name in ("hot", "dirty"))
     compute, held, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
     predicted = np.maximum(compute, held) + fixed
@@ -57,7 +57,7 @@ def _gap_s(r: Recording) -> float | None:
     return (g["period"]["median_s"] - g["gpu_busy_s"]) / g["kernels"]
 
 
-def card(gpu: GPU, name: str, known: Profile, found: Sequence[Sample]) -> Card:
+def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card:
     """The card's figures but its interval, which is that of the profile it is `of`."""
     longer_s = longer_gap_s(recordings(gpu=gpu.id), recordings(gpu=known.gpu))
     return Card(
@@ -65,15 +65,15 @@ def card(gpu: GPU, name: str, known: Profile, found: Sequence[Sample]) -> Card:
         id=name,
         gpu=gpu.id,
         of=known.id,
-        source=f"{len(found)} kernels of 3,608 calls, and 20 networks, measured on an NVIDIA "
+        source=f"{len(samples)} kernels of 3,608 calls, and 20 networks, measured on an NVIDIA "
         f"{gpu.name} with torch 2.11, CUDA 13.0, cuDNN 9.19; all else as of {known.id}",
-        kernel_s=kernel_s(found, gpu, known),
+        kernel_s=kernel_s(samples, gpu, known),
         graph_gap_s=float(f"{known.graph_gap_s + longer_s:.3g}"),
         interval=known.interval,
     )
 
 
-def alone(pairs: Sequence[Pair], found: Sequence[Sample], gpu: GPU) -> Profile:
+def alone(pairs: Sequence[Pair], samples: Sequence[Sample], gpu: GPU) -> Profile:
     """A profile of this GPU's measurements alone."""
     known = profile()
     start = msgspec.structs.replace(
@@ -83,28 +83,28 @@ def alone(pairs: Sequence[Pair], found: Sequence[Sample], gpu: GPU) -> Profile:
         units=gpu.units or known.units,
         source=f"3,608 calls and {len(pairs)} networks measured on an NVIDIA {gpu.name}",
     )
-    return fit(merged([*recorded(pairs, gpu), *found]), gpu, start)
+    return fit(merged([*recorded(pairs, gpu), *samples]), gpu, start)
 
 
-def write(found: Card) -> None:
+def write(card: Card) -> None:
     """The card, for `simulator.timing.profile` to load from now on."""
-    text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
-    (CARDS / f"{found.id}.json").write_bytes(text)
+    text = msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n"
+    (CARDS / f"{card.id}.json").write_bytes(text)
     profile.cache_clear()
 
 
 def main() -> None:
     """Fit the H100."""
     gpu = find_gpu("h100")
-    found = merged(samples(swept(gpu)))
-    fitted = card(gpu, "h100", profile(), found)
+    measured = merged(samples(swept(gpu)))
+    fitted = card(gpu, "h100", profile(), measured)
     write(fitted)
     held_out = [(r, retrace(r.case)) for r in recordings("validation", gpu.id)]
     seen = crossing.networks(held_out, gpu, profile("h100"))
     low, high = np.quantile([1 / o.ratio for o in seen], [0.1, 0.9]).tolist()
     write(msgspec.structs.replace(fitted, interval=(round(low, 3), round(high, 3))))
     pairs = [(recording, retrace(recording.case)) for recording in recordings(gpu=gpu.id)]
-    text = written(alone(pairs, found, gpu))
+    text = written(alone(pairs, measured, gpu))
     (MEASUREMENTS / gpu.id / "alone.json.gz").write_bytes(gzip.compress(text, mtime=0))
 
 

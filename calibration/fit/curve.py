@@ -58,13 +58,13 @@ def _solve(
     starts: Sequence[Floats | Sequence[float]],
     low: Sequence[float],
     high: Sequence[float],
-    found: Measured,
+    measured: Measured,
     gpu: GPU,
 ) -> Floats:
     """The best of several starts: a limit that rules nowhere at first has no slope to follow."""
 
     def residuals(log_values: Floats) -> Floats:
-        return np.clip(found.errors(gpu, make(np.exp(log_values))), -5, 5)
+        return np.clip(measured.errors(gpu, make(np.exp(log_values))), -5, 5)
 
     every = [
         least_squares(
@@ -125,12 +125,12 @@ def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) 
     return msgspec.structs.replace(fitted, residuals={**fitted.residuals, name: residual})
 
 
-def _run_clocks(found: Measured, gpu: GPU) -> float:
+def _run_clocks(measured: Measured, gpu: GPU) -> float:
     """As many clocks a run as nine samples of ten leave time for: more would rule everywhere."""
-    runs = found.group.runs
+    runs = measured.group.runs
     if not runs.any():
         return 60.0
-    clocks = found.seconds[runs > 0] / runs[runs > 0] * (gpu.units or 1) * (gpu.boost_hz or 1.0)
+    clocks = measured.seconds[runs > 0] / runs[runs > 0] * (gpu.units or 1) * (gpu.boost_hz or 1.0)
     return float(np.clip(np.quantile(clocks, 0.1), 1e-2, 1e4))
 
 

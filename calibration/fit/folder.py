@@ -29,8 +29,8 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
     stream, the interval of whole networks) is the packaged profile's, and the source says so."""
     card = find_gpu(measured.header["sheet"])
     known = profile()
-    found = list(swept(card, path))
-    if not found:
+    sweeps = list(swept(card, path))
+    if not sweeps:
         raise InputError(
             f"{path} holds no measured kernels of the libraries: expected a folder that "
             "`ridgepoint calibrate measure` filled without --kind"
@@ -40,13 +40,13 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
         id=card.id,
         gpu=card.id,
         units=card.units or known.units,
-        source=f"{len(found)} calls measured on {measured.header['gpu']} with torch "
+        source=f"{len(sweeps)} calls measured on {measured.header['gpu']} with torch "
         f"{measured.header['torch']}, CUDA {measured.header['cuda']}; gaps of a stream and the "
         f"interval as of {known.id}",
         interval=known.interval,
         compiled=known.compiled,
     )
-    seen = merged(samples(found))
+    seen = merged(samples(sweeps))
     fitted = fit(seen, card, start)
     print(report(seen, card, fitted))
     return fitted
@@ -98,19 +98,19 @@ def main() -> None:
     for path in logs:
         measured = read(path)
         if measured.header.get("sheet"):
-            found = gpu_profile(measured, path)
-            _write(found, folder / f"{found.gpu}.json")
+            fitted = gpu_profile(measured, path)
+            _write(fitted, folder / f"{fitted.gpu}.json")
             if options.install:
-                _write(found, users() / f"{found.gpu}.json")
+                _write(fitted, users() / f"{fitted.gpu}.json")
         if measured.processes:
             _write(host_profile(measured), folder / "host.json")
 
 
-def _write(found: Profile | Host, path: Path) -> None:
-    if isinstance(found, Host):
-        text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+def _write(fitted: Profile | Host, path: Path) -> None:
+    if isinstance(fitted, Host):
+        text = msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n"
     else:
-        text = written(found)
+        text = written(fitted)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text)
     print(f"written: {path}")

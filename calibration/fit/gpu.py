@@ -65,24 +65,24 @@ _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256)
 _THREADS = "OPENBLAS_NUM_THREADS"  # as numpy's and scipy's wheels read it
 
 
-def errors(found: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
+def errors(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     """log(predicted / measured) of each sample."""
-    table = roofs([s.work for s in found], gpu, profile)
-    hot, dirty = (np.array([getattr(s, name) for s in found]) for name in ("hot", "dirty"))
+    table = roofs([s.work for s in samples], gpu, profile)
+    hot, dirty = (np.array([getattr(s, name) for s in samples]) for name in ("hot", "dirty"))
     compute, held, fixed = table.parts(hot, dirty)
     predicted = np.maximum(compute, held) + fixed
-    return np.log(predicted / np.array([s.seconds for s in found]))
+    return np.log(predicted / np.array([s.seconds for s in samples]))
 
 
 Fit = Callable[[str, Sequence[Sample], GPU, Profile], Profile]
 
 
-def fit(found: Sequence[Sample], gpu: GPU, base: Profile, fit_one: Fit = fit_curve) -> Profile:
+def fit(samples: Sequence[Sample], gpu: GPU, base: Profile, fit_one: Fit = fit_curve) -> Profile:
     """`base` with every curve that has samples fitted to them, each by itself, so that they can be
     fitted side by side and any one alone again. With `with_residual` for `fit_one` the physics
     stay those of `base`."""
     groups: dict[str, list[Sample]] = {}
-    for sample in found:
+    for sample in samples:
         groups.setdefault(curve(sample.work), []).append(sample)
     longest = sorted(groups.items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
@@ -113,7 +113,7 @@ def _one_thread_each() -> Generator[None]:
             os.environ[_THREADS] = before
 
 
-def gaps(found: Sequence[Recording]) -> tuple[float, float, float]:
+def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
     """Seconds between kernels in a stream and in a graph, and of a graph's launch.
 
     The first two are medians of what a step takes beyond its kernels, by kernel, where the GPU
@@ -121,10 +121,10 @@ def gaps(found: Sequence[Recording]) -> tuple[float, float, float]:
     """
     stream = [
         (r.period_s - r.gpu_busy_s) / r.kernel_count
-        for r in found
+        for r in recordings
         if r.period_s < 1.1 * r.gpu_busy_s
     ]
-    replayed = [r for r in found if r.graph and "period" in r.graph]
+    replayed = [r for r in recordings if r.graph and "period" in r.graph]
     graph = [
         (r.graph["period"]["median_s"] - r.graph["gpu_busy_s"]) / r.graph["kernels"]
         for r in replayed
@@ -203,12 +203,12 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     )
 
 
-def report(found: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
+def report(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
     """Median and 90th percentile of the error by family, and how far it leans."""
-    error = errors(found, gpu, profile)
+    error = errors(samples, gpu, profile)
     lines: list[str] = []
-    kinds = [curve(s.work) for s in found]
-    weight = np.array([s.seconds for s in found])
+    kinds = [curve(s.work) for s in samples]
+    weight = np.array([s.seconds for s in samples])
     for kind in sorted(set(kinds)):
         rows = np.array([k == kind for k in kinds])
         off = np.abs(np.expm1(error[rows]))
@@ -240,9 +240,9 @@ def refit(
     `h200.json`."""
     card = find_gpu("h200")
     between = gaps([*(recording for recording, _ in pairs), *recordings("host")])
-    found = merged([*recorded(pairs, card), *convolutions(card), *samples(ops), *fused])
-    fitted = fit(found, card, base(*between))
-    print(report(found, card, fitted))
+    measured = merged([*recorded(pairs, card), *convolutions(card), *samples(ops), *fused])
+    fitted = fit(measured, card, base(*between))
+    print(report(measured, card, fitted))
     write(fitted)
     judge(fitted, held_out)
 

@@ -67,9 +67,9 @@ class Row(NamedTuple):
         network: str = self.step.case["network"]
         return network.startswith(("ops-", "chain")) or network in MICRO
 
-    def ratio(self, found: Floats) -> float:
+    def ratio(self, seconds: Floats) -> float:
         """Predicted over measured, with the host as fast as it was."""
-        return float(np.median((self.times * self.counts) @ found / self.seconds))
+        return float(np.median((self.times * self.counts) @ seconds / self.seconds))
 
 
 def totals(trace: Trace) -> Floats:
@@ -84,7 +84,7 @@ def totals(trace: Trace) -> Floats:
 def rows(reference: Mapping[str, float]) -> list[Row]:
     """Every step that can be traced here and waits for nothing. `reference` is what the fixed steps
     took on the reference machine."""
-    found: list[Row] = []
+    table: list[Row] = []
     traced: dict[str, Floats | None] = {}
     for step in chain(*map(steps, MACHINES), few_launches(reference)):
         if step.case["network"].startswith(_UNCOUNTED_LOOPS):
@@ -94,8 +94,8 @@ def rows(reference: Mapping[str, float]) -> list[Row]:
         counted = traced[step.name]
         if counted is not None:
             times = np.array([[r.host.of(name) for name in COUNTS] for r in step.rounds])
-            found.append(Row(step, counted, times, np.array([r.seconds for r in step.rounds])))
-    return found
+            table.append(Row(step, counted, times, np.array([r.seconds for r in step.rounds])))
+    return table
 
 
 def _totals(step: Step) -> Floats | None:
@@ -118,20 +118,20 @@ def fit(of: Sequence[Row]) -> Floats:
         factors.append(each[:, free])
         rest.append(row.seconds * weight - each[:, ~free].sum(axis=1) * LAUNCH_S)
     solved, _ = nnls(np.vstack(factors), np.concatenate(rest))
-    found = np.full(len(COUNTS), LAUNCH_S)
-    found[free] = solved
-    return found
+    seconds = np.full(len(COUNTS), LAUNCH_S)
+    seconds[free] = solved
+    return seconds
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
     """Predicted over measured of each network, whatever `by` says it shares with it left out."""
-    found: dict[tuple[str, str], float] = {}
+    errors: dict[tuple[str, str], float] = {}
     for group in sorted({by(row) for row in of if not row.micro}):
         fitted = fit([row for row in of if by(row) != group])
         for row in of:
             if by(row) == group and not row.micro:
-                found[row.step.machine, row.step.name] = row.ratio(fitted)
-    return found
+                errors[row.step.machine, row.step.name] = row.ratio(fitted)
+    return errors
 
 
 def report(title: str, ratios: Sequence[float]) -> str:
@@ -149,9 +149,9 @@ def main() -> None:
     """Fit, report what is left out in turn, and write the profile."""
     reference = reference_index()
     of = rows(reference)
-    found = fit(of)
-    report("fitted, micro-cases", [row.ratio(found) for row in of if row.micro])
-    report("fitted, networks", [row.ratio(found) for row in of if not row.micro])
+    fitted = fit(of)
+    report("fitted, micro-cases", [row.ratio(fitted) for row in of if row.micro])
+    report("fitted, networks", [row.ratio(fitted) for row in of if not row.micro])
     held_out = left_out(of, lambda row: row.step.family)
     for (machine, name), ratio in sorted(held_out.items(), key=lambda item: item[1]):
         print(f"{ratio:6.2f}  {machine}  {name}")
@@ -159,7 +159,7 @@ def main() -> None:
     report("each machine left out", [*left_out(of, lambda row: row.step.machine).values()])
     hosts = seen(reference)
     default = hosts.median
-    seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, found, strict=True)}
+    seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, fitted, strict=True)}
     print(seconds, hosts)
     host = Host(
         version=VERSION,
@@ -183,8 +183,8 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
     is the default's speed beside the reference."""
     rounds = [r.host.driver for step in steps("h100_sxm") for r in step.rounds]
     low, middle, high = np.quantile(rounds, [0.1, 0.5, 0.9])
-    found = [row["host_index"] for row in lines("h100_sxm") if row.get("host_index")]
-    mean = {name: float(np.mean([each[name] for each in found])) for name in reference}
+    indices = [row["host_index"] for row in lines("h100_sxm") if row.get("host_index")]
+    mean = {name: float(np.mean([each[name] for each in indices])) for name in reference}
     times = parts(mean, reference)
     here = Parts(
         *(float(a * middle / times.driver / b) for a, b in zip(times, median, strict=True))

@@ -97,10 +97,10 @@ def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.floa
     gpu, known = find_gpu("h200"), profile()
     replayed_step = replayed(fused(trace, gpu, level_of(MODE), known))
     assert replayed_step.replays is not None
-    found, replays = issued(replayed_step.trace, gpu), replayed_step.replays
+    plan, replays = issued(replayed_step.trace, gpu), replayed_step.replays
 
     def host_s(replay: ReplayCosts) -> float:
-        launches, _ = replaying(found, replays, host, known, costs, replay)
+        launches, _ = replaying(plan, replays, host, known, costs, replay)
         return float(launches.host_s.sum() + launches.tail_s)
 
     free = ReplayCosts(0.0, 0.0, 0.0, 0.0)
@@ -113,8 +113,8 @@ def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float6
     """Non-negative least squares on relative errors over the recorded steps; and each step's
     predicted over measured time, printed beside its name."""
     steps = [*measured(host), *further(host)]
-    found = [counted(step.trace, host, costs) for step in steps]
-    counts, rest = np.array([each for each, _ in found]), np.array([r for _, r in found])
+    rows = [counted(step.trace, host, costs) for step in steps]
+    counts, rest = np.array([each for each, _ in rows]), np.array([r for _, r in rows])
     seconds = np.array([step.period_s / step.slower for step in steps])
     replay, _ = nnls(counts / seconds[:, None], (seconds - rest) / seconds)
     replay = [float(f"{value:.3g}") for value in replay]

@@ -115,7 +115,7 @@ def variant(
         name = fused.__module__.rpartition(".")[2]
         if name in VARIANTS:
             raise ValueError(f"{name} is a variant already")
-        found = Variant(
+        variant = Variant(
             name,
             fused,
             unfused,
@@ -127,21 +127,21 @@ def variant(
             matrix,
             zeros,
         )
-        _register(found, found.fused_operation, fused, "triton")
-        _register(found, found.unfused_operation, unfused, "chain")
-        VARIANTS[name] = found
+        _register(variant, variant.fused_operation, fused, "triton")
+        _register(variant, variant.unfused_operation, unfused, "chain")
+        VARIANTS[name] = variant
         return fused
 
     return decorate
 
 
-def _register(found: Variant, name: str, function: Function, kind: Kind) -> None:
+def _register(variant: Variant, name: str, function: Function, kind: Kind) -> None:
     def make(**params: Any) -> Call:
-        operands = found.operands(**params)
+        operands = variant.operands(**params)
         return lambda: function(*operands)
 
     make.__name__ = name
-    operation(lambda: found.points, kind)(make)
+    operation(lambda: variant.points, kind)(make)
 
 
 class _Seen(TorchDispatchMode):

@@ -27,25 +27,25 @@ class GeneratedBench(GpuBench):
         before = len(PyCodeCache.modules)
         timing = super().time(point)
         modules = PyCodeCache.modules[before:]
-        found = [each for module in modules for each in configurations(module)]
+        choices = [each for module in modules for each in configurations(module)]
         if modules:
             texts = [Path(module.__file__ or "").read_text() for module in modules]
             with self.sources.open("a") as out:
                 out.write(json.dumps({"point": point.name, "sources": texts}) + "\n")
-        return timing | ({"configurations": found} if found else {})
+        return timing | ({"configurations": choices} if choices else {})
 
 
 def configurations(module: ModuleType) -> list[dict[str, Any]]:
     """The generated kernels of a module that Inductor wrote, as they were tuned when they first
     ran; what this version does not tell is None."""
-    found: list[dict[str, Any]] = []
+    choices: list[dict[str, Any]] = []
     for name, kernel in vars(module).items():
         launchers = getattr(kernel, "launchers", None)
         if not name.startswith("triton_") or not launchers:
             continue
         launcher = launchers[0]
         config = getattr(launcher, "config", None)
-        found.append(
+        choices.append(
             {
                 "kernel": name,
                 "tile": dict(getattr(config, "kwargs", {})),
@@ -56,4 +56,4 @@ def configurations(module: ModuleType) -> list[dict[str, Any]]:
                 "shared_bytes": getattr(launcher, "shared", None),
             }
         )
-    return found
+    return choices

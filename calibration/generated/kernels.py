@@ -106,10 +106,10 @@ def _kind(work: Work) -> str:
     return "pointwise" if work.dims["variant"] == "pointwise" else "reduction"
 
 
-def samples(found: Iterable[Swept], gpu: GPU) -> list[Sample]:
+def samples(sweeps: Iterable[Swept], gpu: GPU) -> list[Sample]:
     """What the fit may see: all but the points that are held out, and functions of which our rules
     make other kernels than the compiler did."""
-    every = [each for call in found for each in matched(call)]
+    every = [each for call in sweeps for each in matched(call)]
     others = otherwise(every, gpu)
     return merged(
         sample

@@ -38,7 +38,12 @@ from torch.nn.functional import scaled_dot_product_attention
 from calibration.cases.attention_points import GRID, POINTS, TIMED, Operands, Point, operands
 from calibration.cases.capture_calls import calls
 from calibration.cases.transformer_networks import NETWORKS, network
-from calibration.measure.attention_calls import DispatchedOps, attend, capture, decomposed_ops
+from calibration.measure.programs.attention_calls import (
+    DispatchedOps,
+    attend,
+    capture,
+    decomposed_ops,
+)
 
 Row = dict[str, Any]
 

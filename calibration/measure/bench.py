@@ -65,13 +65,13 @@ class GpuBench:
         """The kernels of all held points, or why they could not be read; all are let go."""
         held = list(self.held.values())
         self.held.clear()
-        found = _read(held)
-        if isinstance(found, str):  # one spoils the session of all: each alone
-            found = [result for each in held for result in _alone(each)]
+        launches = _read(held)
+        if isinstance(launches, str):  # one spoils the session of all: each alone
+            launches = [result for each in held for result in _alone(each)]
         points = [point for point, _, _ in held]
         held.clear()
         torch.cuda.empty_cache()
-        return list(zip(points, found, strict=True))
+        return list(zip(points, launches, strict=True))
 
     def reference(self) -> dict[str, float]:
         """Seconds of a product that draws much power, and of a copy from and to DRAM."""
@@ -99,5 +99,5 @@ def _read(held: list[tuple[Point, Call, int]]) -> list[list[Kernel] | str] | str
 
 
 def _alone(each: tuple[Point, Call, int]) -> list[list[Kernel] | str]:
-    found = _read([each])
-    return [found] if isinstance(found, str) else found
+    kernels = _read([each])
+    return [kernels] if isinstance(kernels, str) else kernels

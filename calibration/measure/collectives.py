@@ -102,8 +102,8 @@ def graph_s(call: Call, repeats: int) -> float:
         for _ in range(repeats):
             call()
     graph.replay()
-    found, _ = stream_s(graph.replay, 3)
-    return found / repeats
+    seconds, _ = stream_s(graph.replay, 3)
+    return seconds / repeats
 
 
 def points(protocol: str) -> Iterator[tuple[str, int]]:

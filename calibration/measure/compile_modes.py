@@ -76,14 +76,14 @@ def held(case: Case) -> Row:
 
 def timed(case: Case) -> Row:
     """Periods of a step and of its eager twin."""
-    found: Row = {}
+    row: Row = {}
     for mode in ("eager", case.mode):
         step = ready(replace(case, mode=mode))
-        found[mode] = {
+        row[mode] = {
             "period_s": period(step, 0.5).median_s,
             "latency_s": latency(step, 0.15).median_s,
         }
-    return {"case": case.record(), "found": found}
+    return {"case": case.record(), "found": row}
 
 
 def rows() -> Iterator[Row]:

@@ -53,15 +53,15 @@ def find() -> Device:
             f"no CUDA GPU was found: {build}; expected an NVIDIA GPU with its driver and a CUDA "
             "build of torch. Run this on a GPU machine, or time this host alone with --host-only"
         )
-    found = torch.cuda.get_device_properties()
+    properties = torch.cuda.get_device_properties()
     return Device(
-        name=found.name,
-        sheet=sheet(found.name, found.multi_processor_count, found.total_memory),
-        compute_capability=f"{found.major}.{found.minor}",
-        units=found.multi_processor_count,
-        memory_bytes=found.total_memory,
-        l2_bytes=found.L2_cache_size,
-        uuid=str(found.uuid),
+        name=properties.name,
+        sheet=sheet(properties.name, properties.multi_processor_count, properties.total_memory),
+        compute_capability=f"{properties.major}.{properties.minor}",
+        units=properties.multi_processor_count,
+        memory_bytes=properties.total_memory,
+        l2_bytes=properties.L2_cache_size,
+        uuid=str(properties.uuid),
     )
 
 

@@ -98,11 +98,11 @@ class HostRun:
         self._call = call
 
     def marks(self, seconds: float) -> list[tuple[float, int]]:
-        found = [(time.perf_counter(), 0)]
-        while found[-1][0] < found[0][0] + seconds:
+        ends = [(time.perf_counter(), 0)]
+        while ends[-1][0] < ends[0][0] + seconds:
             self._call()
-            found.append((time.perf_counter(), len(found)))
-        return found
+            ends.append((time.perf_counter(), len(ends)))
+        return ends
 
 
 def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float) -> float | None:
@@ -192,8 +192,8 @@ def main() -> None:
     name = "none"
     if not asked.dry:
         torch.cuda.set_stream(torch.cuda.Stream())
-        found = torch.cuda.get_device_properties()
-        name, meter = found.name, Nvml(str(found.uuid))
+        properties = torch.cuda.get_device_properties()
+        name, meter = properties.name, Nvml(str(properties.uuid))
     with asked.file.open("w", encoding="utf-8") as file:
 
         def line(row: dict[str, Any]) -> None:

@@ -100,8 +100,8 @@ def measure(path: Path) -> None:
             seconds = measured_s(breaks, training)
             steps.append({"breaks": breaks, "training": training, "measured_s": seconds})
             print(json.dumps(steps[-1]), flush=True)
-    found = {"machine": machine, "host_index": suite(gpu=True), "steps": steps}
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    recording = {"machine": machine, "host_index": suite(gpu=True), "steps": steps}
+    path.write_text(json.dumps(recording, indent=1) + "\n")
 
 
 def step_of(breaks: int, training: bool) -> Trace:
@@ -137,8 +137,8 @@ def slopes(training: bool) -> tuple[float, float]:
     counts = [breaks for breaks, _ in rows[1:]]
     was = [seconds / slower for _, seconds in rows[1:]]
     said = [predicted_s(breaks, training) for breaks in counts]
-    found = [float(np.polyfit(counts, each, 1)[0]) for each in (was, said)]
-    return found[0], found[1]
+    each_s = [float(np.polyfit(counts, each, 1)[0]) for each in (was, said)]
+    return each_s[0], each_s[1]
 
 
 def validate() -> None:

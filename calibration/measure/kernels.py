@@ -25,7 +25,7 @@ def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kerne
     """
     ranges: list[tuple[float, float, tuple[int, str, int]]] = []
     launched_at: dict[int, float] = {}
-    found: list[dict[str, Any]] = []
+    kernels: list[dict[str, Any]] = []
     for event in events:
         category = event.get("cat", "")
         if category == "user_annotation" and (match := _RANGE.match(event["name"])):
@@ -34,12 +34,12 @@ def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kerne
         elif category in ("cuda_runtime", "cuda_driver"):
             launched_at[event["args"].get("correlation", -1)] = event["ts"]
         elif category in _GPU_EVENTS:
-            found.append(event)
+            kernels.append(event)
     ranges.sort()
     starts = [start for start, _, _ in ranges]
     runs: dict[tuple[int, str, int], list[tuple[str, float]]] = {key: [] for _, _, key in ranges}
     # by launch, since kernels of several streams start in any order; a graph's share one launch
-    timed = [(launched_at.get(k["args"].get("correlation", -1), float("-inf")), k) for k in found]
+    timed = [(launched_at.get(k["args"].get("correlation", -1), float("-inf")), k) for k in kernels]
     for at, kernel in sorted(timed, key=lambda pair: (pair[0], pair[1]["ts"])):
         place = bisect_right(starts, at) - 1
         if place >= 0 and at <= ranges[place][1]:

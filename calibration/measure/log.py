@@ -104,27 +104,27 @@ def read(path: Path) -> Measurements:
 
 
 def _parsed(path: Path, raw: bytes) -> Measurements:
-    found: Measurements | None = None
+    measurements: Measurements | None = None
     for number, row in _rows(raw):
-        if found is None:
+        if measurements is None:
             if row is None or "header" not in row:
                 raise InputError(
                     f"{path}: line 1 is no header: expected a file that `calibrate measure` "
                     "wrote, its first line unchanged; move the file away, or measure elsewhere"
                 )
-            found = Measurements(row["header"])
-            if found.header.get("version") != VERSION:
+            measurements = Measurements(row["header"])
+            if measurements.header.get("version") != VERSION:
                 raise InputError(
-                    f"{path}: format {found.header.get('version')!r}, expected {VERSION}: another "
-                    "version of Ridgepoint wrote it; measure into another folder"
+                    f"{path}: format {measurements.header.get('version')!r}, expected {VERSION}: "
+                    "another version of Ridgepoint wrote it; measure into another folder"
                 )
         elif row is None:
-            found.corrupt_lines.append(number)
+            measurements.corrupt_lines.append(number)
         else:
-            found.add(row)
-    if found is None:
+            measurements.add(row)
+    if measurements is None:
         raise InputError(f"{path}: empty: expected a header and samples; measure again")
-    return found
+    return measurements
 
 
 def _rows(raw: bytes) -> Iterator[tuple[int, Row | None]]:

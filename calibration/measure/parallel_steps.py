@@ -35,7 +35,7 @@ from torch.cuda import nccl
 from calibration.cases.case import Step
 from calibration.cases.parallel_steps import STEPS, ParallelStep
 from calibration.measure.host_index import REFERENCE
-from calibration.measure.parallel_programs import Call, spread, twin
+from calibration.measure.programs.parallel_programs import Call, spread, twin
 from calibration.measure.timing import period
 
 PORT = 29542

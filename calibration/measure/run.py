@@ -45,14 +45,14 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
             say(f"{each} points are left out: {error}")
     every = [each for each in get_args(Kind) if each not in APART]
     kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
-    found = [each for each in OPERATIONS.values() if each.kind in kinds]
-    if not found:
+    operations = [each for each in OPERATIONS.values() if each.kind in kinds]
+    if not operations:
         raise InputError(
             f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "
             "none could be imported; install what is missing (said above), or ask for another "
             "--kind"
         )
-    return found
+    return operations
 
 
 def planned(
@@ -68,11 +68,11 @@ def planned(
             f"--only {only!r}: not a regular expression ({error}); expected one on a point's name, "
             "such as 'softmax.*bf16'"
         ) from None
-    found = list(operations)
-    most = max(2, QUICK_POINTS // max(len(found), 1))
+    order = list(operations)
+    most = max(2, QUICK_POINTS // max(len(order), 1))
     chance = random.Random(seed)
     keyed: list[tuple[float, Point]] = []
-    for each in found:
+    for each in order:
         points = list(each.quick(most) if quick else each.points)
         chance.shuffle(points)
         points = [point for point in points if pattern.search(point.name)]
@@ -81,8 +81,8 @@ def planned(
             keyed.append((place - 1 if i == 0 else place, point))
     if not keyed:
         raise InputError(
-            f"--only {only!r} leaves no point of {sum(len(each.points) for each in found)}: "
-            f"expected a part of a name such as {found[0].points[0].name!r}; change it"
+            f"--only {only!r} leaves no point of {sum(len(each.points) for each in order)}: "
+            f"expected a part of a name such as {order[0].points[0].name!r}; change it"
         )
     return [point for _, point in sorted(keyed, key=lambda pair: pair[0])]
 
@@ -234,9 +234,9 @@ class Sweep:
         self.log.write(row)
 
     def _reference(self) -> dict[str, float]:
-        found = self.bench.reference()
-        self.log.write({"reference": {**found, "process": self.process}})
-        return found
+        seconds = self.bench.reference()
+        self.log.write({"reference": {**seconds, "process": self.process}})
+        return seconds
 
     def _close(self, block: Sequence[Point], before: dict[str, float]) -> dict[str, float]:
         """The reference after a block, the block measured again where it had moved."""
@@ -257,12 +257,12 @@ class Sweep:
 
     def _read_kernels(self) -> None:
         began_s = self.progress.clock()
-        for point, found in self.bench.kernels():
-            if isinstance(found, str):
-                self._write(point, {"kernels": [], "kernels_failed": found})
-                self._go_on(point, found)
+        for point, kernels in self.bench.kernels():
+            if isinstance(kernels, str):
+                self._write(point, {"kernels": [], "kernels_failed": kernels})
+                self._go_on(point, kernels)
             else:
-                self._write(point, {"kernels": found})
+                self._write(point, {"kernels": kernels})
         self._reserve_s = 2.0 + 1.5 * (self.progress.clock() - began_s)
 
 

@@ -32,14 +32,14 @@ import torch
 from calibration.cases.energy import EnergyCase
 from calibration.cases.serving import NETWORK, SHARES, TINY, WHOLE, Load, Point, Suite, poisson
 from calibration.cases.serving import burst as all_at_once
-from calibration.measure.batching import Run, run
 from calibration.measure.device import cpu, versions
 from calibration.measure.energy import measured
 from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
 from calibration.measure.host_index import suite as host_suite
 from calibration.measure.host_probes import Probes
 from calibration.measure.nvml import FakeMeter, Meter, Nvml
-from calibration.measure.server import LlamaServer, captured
+from calibration.measure.programs.batching import Run, run
+from calibration.measure.programs.server import LlamaServer, captured
 from calibration.measure.timing import latency, period
 from simulator.networks.catalogue import build
 from simulator.networks.llama import Llama

@@ -102,12 +102,12 @@ def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> 
     captured = _graph(call) if _asynchronous(call) else None
     if captured is None:
         copies = int(np.clip(_RUN_S / _elapsed_s(call, 1), 1, _MOST_COPIES))
-        found = _sampled(lambda: [call() for _ in range(copies)], copies, budget_s, during)
+        timing = _sampled(lambda: [call() for _ in range(copies)], copies, budget_s, during)
     else:
         graph, copies = captured
-        found = _sampled(graph.replay, copies, budget_s, during)
+        timing = _sampled(graph.replay, copies, budget_s, during)
     how = "stream" if captured is None else "graph"
-    return Replayed(found.median_s, found.relative_iqr, found.samples, how)
+    return Replayed(timing.median_s, timing.relative_iqr, timing.samples, how)
 
 
 def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
@@ -139,11 +139,11 @@ def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Ti
             during = None
         events[-1].synchronize()
         samples += [a.elapsed_time(b) * 1e-3 / copies for a, b in pairwise(events)]
-        found = _summary(samples)
-        if len(samples) >= 10 and found.relative_iqr <= STEADY:
-            return found
+        timing = _summary(samples)
+        if len(samples) >= 10 and timing.relative_iqr <= STEADY:
+            return timing
         if len(samples) >= 3 and time.perf_counter() > until:
-            return found
+            return timing
 
 
 def _elapsed_s(run: Call, times: int) -> float:

@@ -71,15 +71,18 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
     slots = by_hand.slots(computed, loaded, elements, rows, cols)
     how = "reduction" if reducing else "pointwise"
-    found = dims(how, slots, rows, cols, elements, len(operands))
+    kernel_dims = dims(how, slots, rows, cols, elements, len(operands))
     moved, again = traffic.moved_bytes, 0
     for each in operands:
         if each.passes > 1 and moved / each.passes > reach_bytes:
             moved += each.nbytes * (each.passes - 1)
         elif each.nbytes > by_hand.IN_L1:
             again += each.nbytes * (each.passes - 1)
-    found |= {**by_hand.cut(slots, elements, rows, cols, by_hand.sums(ops)), "again": again / moved}
-    return Work("fused", traffic.flops, moved, instructions=slots, dims=found)
+    kernel_dims |= {
+        **by_hand.cut(slots, elements, rows, cols, by_hand.sums(ops)),
+        "again": again / moved,
+    }
+    return Work("fused", traffic.flops, moved, instructions=slots, dims=kernel_dims)
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
@@ -131,13 +134,13 @@ class Operand(NamedTuple):
 
 def external(trace: Trace) -> list[Operand]:
     """What a call was given, and its result."""
-    found: dict[int, Operand] = {}
+    operands: dict[int, Operand] = {}
     for op in trace.ops:
         result = op.outputs[0].shape if kind(op.signature) != "none" else ()
         for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
             each = Operand(tensor.numel, tensor.nbytes, passes(tensor.shape, result))
-            found[storage] = max(found.get(storage, each), each)
-    given = [each for s, each in found.items() if trace.storages[s].born < 0]
+            operands[storage] = max(operands.get(storage, each), each)
+    given = [each for s, each in operands.items() if trace.storages[s].born < 0]
     out = trace.ops[-1].outputs[0]
     return [*given, Operand(out.numel, out.nbytes)]
 
@@ -162,20 +165,20 @@ def in_place(trace: Trace) -> int:
     return sum(written.values())
 
 
-def samples(found: Iterable[Gain]) -> list[Sample]:
+def samples(gains: Iterable[Gain]) -> list[Sample]:
     """The fused kernels that the fit may see."""
     return [
-        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in found if not g.point.held_out
+        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in gains if not g.point.held_out
     ]
 
 
-def outcomes(found: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
+def outcomes(gains: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
     """Predicted over measured gain of the points that are held out."""
     return [
         Outcome(
             g.point.name, "fused Triton kernels", "gain over the chain", _ratio(g, gpu, learned)
         )
-        for g in found
+        for g in gains
         if g.point.held_out
     ]
 

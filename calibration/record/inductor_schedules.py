@@ -116,15 +116,15 @@ def main() -> None:
     pattern = parser.parse_args().pattern
     path = file_of(torch.__version__)
     path.parent.mkdir(exist_ok=True)
-    found = {row.case.name: row for row in rows(path)}
+    recorded = {row.case.name: row for row in rows(path)}
     for case in cases():
-        if case.name in found and not (pattern and pattern in case.name):
+        if case.name in recorded and not (pattern and pattern in case.name):
             continue
         began = time.perf_counter()
-        found[case.name] = row = _asked(case)
+        recorded[case.name] = row = _asked(case)
         said = row.refused or f"{len(row.schedule.launches) if row.schedule else 0} launches"
         print(f"{case.name:40} {time.perf_counter() - began:6.1f} s  {said}", flush=True)
-        _write(path, list(found.values()))
+        _write(path, list(recorded.values()))
 
 
 def _asked(case: Case) -> Row:
@@ -134,9 +134,9 @@ def _asked(case: Case) -> Row:
         return Row(case, None, str(refusal))
 
 
-def _write(path: Path, found: list[Row]) -> None:
+def _write(path: Path, schedules: list[Row]) -> None:
     with gzip.GzipFile(path, "wb", mtime=0) as out:
-        for row in found:
+        for row in schedules:
             out.write(msgspec.json.encode(row) + b"\n")
 
 

@@ -81,11 +81,11 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     """The launches of a call, as `Swept` has them. Operands that fit together are in L2 when it is
     repeated; after a flush only what the call itself wrote is."""
     every = Launched(trace, gpu)
-    found = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
-    touched = sum(work.bytes for _, works in found for work in works)
+    costs = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
+    touched = sum(work.bytes for _, works in costs for work in works)
     share = kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
     launches: list[tuple[Work, float, float]] = []
-    for cold, works in found:
+    for cold, works in costs:
         warm = round(cold + (1 - cold) * share, 2)
         launches += [(replace(work), warm, cold) for work in works]  # each its own record
     return launches
@@ -134,9 +134,9 @@ _ON_LANES = re.compile(
 """Names of kernels that convolve on vector lanes."""
 
 
-def samples(found: Iterable[Swept]) -> list[Sample]:
+def samples(sweeps: Iterable[Swept]) -> list[Sample]:
     """What the fit may see: all but the points that are held out, and parts of `AWKWARD` ones."""
-    return merged(s for each in found if not each.point.held_out for s in _fitted(each))
+    return merged(s for each in sweeps if not each.point.held_out for s in _fitted(each))
 
 
 def _fitted(each: Swept) -> Iterator[Sample]:

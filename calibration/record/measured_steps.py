@@ -31,11 +31,11 @@ def steps(gpu: str) -> Iterator[MeasuredStep]:
     """Every step of a GPU that was timed, those of graphs too."""
     for suite in RECORDED:
         slower = index(host_index(suite, gpu), find_host().reference)
-        for found in recordings(suite, gpu):
-            yield _step(found.case, found.period_s, found.gpu_busy_s, suite, slower)
-            if found.graph and "period" in found.graph:
-                case = {**found.case, "mode": "cuda_graph"}
-                yield _step(case, found.graph["period"]["median_s"], None, suite, slower)
+        for recording in recordings(suite, gpu):
+            yield _step(recording.case, recording.period_s, recording.gpu_busy_s, suite, slower)
+            if recording.graph and "period" in recording.graph:
+                case = {**recording.case, "mode": "cuda_graph"}
+                yield _step(case, recording.graph["period"]["median_s"], None, suite, slower)
     for suite in TIMED:
         if (MEASUREMENTS / gpu / f"{suite}.jsonl.gz").is_file():
             for step in timed(suite, gpu):

@@ -39,11 +39,11 @@ class Sample:
     dirty: float = 0.0
 
 
-def merged(found: Iterable[Sample]) -> list[Sample]:
+def merged(parts: Iterable[Sample]) -> list[Sample]:
     """The same work where L2 was alike is one sample, its median."""
     seconds: dict[tuple[bytes, float, float], list[float]] = {}
     works: dict[bytes, Work] = {}
-    for sample in found:
+    for sample in parts:
         text = msgspec.json.encode(sample.work)
         works[text] = sample.work
         dirty = sample.dirty if sample.hot < 1 else 0.0  # what is in L2 evicts nothing
@@ -63,14 +63,14 @@ def dirty(works: Iterable[Work]) -> float:
 
 def recorded(pairs: Iterable[Pair], gpu: GPU) -> list[Sample]:
     """The launches of recorded networks."""
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for recording, trace in pairs:
         launched = Launched(trace, gpu)
         for index, op in enumerate(recording.ops):
             share = launched.hot(index)
             matched = match(launched.works(index), op.kernels)
-            found += [Sample(w, share, s, launched.dirty) for w, s in matched]
-    return merged(found)
+            samples += [Sample(w, share, s, launched.dirty) for w, s in matched]
+    return merged(samples)
 
 
 class Launched:
@@ -135,12 +135,12 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
 
 
 def _by_role(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> _Roles:
-    found: _Roles = {}
+    roles: _Roles = {}
     for work in works:
-        found.setdefault(_role(work), ([], []))[0].append(work)
+        roles.setdefault(_role(work), ([], []))[0].append(work)
     for name, seconds in kernels:
-        found.setdefault(_kind(name), ([], []))[1].append((name, seconds))
-    return found
+        roles.setdefault(_kind(name), ([], []))[1].append((name, seconds))
+    return roles
 
 
 def _paired(
@@ -158,19 +158,19 @@ def _paired(
 
 
 def _role_by_role(by_role: _Roles) -> list[tuple[Work, float]]:
-    found: list[tuple[Work, float]] = []
+    pairs: list[tuple[Work, float]] = []
     beyond = 0.0
     for role, (some, timed) in by_role.items():
         if len(some) == len(timed):
-            found += _paired(role, (some, timed))
+            pairs += _paired(role, (some, timed))
         elif role != "other" and len(timed) > len(some):
             beyond += sum(sorted(seconds for _, seconds in timed)[: len(timed) - len(some)])
-    convs = [i for i, (work, _) in enumerate(found) if work.family == "conv"]
+    convs = [i for i, (work, _) in enumerate(pairs) if work.family == "conv"]
     if len(convs) == 1 and beyond:
-        work, seconds = found.pop(convs[0])
+        work, seconds = pairs.pop(convs[0])
         if not lowered_algorithms(work):
-            found.append((work, seconds + beyond))
-    return found
+            pairs.append((work, seconds + beyond))
+    return pairs
 
 
 def _main_only(works: Sequence[Work], seconds: Sequence[float]) -> list[tuple[Work, float]]:
@@ -204,11 +204,11 @@ def convolutions(gpu: GPU) -> list[Sample]:
     """Convolutions of the sweep, their main kernels alone. Operands that fit were in L2, since
     each case had run before."""
     reach = (gpu.l2_bytes or 0) * L2_REACH
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for signature, kernels in cases():
-        found += [
+        samples += [
             Sample(work, float(work.bytes < reach), each, dirty([work]))
             for work, each in match(launches(signature, gpu) or (), kernels)
             if work.family == "conv"
         ]
-    return found
+    return samples

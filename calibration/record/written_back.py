@@ -46,18 +46,18 @@ def cases(path: Path | None = None) -> list[Case]:
     ]
 
 
-def figures(found: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
+def figures(cases: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
     """Bytes written back for each byte read, of kernels that read less than L2 holds; and the most
     that is written back, as a share of L2, by kernels that read more than twice as much."""
     l2_bytes = gpu.l2_bytes or 0
     rate = gpu.bandwidth_bytes_per_s * dram_reach
-    extra = {c.name: max(0.0, c.dirty_s - c.clean_s) * rate for c in found}
+    extra = {c.name: max(0.0, c.dirty_s - c.clean_s) * rate for c in cases}
     small = [
-        extra[c.name] / c.read_bytes for c in found if 0.25 * l2_bytes < c.read_bytes < l2_bytes
+        extra[c.name] / c.read_bytes for c in cases if 0.25 * l2_bytes < c.read_bytes < l2_bytes
     ]
     large = [
         extra[c.name] / (l2_bytes * c.read_bytes / c.bytes)
-        for c in found
+        for c in cases
         if c.read_bytes > 2 * l2_bytes
     ]
     return float(np.median(small)), float(np.median(large))
@@ -68,6 +68,7 @@ _AFTER = ("clean_s", "dirty_s")
 
 def measure() -> dict[str, Any]:
     """Seconds of each kernel, `REPEATS` times after each kind of flush, as the profiler has it."""
+    # a GPU machine alone: reading the recording needs no torch
     import torch
     from torch.profiler import record_function
 

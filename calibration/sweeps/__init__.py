@@ -6,35 +6,24 @@ by the same decorator. Imports nothing else of calibration.
 
 from calibration.sweeps import (
     attention,
-    awkward_convolutions,
     column_sums,
-    convolutions,
-    copies,
-    embeddings,
     factorizations,
-    fills,
-    heads,
-    indexing,
-    large_tables,
     losses,
     norms,
     optimizers,
-    permutes,
     pointwise,
-    pooling,
     products,
     rectangles,
     recurrent,
     reductions,
     seldom,
     softmaxes,
-    sorting,
     thin_products,
     transforms,
-    varied_convolutions,
-    varied_pictures,
     varied_rows,
 )
+from calibration.sweeps.indexing import elements, embeddings, large_tables, sorting
+from calibration.sweeps.movement import copies, fills, heads, permutes
 from calibration.sweeps.registry import (
     OPERATIONS,
     Call,
@@ -44,37 +33,20 @@ from calibration.sweeps.registry import (
     operation,
     points,
 )
-
-FAMILIES = (
-    attention,
+from calibration.sweeps.spatial import (
     awkward_convolutions,
-    column_sums,
     convolutions,
-    copies,
-    embeddings,
-    factorizations,
-    fills,
-    heads,
-    indexing,
-    large_tables,
-    losses,
-    norms,
-    optimizers,
-    permutes,
-    pointwise,
     pooling,
-    products,
-    rectangles,
-    recurrent,
-    reductions,
-    seldom,
-    softmaxes,
-    sorting,
-    thin_products,
-    transforms,
     varied_convolutions,
     varied_pictures,
-    varied_rows,
+)
+
+FAMILIES = (
+    *(attention, column_sums, factorizations, losses, norms, optimizers, pointwise, products),
+    *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
+    *(elements, embeddings, large_tables, sorting),
+    *(copies, fills, heads, permutes),
+    *(awkward_convolutions, convolutions, pooling, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""
 

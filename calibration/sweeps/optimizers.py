@@ -95,12 +95,12 @@ def _stepped(rng: Random) -> Params | None:
 
 
 def _weights(network: str, d: int, layers: int, dtype: str) -> list[Tensor]:
-    found: list[Tensor] = []
+    weights: list[Tensor] = []
     for shape in NETWORKS[network](d, layers):
         weight = random(*shape, dtype=dtype, grad=True)
         weight.grad = random(*shape, dtype=dtype)
-        found.append(weight)
-    return found
+        weights.append(weight)
+    return weights
 
 
 @operation(sweep("optimizer_step", 180, _stepped))

@@ -74,12 +74,12 @@ def operation(
         name = make.__name__
         if name in OPERATIONS:
             raise ValueError(f"{name} is an operation already")
-        found = tuple(Point(name, params) for params in points())
-        if len({p.name for p in found}) != len(found):
+        registered = tuple(Point(name, params) for params in points())
+        if len({p.name for p in registered}) != len(registered):
             raise ValueError(f"{name} has a point twice")
-        json.dumps([p.params for p in found])
+        json.dumps([p.params for p in registered])
         draw = getattr(points, "further", None)
-        OPERATIONS[name] = Operation(name, kind, make, found, draw)
+        OPERATIONS[name] = Operation(name, kind, make, registered, draw)
         return make
 
     return decorate

@@ -95,11 +95,11 @@ def whole(rng: Random, low: int, high: int) -> int:
 
 def width(rng: Random, low: int, high: int, step: int = 64) -> int:
     """A feature count: a multiple of `step`, or of 8 where it is small, and at times neither."""
-    found = whole(rng, low, high)
+    size = whole(rng, low, high)
     if rng.random() < ODD_SHARE:
-        return found
-    step = step if found >= step else 8
-    return max(step, round(found / step) * step)
+        return size
+    step = step if size >= step else 8
+    return max(step, round(size / step) * step)
 
 
 def tokens(rng: Random, low: int, high: int) -> int:
@@ -107,12 +107,12 @@ def tokens(rng: Random, low: int, high: int) -> int:
     return rounded(rng, whole(rng, low, high))
 
 
-def rounded(rng: Random, found: int) -> int:
+def rounded(rng: Random, size: int) -> int:
     """Mostly its three leading bits and zeros after them, at times the number itself."""
     if rng.random() < 0.3:
-        return found
-    unit = 1 << max(0, found.bit_length() - 3)
-    return max(1, found // unit * unit)
+        return size
+    unit = 1 << max(0, size.bit_length() - 3)
+    return max(1, size // unit * unit)
 
 
 def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST_BYTES) -> int:

@@ -26,15 +26,15 @@ _TRANSFORMS: dict[str, Callable[..., Any]] = {
 
 def _smooth(rng: Random, low: int, high: int) -> int:
     """The product of powers of 2, 3, 5 and 7 that is next above a log-uniform number."""
-    found = whole(rng, low, high)
+    size = whole(rng, low, high)
     while True:
-        rest = found
+        rest = size
         for prime in (2, 3, 5, 7):
             while rest % prime == 0:
                 rest //= prime
         if rest == 1:
-            return found
-        found += 1
+            return size
+        size += 1
 
 
 def _length(rng: Random, kind: str, low: int, high: int) -> int:

@@ -62,10 +62,10 @@ def sweeps(host: Host) -> list[Sweep]:
     groups: dict[str, list[Timed]] = {}
     for each in timed("batches"):
         groups.setdefault(each.name.rsplit("/b", 1)[0], []).append(each)
-    found: list[Sweep] = []
+    each_batch: list[Sweep] = []
     for name, each in groups.items():
         each.sort(key=lambda t: t.case["batch"])
         predicted = [predict_trace(retrace(t.case), host=host).period_s for t in each]
         batches = tuple(t.case["batch"] for t in each)
-        found.append(Sweep(name, batches, tuple(t.period_s for t in each), tuple(predicted)))
-    return found
+        each_batch.append(Sweep(name, batches, tuple(t.period_s for t in each), tuple(predicted)))
+    return each_batch

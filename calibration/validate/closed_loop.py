@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
-from simulator.planning.step_time import StepTime
+from simulator.planning.step.step_time import StepTime
 
 
 @dataclass(frozen=True)

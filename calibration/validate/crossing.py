@@ -37,11 +37,13 @@ def alone(gpu: GPU) -> Profile:
     return msgspec.json.decode(text, type=Profile)
 
 
-def networks(found: Iterable[tuple[Recording, Trace]], gpu: GPU, known: Profile) -> list[Outcome]:
+def networks(
+    recordings: Iterable[tuple[Recording, Trace]], gpu: GPU, known: Profile
+) -> list[Outcome]:
     """GPU-busy time of recorded steps, and the period of what was captured as a graph: what the
     host has no part in."""
     rows: list[Outcome] = []
-    for recording, traced in found:
+    for recording, traced in recordings:
         name = f"{group(gpu, known)}, {recording.case['phase']}"
         busy_s = simulate(traced, gpu, find_host(), known, "eager").gpu_busy_s
         rows.append(Outcome(recording.name, name, "GPU busy", busy_s / recording.gpu_busy_s))
@@ -58,10 +60,11 @@ def networks(found: Iterable[tuple[Recording, Trace]], gpu: GPU, known: Profile)
     return rows
 
 
-def calls(found: Sequence[Swept], gpu: GPU, known: Profile) -> list[Outcome]:
+def calls(sweeps: Sequence[Swept], gpu: GPU, known: Profile) -> list[Outcome]:
     """GPU seconds of held-out single calls, in L2 and out of it."""
     return [
-        _named(o, f"{group(gpu, known)}, {o.group}") for o in single_ops.outcomes(found, gpu, known)
+        _named(o, f"{group(gpu, known)}, {o.group}")
+        for o in single_ops.outcomes(sweeps, gpu, known)
     ]
 
 

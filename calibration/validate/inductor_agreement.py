@@ -67,9 +67,12 @@ class Agreement:
 
 def agreement(case: Case, schedule: Schedule) -> Agreement:
     """Both compilers on one case."""
-    found = resolve(case.scenario)
-    origin = trace_resolved(found)
-    exact, fast = exact_trace(schedule, origin), fused(origin, found.gpu, profile=learned("h200"))
+    resolved = resolve(case.scenario)
+    origin = trace_resolved(resolved)
+    exact, fast = (
+        exact_trace(schedule, origin),
+        fused(origin, resolved.gpu, profile=learned("h200")),
+    )
     real, rules = map(_side, (exact, fast))
     pairs = matched(real.ops, rules.ops)
     both = frozenset().union(*real.ops) & frozenset().union(*rules.ops)
@@ -77,12 +80,12 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
     return Agreement(case, real, rules, pairs, len(same), len(both), origin)
 
 
-def _side(found: Fused) -> Side:
+def _side(fused: Fused) -> Side:
     """Without the copies that ATen makes of convolutions' gradients, within the call or once the
     compiled code has returned: they are in no schedule."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
-        for group, launch in zip(found.groups, found.trace.ops, strict=False)
+        for group, launch in zip(fused.groups, fused.trace.ops, strict=False)
         if not (group.library and group.nodes[0].call and launch.name == "aten.clone.default")
     ]
     return Side([ops for ops, _ in launches], [launch for _, launch in launches])
@@ -108,30 +111,32 @@ def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
     return pairs
 
 
-def differences(found: Agreement) -> list[str]:
+def differences(agreed: Agreement) -> list[str]:
     """Launches of one side without the other, and pairs whose ops or bytes differ."""
     said: list[str] = []
-    taken = set(found.pairs.values())
-    both = frozenset().union(*found.real.ops) & frozenset().union(*found.rules.ops)
-    for a, ops in enumerate(found.real.ops):
-        b = found.pairs.get(a)
+    taken = set(agreed.pairs.values())
+    both = frozenset().union(*agreed.real.ops) & frozenset().union(*agreed.rules.ops)
+    for a, ops in enumerate(agreed.real.ops):
+        b = agreed.pairs.get(a)
         if b is None:
-            said.append(f"  real {a} only: {_told(found, ops)} {_bytes(found.real.launches[a])}")
+            said.append(f"  real {a} only: {_told(agreed, ops)} {_bytes(agreed.real.launches[a])}")
             continue
-        more, less = (ops - found.rules.ops[b]) & both, (found.rules.ops[b] - ops) & both
-        sizes = _bytes(found.real.launches[a]), _bytes(found.rules.launches[b])
+        more, less = (ops - agreed.rules.ops[b]) & both, (agreed.rules.ops[b] - ops) & both
+        sizes = _bytes(agreed.real.launches[a]), _bytes(agreed.rules.launches[b])
         if more or less or sizes[0] != sizes[1]:
-            both_have = _told(found, ops & found.rules.ops[b])
-            apart = f"+[{_told(found, more)}] -[{_told(found, less)}]"
+            both_have = _told(agreed, ops & agreed.rules.ops[b])
+            apart = f"+[{_told(agreed, more)}] -[{_told(agreed, less)}]"
             said.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
-    for b, ops in enumerate(found.rules.ops):
+    for b, ops in enumerate(agreed.rules.ops):
         if b not in taken:
-            said.append(f"  rules {b} only: {_told(found, ops)} {_bytes(found.rules.launches[b])}")
+            said.append(
+                f"  rules {b} only: {_told(agreed, ops)} {_bytes(agreed.rules.launches[b])}"
+            )
     return said
 
 
-def _told(found: Agreement, ops: Ops) -> str:
-    return " ".join(f"{op}:{found.origin.ops[op].name.split('.')[1]}" for op in sorted(ops))
+def _told(agreed: Agreement, ops: Ops) -> str:
+    return " ".join(f"{op}:{agreed.origin.ops[op].name.split('.')[1]}" for op in sorted(ops))
 
 
 def _bytes(op: Op) -> str:
@@ -139,13 +144,13 @@ def _bytes(op: Op) -> str:
     return f"{reads} → {'+'.join(str(t.nbytes) for t in op.outputs)}"
 
 
-def line(found: Agreement) -> str:
+def line(agreed: Agreement) -> str:
     """One case as a line of the report."""
-    real, rules = found.real, found.rules
+    real, rules = agreed.real, agreed.rules
     return (
-        f"{found.case.name:36} launches {len(real.ops):4} {len(rules.ops):4}  "
+        f"{agreed.case.name:36} launches {len(real.ops):4} {len(rules.ops):4}  "
         f"generated {real.generated:4} {rules.generated:4}  "
-        f"same launch {found.share:6.1%} of {found.ops:5}  bytes {found.bytes_ratio:5.3f}"
+        f"same launch {agreed.share:6.1%} of {agreed.ops:5}  bytes {agreed.bytes_ratio:5.3f}"
     )
 
 
@@ -168,11 +173,11 @@ def main() -> None:
         if row.schedule is None:
             print(f"{row.case.name:36} not compiled: {row.refused}")
             continue
-        found = agreement(row.case, row.schedule)
-        same, ops = same + found.same, ops + found.ops
-        print(line(found))
+        agreed = agreement(row.case, row.schedule)
+        same, ops = same + agreed.same, ops + agreed.ops
+        print(line(agreed))
         if asked.differ:
-            print("\n".join(differences(found)))
+            print("\n".join(differences(agreed)))
     print(f"{same / max(ops, 1):.1%} of {ops} ops lie in the same launch")
 
 

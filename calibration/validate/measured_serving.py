@@ -28,8 +28,8 @@ from simulator.hardware.host_speed import parts
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, percentile, serve
 from simulator.planning.spec import Workload
-from simulator.planning.step_time import StepTime
-from simulator.planning.tables import machine
+from simulator.planning.step.step_time import StepTime
+from simulator.planning.step.tables import machine
 from simulator.prediction import Prediction
 from simulator.scenario.predict import predict_resolved
 from simulator.scenario.resolve import resolve

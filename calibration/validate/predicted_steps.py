@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from calibration.cases.parallel_steps import STEPS, ParallelStep
-from calibration.measure.parallel_programs import spread, twin
+from calibration.measure.programs.parallel_programs import spread, twin
 from simulator.cluster import Cluster, cluster
 from simulator.collectives import collective_time
 from simulator.collectives.price import KINDS

@@ -26,8 +26,8 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
 from simulator.planning.spec import SPLITS, Workload
-from simulator.planning.step_time import StepTime
-from simulator.planning.tables import machine
+from simulator.planning.step.step_time import StepTime
+from simulator.planning.step.tables import machine
 
 BUDGET, MOST, MEMORY = 8192, 256, 0.9
 NETWORKS = {

@@ -22,7 +22,7 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
 from simulator.planning.spec import Workload
-from simulator.planning.tables import machine
+from simulator.planning.step.tables import machine
 from simulator.scenario.trace_source import keep_on_disk
 
 _NETWORKS = {"meta-llama/Llama-3.1-8B": "llama3-8b"}

@@ -68,7 +68,7 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
     def outcome(figure: str, ratio: float) -> Outcome:
         return Outcome(recording.name, group, figure, ratio)
 
-    found = [
+    rows = [
         Outcome(recording.name, group, "period", period, covered, measured_s=recording.period_s),
         outcome("latency", eager.latency_s / recording.latency_s),
         outcome("GPU busy", eager.gpu_busy_s / recording.gpu_busy_s),
@@ -77,7 +77,7 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
     ]
     if recording.period_s > HOST_BOUND * recording.gpu_busy_s:
         spread = recording.period_iqr
-        found.append(
+        rows.append(
             Outcome(recording.name, "overhead-bound, eager", "period", period, covered, spread)
         )
     if recording.graph and "period" in recording.graph:
@@ -86,8 +86,8 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
         low, high = graph.interval_s
         ratio, inside = graph.period_s / measured, low <= measured <= high
         name = "inference, CUDA graph"
-        found.append(Outcome(recording.name, name, "period", ratio, inside, measured_s=measured))
-    return found
+        rows.append(Outcome(recording.name, name, "period", ratio, inside, measured_s=measured))
+    return rows
 
 
 def _peak_ratio(recording: Recording, traced: Trace) -> float:
@@ -105,7 +105,7 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
 def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     """Every figure of every step that was timed in a mode of `torch.compile`, and its speed-up over
     the eager twin that was timed beside it."""
-    found: list[Outcome] = []
+    rows: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
@@ -116,7 +116,7 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
-        found += [
+        rows += [
             Outcome(
                 step.name,
                 group,
@@ -133,8 +133,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
             twin = predict_trace(traced, host=hooked(then) if step.twin_profiled else then)
             gain = twin.period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
-            found.append(Outcome(step.name, group, "speed-up", ratio))
-    return found
+            rows.append(Outcome(step.name, group, "speed-up", ratio))
+    return rows
 
 
 def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
@@ -143,7 +143,7 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
     with the profiler's hooks where they were; the median of the rounds."""
     host = find_host()
     reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
-    found: list[Outcome] = []
+    rows: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
         ratios: list[tuple[float, float]] = []
@@ -155,11 +155,11 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
             ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
         period, gain = np.median(ratios, axis=0).tolist()
         group = f"{step.case['phase']}, compiled, by turns"
-        found += [
+        rows += [
             Outcome(step.name, group, "period", period),
             Outcome(step.name, group, "speed-up", gain),
         ]
-    return found
+    return rows
 
 
 def validate(pairs: Sequence[Pair], suite: str = "validation") -> list[Outcome]:
@@ -175,31 +175,31 @@ def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
     known = {recording.name: trace for recording, trace in pairs}
     steps = [(r, known[r.name]) for r in recordings("validation", h100.id)]
     called = list(swept(h100, held_out=True))
-    found: list[Outcome] = []
+    rows: list[Outcome] = []
     for learned in (profile("h200"), profile("h100")):
-        found += crossing.networks(steps, h100, learned)
-        found += crossing.calls(called, h100, learned)
+        rows += crossing.networks(steps, h100, learned)
+        rows += crossing.calls(called, h100, learned)
     other = crossing.alone(h100)
     return [
-        *found,
+        *rows,
         *crossing.networks(pairs, h200, other),
         *crossing.calls(ops, h200, other),
     ]
 
 
-def interval(found: Sequence[Outcome]) -> tuple[float, float]:
+def interval(outcomes: Sequence[Outcome]) -> tuple[float, float]:
     """The 10th and 90th percentile of measured over predicted period."""
-    ratios = [1 / o.ratio for o in found if o.figure == "period"]
+    ratios = [1 / o.ratio for o in outcomes if o.figure == "period"]
     low, high = np.quantile(ratios, [0.1, 0.9])
     return float(f"{low:.3f}"), float(f"{high:.3f}")
 
 
 def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summary]:
     """The rows of the table: whole steps by group and figure, and single calls together."""
-    found = summary(steps)
+    rows = summary(steps)
     for group in dict.fromkeys(o.group for o in calls):
-        found.append(summarised(group, "GPU time", [o for o in calls if o.group == group]))
-    return sorted(found, key=lambda s: not s.group.startswith("single"))
+        rows.append(summarised(group, "GPU time", [o for o in calls if o.group == group]))
+    return sorted(rows, key=lambda s: not s.group.startswith("single"))
 
 
 def put(page: str, lines: str) -> str:
@@ -209,12 +209,12 @@ def put(page: str, lines: str) -> str:
     return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
 
 
-def sweep_report(found: Iterable[batch_sweeps.Sweep]) -> str:
+def sweep_report(sweeps: Iterable[batch_sweeps.Sweep]) -> str:
     """Where each sweep leaves the overhead regime, and how often the regimes agree."""
     lines: list[str] = []
     agreed: list[bool] = []
     factors: list[float] = []
-    for sweep in found:
+    for sweep in sweeps:
         measured, predicted = sweep.crossings
         agreed += sweep.agreement
         if measured and predicted:
@@ -229,9 +229,9 @@ def sweep_report(found: Iterable[batch_sweeps.Sweep]) -> str:
     return "\n".join(lines)
 
 
-def calls(found: Iterable[Swept]) -> list[Outcome]:
+def calls(sweeps: Iterable[Swept]) -> list[Outcome]:
     """Outcomes of the held-out calls."""
-    return single_ops.outcomes(found, find_gpu("h200"), profile())
+    return single_ops.outcomes(sweeps, find_gpu("h200"), profile())
 
 
 def main() -> None:

@@ -18,10 +18,10 @@ STATES = ((1, "warm"), (2, "cold"))
 """Where a launch and a kernel say what holds in which state of L2."""
 
 
-def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:
+def outcomes(sweeps: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:
     """GPU seconds of each held-out call, all its kernels together, over the measured ones."""
     rows: list[Outcome] = []
-    for each in found:
+    for each in sweeps:
         if not each.point.held_out:
             continue
         flops = sum(work.flops for work, _, _ in each.launches)

@@ -127,16 +127,16 @@ def main() -> None:
         if not re.search(options.pattern, recording.name):
             continue
         traced = retrace(recording.case)
-        found = compare(recording, traced, data_dependent="mixtral" in recording.name)
-        total.append(found.share)
-        off = found.lowered / max(found.kernels, 1) - 1
+        difference = compare(recording, traced, data_dependent="mixtral" in recording.name)
+        total.append(difference.share)
+        off = difference.lowered / max(difference.kernels, 1) - 1
         print(
-            f"{found.share:7.2%} of {found.ops:5d} ops; kernels {found.kernels:5d} recorded, "
-            f"{found.lowered:5d} lowered ({off:+.1%})  {found.name}"
+            f"{difference.share:7.2%} of {difference.ops:5d} ops; kernels {difference.kernels:5d} "
+            f"recorded, {difference.lowered:5d} lowered ({off:+.1%})  {difference.name}"
         )
-        for text, count in found.differing.most_common(options.rest):
+        for text, count in difference.differing.most_common(options.rest):
             print(f"        {count:4d} × {text}")
-        for text, count in found.kernel_differences.most_common(options.rest):
+        for text, count in difference.kernel_differences.most_common(options.rest):
             print(f"        {count:4d} ~ {text}")
     print(f"{len(total)} cases, {sum(s >= 0.99 for s in total)} with ≥ 99% of the ops in order")
 

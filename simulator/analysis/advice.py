@@ -95,7 +95,7 @@ def advise(
             f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
             "--price, or as price_usd in a GPU file of your own, or ask by time"
         )
-    dtype = resolve(scenario).ask.dtype
+    dtype = resolve(scenario).request.dtype
     tried: list[Advice] = []
     refused: dict[str, str] = {}
     listed = tuple(trials)
@@ -159,10 +159,10 @@ def _crossed(
 
 def _batches(scenario: Scenario) -> list[Trial]:
     """Two and four times the batch, if it is known."""
-    ask = resolve(scenario).ask
-    entry = CATALOGUE.get(ask.network)
-    batch = ask.batch or (entry and entry.batch)
-    if not batch or ask.saved:
+    request = resolve(scenario).request
+    entry = CATALOGUE.get(request.network)
+    batch = request.batch or (entry and entry.batch)
+    if not batch or request.saved:
         return []
 
     how = "a larger batch shares launches and passes over weights"

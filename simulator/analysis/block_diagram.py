@@ -114,18 +114,18 @@ class BlockDiagram:
         """The values between these blocks, into them and out of them."""
         flow, inside = self.chosen.flow, set(members)
         made = {value: op for op in inside for value in flow.makes[op]}
-        found: list[Flow] = []
+        links: list[Flow] = []
         for op in sorted(inside):
             sizes = zip(flow.reads[op], self.before.trace.ops[op].inputs, strict=False)
             for value, tensor in dict(sizes).items():
                 if value in made or self.before.trace.storages[value[0]].role == "activation":
-                    found.append(Flow(made.get(value, OUTSIDE), op, tensor.nbytes))
+                    links.append(Flow(made.get(value, OUTSIDE), op, tensor.nbytes))
             outputs = zip(flow.makes[op], self.before.trace.ops[op].outputs, strict=False)
             for value, tensor in dict(outputs).items():
                 users = flow.users.get(value, [])
                 if any(user not in inside for user in users) or (not users and value in flow.kept):
-                    found.append(Flow(op, OUTSIDE, tensor.nbytes))
-        return found
+                    links.append(Flow(op, OUTSIDE, tensor.nbytes))
+        return links
 
     def _sets(self) -> list[Set]:
         """The sets that the scenario fuses: chosen ones, else those of its compiler."""
@@ -228,8 +228,8 @@ def _choice(applied: Applied) -> Choice:
 def _apart(scenario: Scenario) -> Scenario:
     """The scenario with nothing fused, in eager mode if a compiler ran it."""
     kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
-    found = replace(scenario, whatifs=kept)
-    return apply(found, "mode", {"to": "eager"}) if compiles(resolve(found).mode) else found
+    apart = replace(scenario, whatifs=kept)
+    return apply(apart, "mode", {"to": "eager"}) if compiles(resolve(apart).mode) else apart
 
 
 def _name(p: Prediction, op: int) -> str:

@@ -195,13 +195,13 @@ def _regime(count: int, seconds: Floats) -> Regime | None:
 
 def _by_op(p: Prediction) -> dict[tuple[str, str], tuple[int, Floats]]:
     """Count and seconds by regime of the kernels of an op and family."""
-    found: dict[tuple[str, str], tuple[int, Floats]] = {}
+    sums: dict[tuple[str, str], tuple[int, Floats]] = {}
     pairs = zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), _seconds(p), strict=True)
     for op, work, seconds in pairs:
         key = p.trace.ops[op].name.partition(".")[2], p.works[work].family
-        count, total = found.get(key, (0, np.zeros(3)))
-        found[key] = count + 1, total + seconds
-    return found
+        count, total = sums.get(key, (0, np.zeros(3)))
+        sums[key] = count + 1, total + seconds
+    return sums
 
 
 def _seconds(p: Prediction, idle: bool = False) -> Floats:
@@ -238,10 +238,10 @@ def _parts(p: Prediction) -> dict[str, tuple[Regime, float]]:
         for name in (f"family {p.works[work].family}", f"module {module}" if module else ""):
             if name:
                 sums[name] = sums.get(name, np.zeros(3)) + each[k]
-    found: dict[str, tuple[Regime, float]] = {"step": (largest(p.shares), p.period_s)}
+    parts: dict[str, tuple[Regime, float]] = {"step": (largest(p.shares), p.period_s)}
     for name, total in sums.items():
-        found[name] = REGIMES[int(np.argmax(total))], float(total.sum())
-    return found
+        parts[name] = REGIMES[int(np.argmax(total))], float(total.sum())
+    return parts
 
 
 def largest(shares: Shares) -> Regime:

@@ -79,11 +79,11 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
     saves most on the GPU, which the host may hide. None of what a compiler fused."""
     if compiles(p.mode) or p.fusion is not None or not p.period_s:
         return []
-    found = _kernels(p.trace)
-    gpu, host = _saved_gpu_s(p, found, profile), _saved_host_s(p, found)
+    kernels = _kernels(p.trace)
+    gpu, host = _saved_gpu_s(p, kernels, profile), _saved_host_s(p, kernels)
     listed = [
-        _pattern(names, found, gpu, host)
-        for names in {frozenset(k.names): k.names for k in found}.values()
+        _pattern(names, kernels, gpu, host)
+        for names in {frozenset(k.names): k.names for k in kernels}.values()
     ]
     ruled = p.shares["overhead"]
 
@@ -132,9 +132,9 @@ def _found(trace: Trace) -> Iterator[Kernels]:
         and op.name.startswith("aten.")
         and not syncs(op.signature)
     }
-    found = chains(chosen, owner)
-    of = {index: members for members in found for index in members}
-    listed = [(members, "") for members in found if len(members) > 1]
+    sets = chains(chosen, owner)
+    of = {index: members for members in sets for index in members}
+    listed = [(members, "") for members in sets if len(members) > 1]
     listed += [
         ({product, *of.get(user, {user})}, _name(trace, product))
         for product, user in before_loops(chosen, owner)
@@ -158,19 +158,19 @@ def _name(trace: Trace, index: int) -> str:
     return trace.ops[index].name.split(".")[1]
 
 
-def _saved_gpu_s(p: Prediction, found: Sequence[Kernels], profile: Profile) -> Floats:
+def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) -> Floats:
     """Seconds that each kernel saves on the GPU, about: it takes so much of the time of its ops as
     it would with nothing in L2."""
     before, ops = p.columns, p.trace.ops
     now = np.bincount(before.op_of, before.duration_s, len(ops))
-    listed = [[ops[i].signature for i in each.members] + [each.made] for each in found]
+    listed = [[ops[i].signature for i in each.members] + [each.made] for each in kernels]
     distinct = {id(s): s for each in listed for s in each}
     launched = {key: launches(s, p.gpu) or () for key, s in distinct.items()}
     works = [work for each in launched.values() for work in each]
     alone = iter(_cold_s(works, p, profile))
     cold = {key: sum(islice(alone, len(each))) for key, each in launched.items()}
     saved: list[float] = []
-    for each, signatures in zip(found, listed, strict=True):
+    for each, signatures in zip(kernels, listed, strict=True):
         *old, new = (cold[id(s)] for s in signatures)
         share = new / max(sum(old), 1e-12)
         saved.append(max(0.0, float(now[list(each.members)].sum()) * (1 - share)))
@@ -184,25 +184,25 @@ def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
     return times.duration_s.tolist()
 
 
-def _saved_host_s(p: Prediction, found: Sequence[Kernels]) -> Floats:
+def _saved_host_s(p: Prediction, kernels: Sequence[Kernels]) -> Floats:
     """Seconds of the host that each kernel saves, which costs it one op; a graph's host saves
     none."""
     if p.mode == "cuda_graph":
-        return np.zeros(len(found))
+        return np.zeros(len(kernels))
     on_gpu = issued(p.trace, p.gpu)
     each_s = p.host.op_s(on_gpu.counts) + p.host.launch_s * on_gpu.launches
-    of = [each_s[list(each.members)] for each in found]
+    of = [each_s[list(each.members)] for each in kernels]
     return np.array([each.sum() - each.max() for each in of])
 
 
-def _pattern(names: Names, found: Sequence[Kernels], gpu: Floats, host: Floats) -> Pattern:
+def _pattern(names: Names, kernels: Sequence[Kernels], gpu: Floats, host: Floats) -> Pattern:
     """What asking for these names fuses: each op once, in the largest kernel that takes it."""
     inside = set(names)
     taken: set[int] = set()
     product, gpu_s, host_s = "", 0.0, 0.0
-    fits = [i for i, each in enumerate(found) if set(each.names) <= inside]
-    for i in sorted(fits, key=lambda i: -len(found[i].members)):
-        each = found[i]
+    fits = [i for i, each in enumerate(kernels) if set(each.names) <= inside]
+    for i in sorted(fits, key=lambda i: -len(kernels[i].members)):
+        each = kernels[i]
         if taken.isdisjoint(each.members):
             taken.update(each.members)
             product = product or each.product

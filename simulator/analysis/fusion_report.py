@@ -120,12 +120,12 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
         if generated[number]:
             names = tuple(dict.fromkeys(_short(fusion.origin.ops[op].name) for op in ops))
             alike.setdefault((names, fusion.trace.ops[number].name), []).append(number)
-    found: list[Merged] = []
+    rows: list[Merged] = []
     for (names, name), numbers in alike.items():
         ops = [op for number in numbers for op in members[number]]
         was = (before[:, ops] / shared[ops]).sum(axis=1)
         now = after[:, numbers].sum(axis=1)
-        found.append(
+        rows.append(
             Merged(
                 names,
                 name.split(".")[1],
@@ -139,7 +139,7 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
                 float(now[2]),
             )
         )
-    return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
+    return tuple(sorted(rows, key=lambda each: each.after_s - each.before_s))
 
 
 def _again(eager: Prediction, fusion: Fused) -> Again | None:
@@ -173,11 +173,11 @@ def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
             outside = op.phase != "optimizer" and parts.eager(number)
             why = "it runs where the graph breaks" if outside else why_alone(fusion, number)
             rows.setdefault((_short(op.name), why), []).append(number)
-    found = [
+    unfused = [
         Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
         for (name, reason), at in rows.items()
     ]
-    return tuple(sorted(found, key=lambda each: -each.seconds))
+    return tuple(sorted(unfused, key=lambda each: -each.seconds))
 
 
 _ADDED = {

@@ -107,14 +107,14 @@ def _next_shift(line: AxisSearch, here: float, down: bool, limit: float) -> Shif
         if place % AHEAD == 0:
             line.look(steps[place : place + AHEAD])
         try:
-            found = line.at(following).regime
+            regime = line.at(following).regime
         except InputError as error:
             inner = _last_predicted(line, last, following)
             if inner != last and line.at(inner).regime != before:
                 following = inner
                 break
             return shift(inner, reason=str(error))
-        if found != before:
+        if regime != before:
             break
         last = following
     else:
@@ -143,10 +143,10 @@ def _start(scenario: Scenario, line: Axis) -> float:
     """The scenario's value on an axis: 1 on a scale."""
     if line.kind == "scale":
         return 1.0
-    ask = resolve(scenario).ask
-    own = {"batch": ask.batch, "seq": ask.seq}
+    request = resolve(scenario).request
+    own = {"batch": request.batch, "seq": request.seq}
     if line.name in own:
-        entry = CATALOGUE.get(ask.network)
+        entry = CATALOGUE.get(request.network)
         return own[line.name] or getattr(entry, line.name, None) or 1
 
     return float(sizes(resolve(scenario)).get(line.name, max(line.low, 1)))
@@ -220,11 +220,11 @@ def regime_map(
     return map_of(swept, x, xs, y, ys)
 
 
-def map_of(found: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value]) -> RegimeMap:
+def map_of(sweep: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value]) -> RegimeMap:
     """The map of a sweep over y and x, x fastest."""
     grid = (len(ys), len(xs))
-    shares = np.stack([found.columns[r].reshape(grid) for r in REGIMES], axis=-1)
-    regime = found.columns["regime"].astype(np.int64).reshape(grid)
+    shares = np.stack([sweep.columns[r].reshape(grid) for r in REGIMES], axis=-1)
+    regime = sweep.columns["regime"].astype(np.int64).reshape(grid)
     places = _places(xs), _places(ys)
     boundaries: list[Boundary] = []
     for a, b in combinations(range(len(REGIMES)), 2):
@@ -240,9 +240,9 @@ def map_of(found: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value
         tuple(ys),
         shares,
         regime,
-        found.columns["period_s"].reshape(grid),
+        sweep.columns["period_s"].reshape(grid),
         tuple(boundaries),
-        tuple(found.refused.values()),
+        tuple(sweep.refused.values()),
     )
 
 

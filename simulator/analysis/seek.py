@@ -128,8 +128,8 @@ def flip(
     if shift.first is None:
         raise InputError(f"no flip: {shift.sentence}; expected a change of regime; try {_OTHER}")
     there = axis(scenario, along).at(scenario, shift.first)
-    found = predictor(there)
-    if found.regime != shift.after:
+    prediction = predictor(there)
+    if prediction.regime != shift.after:
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
     return SeekResult(
@@ -138,7 +138,7 @@ def flip(
         shift.first,
         shift.last,
         there,
-        found,
+        prediction,
         shift.sentence,
         shift.tried,
         shift.retraced,
@@ -225,8 +225,8 @@ def _sought(
     many at once: the goal is met to the last digit."""
     for one_by_one in (False, True):
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
-        if found := find(line, goal):
-            return found
+        if point := find(line, goal):
+            return point
     raise AssertionError(f"{goal.text}: the forward run does not show it")
 
 
@@ -239,9 +239,9 @@ def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
             "that one sample reaches; try another GPU or precision, or recompute"
         )
     if bad is None:
-        found = _found(line, goal, _BATCHES[-1], None)
-        note = f"{found.sentence}; no larger batch was tried" if found else ""
-        return found and replace(found, sentence=note)
+        result = _found(line, goal, _BATCHES[-1], None)
+        note = f"{result.sentence}; no larger batch was tried" if result else ""
+        return result and replace(result, sentence=note)
     return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 

@@ -30,24 +30,24 @@ class Trial:
     changes: Changes
     dtypes: tuple[str, ...] = ()
 
-    def cause(self, base: Prediction, found: Prediction, by: By = "time") -> str:
+    def cause(self, base: Prediction, p: Prediction, by: By = "time") -> str:
         """Why it helps, in one sentence about the step that it is tried on: the regime (or the
         kind of memory) of which it takes most away, and how."""
         if by == "memory":
-            return self._less_memory(base, found)
-        regime = _relieved(base, found)
+            return self._less_memory(base, p)
+        regime = _relieved(base, p)
         name = "memory bandwidth" if regime == "memory" else regime
         first = f"{name} is {base.shares[regime]:.0%} of the step: "
         if self.text.startswith("+gpu="):
-            return first + (_against(base, found, regime) or _moved(base, found, regime))
+            return first + (_against(base, p, regime) or _moved(base, p, regime))
         if not self.aims or regime in self.aims:
             return first + self.how
-        if regime == "overhead" and not _issued_less(base, found):
-            return f"{_shrunk(base, found)}: {self.how}"
-        return first + _moved(base, found, regime)
+        if regime == "overhead" and not _issued_less(base, p):
+            return f"{_shrunk(base, p)}: {self.how}"
+        return first + _moved(base, p, regime)
 
-    def _less_memory(self, base: Prediction, found: Prediction) -> str:
-        held, left = base.memory.at_peak, found.memory.at_peak
+    def _less_memory(self, base: Prediction, p: Prediction) -> str:
+        held, left = base.memory.at_peak, p.memory.at_peak
         most = max(held, key=lambda role: held[role] - left.get(role, 0), default=None)
         if most is None:
             return self.how
@@ -61,15 +61,15 @@ _HELD = {
 }  # fmt: skip
 
 
-def _relieved(base: Prediction, found: Prediction) -> Regime:
+def _relieved(base: Prediction, changed: Prediction) -> Regime:
     """The regime of which a sample's step loses most seconds."""
-    one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, found))
-    return max(REGIMES, key=lambda r: base.shares[r] * one - found.shares[r] * other)
+    one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, changed))
+    return max(REGIMES, key=lambda r: base.shares[r] * one - changed.shares[r] * other)
 
 
-def _against(base: Prediction, found: Prediction, regime: Regime) -> str:
+def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
     """What another card has more of that is asked for; "" where its figures are no reason."""
-    old, new = base.gpu, found.gpu
+    old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
     said: dict[str, str] = {}
@@ -90,26 +90,26 @@ def _against(base: Prediction, found: Prediction, regime: Regime) -> str:
     return f"{new.name} has {' and '.join(parts)}"
 
 
-def _moved(base: Prediction, found: Prediction, regime: Regime) -> str:
+def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
     """What there is less of, of a sample: launches, the host's work, or a family's time."""
-    less = _issued_less(base, found) if regime == "overhead" else ""
-    return less or _shrunk(base, found)
+    less = _issued_less(base, p) if regime == "overhead" else ""
+    return less or _shrunk(base, p)
 
 
-def _issued_less(base: Prediction, found: Prediction) -> str:
+def _issued_less(base: Prediction, changed: Prediction) -> str:
     """Fewer launches a sample, or less work of the host; "" where neither is."""
     for what, figures in (
-        ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, found)]),
-        ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, found)]),
+        ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, changed)]),
+        ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, changed)]),
     ):
         if figures[1] < figures[0] * 0.99:
             return f"{1 - figures[1] / figures[0]:.0%} {what}"
     return ""
 
 
-def _shrunk(base: Prediction, found: Prediction) -> str:
+def _shrunk(base: Prediction, changed: Prediction) -> str:
     """The family of kernels that takes most off a sample."""
-    one, other = (_by_family(p) for p in (base, found))
+    one, other = (_by_family(p) for p in (base, changed))
     most = max(one, key=lambda family: one[family] - other.get(family, 0.0), default="")
     less = 1 - other.get(most, 0.0) / one[most] if most and one[most] else 0.0
     if less >= 1:
@@ -121,10 +121,10 @@ def _by_family(p: Prediction) -> dict[str, float]:
     """Seconds a sample of the kernels of each family."""
     each = np.bincount(p.columns.work_of, p.columns.duration_s, len(p.works))
     each /= max(p.trace.samples, 1)
-    found: dict[str, float] = {}
+    seconds_of: dict[str, float] = {}
     for work, seconds in zip(p.works, each.tolist(), strict=True):
-        found[work.family] = found.get(work.family, 0.0) + seconds
-    return found
+        seconds_of[work.family] = seconds_of.get(work.family, 0.0) + seconds
+    return seconds_of
 
 
 _CARDS = ("a100_sxm_80", "b200_sxm", "h100_sxm", "h200_sxm", "l40s", "mi300x", "rtx4090")

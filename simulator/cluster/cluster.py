@@ -213,8 +213,8 @@ def _network(table: NetworkTable) -> Network:
 
 def _nvlink(card: GPU) -> int:
     """The generation of a GPU's NVLink; 0 without one."""
-    found = re.search(r"NVLink\s*(\d)", card.interconnect or "", re.IGNORECASE)
-    return int(found[1]) if found else 0
+    match = re.search(r"NVLink\s*(\d)", card.interconnect or "", re.IGNORECASE)
+    return int(match[1]) if match else 0
 
 
 def _one_node(text: str, count: int, card: GPU) -> Cluster:

@@ -39,7 +39,7 @@ def dataflow(trace: Trace) -> Dataflow:
 
 
 def _dataflow(trace: Trace) -> Dataflow:
-    found = Dataflow()
+    flow = Dataflow()
     distinct, rows = trace.signatures
     computing = [_computes(signature) for signature in distinct]
     version: dict[int, int] = {}
@@ -54,15 +54,15 @@ def _dataflow(trace: Trace) -> Dataflow:
                 old = storage in version or trace.storages[storage].born < index
                 version[storage] = version.get(storage, 0) + old
             for value in dict.fromkeys(reads):
-                found.users.setdefault(value, []).append(index)
+                flow.users.setdefault(value, []).append(index)
         makes = tuple((s, version.setdefault(s, 0)) for s in made)
         if computes:
             maker |= dict.fromkeys(makes, index)
-        found.reads.append(reads)
-        found.makes.append(makes)
-        found.computes.append(computes)
-    _keep(trace, found, version, maker)
-    return found
+        flow.reads.append(reads)
+        flow.makes.append(makes)
+        flow.computes.append(computes)
+    _keep(trace, flow, version, maker)
+    return flow
 
 
 def _computes(op: Signature) -> bool:
@@ -72,7 +72,7 @@ def _computes(op: Signature) -> bool:
     return costed(op) != ()
 
 
-def _keep(trace: Trace, found: Dataflow, version: dict[int, int], maker: dict[Value, int]) -> None:
+def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Value, int]) -> None:
     phases = [op.phase for op in trace.ops]
     last = len(phases)
     boundary = next((i for i, phase in enumerate(phases) if phase != "forward"), last)
@@ -81,17 +81,17 @@ def _keep(trace: Trace, found: Dataflow, version: dict[int, int], maker: dict[Va
         storage = trace.storages[value[0]]
         newest = value[1] == version[value[0]]
         lasting = storage.freed is None or storage.role != "activation"
-        crossing = any(phases[user] != phases[index] for user in found.users.get(value, ()))
+        crossing = any(phases[user] != phases[index] for user in flow.users.get(value, ()))
         if crossing or (newest and lasting):
-            found.kept.add(value)
+            flow.kept.add(value)
         elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
             ending.add(value)
     for value in sorted(ending, key=maker.__getitem__):
         # what the forward pass returns; its own variables go out of use at the same time, but are
         # computed from one another
-        sources = found.reads[maker[value]]
+        sources = flow.reads[maker[value]]
         if boundary == last:
-            if not found.users.get(value):
-                found.kept.add(value)
+            if not flow.users.get(value):
+                flow.kept.add(value)
         elif not any(source in ending for source in sources):
-            found.kept.add(value)
+            flow.kept.add(value)

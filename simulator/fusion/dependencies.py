@@ -17,7 +17,7 @@ def needs(trace: Trace, flow: Dataflow) -> Needs:
     """The direct dependencies of each op, views included."""
     maker: dict[Value, int] = {}
     readers: dict[Value, list[int]] = {}
-    found: Needs = []
+    needed: Needs = []
     for index in range(len(trace.ops)):
         mine = {maker[value] for value in flow.reads[index] if value in maker}
         if flow.computes[index]:
@@ -30,8 +30,8 @@ def needs(trace: Trace, flow: Dataflow) -> Needs:
                 readers.setdefault(value, []).append(index)
             maker.update(dict.fromkeys(flow.makes[index], index))
         mine.discard(index)
-        found.append(mine)
-    return found
+        needed.append(mine)
+    return needed
 
 
 def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | None:
@@ -66,15 +66,15 @@ def order(sets: Sequence[Sequence[int]], needed: Needs) -> list[int] | None:
             followers.setdefault(each, []).append(unit)
     ready = [unit for unit, before in waiting.items() if not before]
     heapify(ready)
-    found: list[int] = []
+    ops: list[int] = []
     while ready:
         unit = heappop(ready)
-        found.append(unit)
+        ops.append(unit)
         for each in followers.get(unit, ()):
             waiting[each].discard(unit)
             if not waiting[each]:
                 heappush(ready, each)
-    return found if len(found) == len(waiting) else None
+    return ops if len(ops) == len(waiting) else None
 
 
 def _units(ops: Iterable[int], stands: dict[int, int]) -> set[int]:

@@ -70,10 +70,10 @@ def graph_break_notes(trace: Trace) -> list[str]:
         f"{where}{f' ({times} times)' if times > 1 else ''}: {reason}"
         for (where, reason), times in causes.items()
     )
-    found = graphs(trace)
+    cut = graphs(trace)
     ran = [index for index, op in enumerate(trace.ops) if op.phase != "optimizer"]
-    between = Counter(trace.ops[index].name.split(".")[1] for index in ran if found.eager(index))
-    left = {found.of[index] for index in ran if not found.eager(index)}
+    between = Counter(trace.ops[index].name.split(".")[1] for index in ran if cut.eager(index))
+    left = {cut.of[index] for index in ran if not cut.eager(index)}
     many = f"{len(left)} graph{'s' * (len(left) != 1)}"
     return [
         f"torch.compile breaks its graph at {lines}",
@@ -92,5 +92,5 @@ def _ops_text(ops: Counter[str]) -> str:
     return f"{ops.total()} op{'s' * (ops.total() != 1)}{which}"
 
 
-def _backward(found: Break) -> tuple[int, ...]:
-    return (found.back, found.back_until) if found.back else ()
+def _backward(cut: Break) -> tuple[int, ...]:
+    return (cut.back, cut.back_until) if cut.back else ()

@@ -49,10 +49,10 @@ def kind(op: Signature) -> Kind:
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):
         return "library"
-    found = costed(op)
-    if found is None:
+    works = costed(op)
+    if works is None:
         return "library"
-    families = {work.family for work in found}
+    families = {work.family for work in works}
     if not families:
         return "none"
     if families & REDUCING_FAMILIES:
@@ -63,10 +63,10 @@ def kind(op: Signature) -> Kind:
 def is_pointwise(op: Signature) -> bool:
     """Is it tagged so in torch, or made of ops that are (`is_pointwise_use` of torch/_inductor/
     utils.py)? A concatenation, a look-up or a pool is a loop as well, but not that."""
-    found = costed(op)
-    if not found or op.name == "aten.native_dropout.default":
-        return found is not None
-    return {work.family for work in found} <= _POINTWISE
+    works = costed(op)
+    if not works or op.name == "aten.native_dropout.default":
+        return works is not None
+    return {work.family for work in works} <= _POINTWISE
 
 
 def adds(op: Signature) -> bool:

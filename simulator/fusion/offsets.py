@@ -44,12 +44,12 @@ def guessed(trace: Trace, computes: list[bool]) -> list[bool]:
 
 def _places(trace: Trace, computes: list[bool]) -> list[tuple[tuple[int, bool], ...]]:
     known: dict[int, dict[_Form, list[_View]]] = defaultdict(dict)
-    found: list[tuple[tuple[int, bool], ...]] = []
+    places: list[tuple[tuple[int, bool], ...]] = []
     for index, op in enumerate(trace.ops):
         inputs = len(op.inputs)
         operands = zip(op.storages[:inputs], op.inputs, strict=True)
         mine = tuple(_take(known[storage], tensor) for storage, tensor in operands)
-        found.append(mine)
+        places.append(mine)
         for place, (storage, tensor) in enumerate(
             zip(op.storages[inputs:], op.outputs, strict=True)
         ):
@@ -57,7 +57,7 @@ def _places(trace: Trace, computes: list[bool]) -> list[tuple[tuple[int, bool], 
                 continue
             offset = mine[0][0] + _step(op, place)
             _add(known[storage], tensor, offset)
-    return found
+    return places
 
 
 def _take(views: dict[_Form, list[_View]], tensor: Tensor) -> tuple[int, bool]:

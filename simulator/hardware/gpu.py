@@ -1,8 +1,8 @@
 """GPUs as data: one TOML file a GPU, in human units there and in SI units here.
 
-The packaged files lie in `simulator/gpus`. A user's own file works at once: named by its path, or
-dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where it is
-set, names another folder). Every error is an `InputError` that names the file and the key.
+The packaged files lie in `simulator/hardware/gpus`. A user's own file works at once: named by its
+path, or dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where
+it is set, names another folder). Every error is an `InputError` that names the file and the key.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def gpu(name_or_path: str | Path) -> GPU:
             "file, whose name ends in .toml, or a GPU's name (`ridgepoint gpus`)"
         )
     near: dict[str, str] = {}  # by id, so that no GPU is offered under two names
-    for name, found in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
-        near.setdefault(found.id, repr(name))
+    for name, card in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
+        near.setdefault(card.id, repr(name))
     hint = f"did you mean {' or '.join([*near.values()][:2])}? " if near else ""
     raise InputError(
         f"unknown GPU {shown(name_or_path)}: {hint}`ridgepoint gpus` lists all {len(everything)}"
@@ -179,12 +179,12 @@ def users() -> Path:
     """The folder of the user's own GPUs, which need not be there. InputError where
     RIDGEPOINT_GPUS names none."""
     named = os.environ.get("RIDGEPOINT_GPUS")
-    found = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
-    if named and not found.is_dir():
+    folder = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
+    if named and not folder.is_dir():
         raise InputError(
             f"RIDGEPOINT_GPUS is {named!r}: expected a folder of TOML files; create it or unset it"
         )
-    return found
+    return folder
 
 
 def _paths() -> list[Path]:

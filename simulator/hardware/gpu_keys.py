@@ -67,9 +67,11 @@ def _first_number(table: inspect.StructType) -> inspect.Type:
 
 
 def _keys() -> tuple[Key, ...]:
-    found = inspect.type_info(GPUFile)
-    assert isinstance(found, inspect.StructType)
-    return tuple(_key(each) for each in found.fields if each.name not in ("sources", "unsourced"))
+    type_info = inspect.type_info(GPUFile)
+    assert isinstance(type_info, inspect.StructType)
+    return tuple(
+        _key(each) for each in type_info.fields if each.name not in ("sources", "unsourced")
+    )
 
 
 KEYS = _keys()
@@ -78,7 +80,7 @@ KEYS = _keys()
 
 def table(gpu: GPU) -> dict[str, Any]:
     """The keys of the file of a GPU, in the units of a file; `of_table` gives an equal GPU."""
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for key in KEYS:
         end = next((end for end in SI if key.name.endswith(end)), "")
         unit, scale = SI.get(end, ("", 1))
@@ -93,20 +95,20 @@ def table(gpu: GPU) -> dict[str, Any]:
         if key.name == "tensor_mhz" and unstated and gpu.tensor_hz == gpu.boost_hz:
             continue  # the file left it out
         if value:
-            found[key.name] = list(value) if isinstance(value, tuple) else value  # pyright: ignore
-    return {**found, **provenance({f: gpu.sources.get(f) for f in figures(found)})}
+            keys[key.name] = list(value) if isinstance(value, tuple) else value  # pyright: ignore
+    return {**keys, **provenance({f: gpu.sources.get(f) for f in figures(keys)})}
 
 
 def figures(table: Table) -> list[str]:
     """The figures of a file's keys as sources name them: "units", "tensor_tflops.bf16"."""
-    found: list[str] = []
+    names: list[str] = []
     for key in KEYS:
         value = table.get(key.name)
         if key.kind == "dtypes" and value:
-            found += [f"{key.name}.{dtype}" for dtype in value]
+            names += [f"{key.name}.{dtype}" for dtype in value]
         elif key.kind in ("number", "count") and value is not None:
-            found.append(key.name)
-    return found
+            names.append(key.name)
+    return names
 
 
 def provenance(stated: Mapping[str, str | None]) -> dict[str, Any]:
@@ -121,12 +123,12 @@ def provenance(stated: Mapping[str, str | None]) -> dict[str, Any]:
         name = whole if alike else figure
         if name not in group:
             group.append(name)
-    found: dict[str, Any] = {}
+    sources: dict[str, Any] = {}
     if None in groups:
-        found["unsourced"] = groups.pop(None)
+        sources["unsourced"] = groups.pop(None)
     if groups:
-        found["sources"] = groups
-    return found
+        sources["sources"] = groups
+    return sources
 
 
 def text(table: Table) -> str:

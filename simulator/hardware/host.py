@@ -89,7 +89,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def hosts() -> tuple[str, ...]:
     """The ids of the packaged host profiles, the default first."""
-    from simulator.hardware.host_catalogue import catalogue
+    from simulator.hardware.host_catalogue import catalogue  # it derives hosts: imports this
 
     measured = {path.stem for path in FOLDER.glob("*.json")}
     return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
@@ -108,7 +108,7 @@ def host(name: str | None = None) -> Host:
             f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
             "a host's name (`ridgepoint hosts`)"
         )
-    from simulator.hardware.host_catalogue import catalogue, derived
+    from simulator.hardware.host_catalogue import catalogue, derived  # see hosts
 
     if name in catalogue():
         return derived(name, host())
@@ -124,20 +124,20 @@ def _read(path: Path) -> Host:
         header = msgspec.json.decode(data, type=_Header)
         if header.version != VERSION:
             return _converted(header, path)
-        found = msgspec.json.decode(data, type=Host)
+        host = msgspec.json.decode(data, type=Host)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is not a valid host profile: {error}") from error
-    lacking = [each for each in COUNTS if each not in found.seconds]
+    lacking = [each for each in COUNTS if each not in host.seconds]
     if lacking:
         raise InputError(
             f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; "
             "calibrate it again"
         )
-    if found.spread[0] > found.spread[1]:
+    if host.spread[0] > host.spread[1]:
         raise InputError(
             f"{path.name} is not a valid host profile: its spread ends before it begins"
         )
-    return found
+    return host
 
 
 class _Header(msgspec.Struct, frozen=True):

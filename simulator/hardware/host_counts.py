@@ -73,17 +73,17 @@ def tail_s(trace: Trace, host: Host) -> float:
 def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
     """How cold each op is [ops]: 0 directly after an op of its kind, up to 1. `names` are the
     kinds, `rows` the kind of each op."""
-    found = np.ones(len(rows))
+    cold = np.ones(len(rows))
     recent: list[str] = []  # the last distinct kinds, the latest at the end
     for place, row in enumerate(rows):
         name = names[row]
         if name in recent:
             since = len(recent) - 1 - recent.index(name)
-            found[place] = min(1.0, since / _COLD)
+            cold[place] = min(1.0, since / _COLD)
             recent.remove(name)
         recent.append(name)
         del recent[: -_COLD - 1]
-    return found
+    return cold
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from simulator.inductor.breaks.graph_breaks import version_mismatch
 from simulator.inductor.child import Message
 from simulator.inductor.forked import end_with_input
-from simulator.inductor.graph_breaks import version_mismatch
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
 

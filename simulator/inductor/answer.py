@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from simulator.inductor.pieces import Piece
+from simulator.inductor.breaks.pieces import Piece
 from simulator.inductor.schedule import Schedule
 
 

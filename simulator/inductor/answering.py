@@ -9,15 +9,15 @@ from torch import nn
 
 from simulator.errors import InputError
 from simulator.inductor.answer import Answer
+from simulator.inductor.breaks.graph_breaks import reason
+from simulator.inductor.breaks.survey import survey
 from simulator.inductor.capture import schedule_module
 from simulator.inductor.decisions import decide
-from simulator.inductor.deepening import schedule_by_extension
+from simulator.inductor.deep.deepening import schedule_by_extension
 from simulator.inductor.device import fake_gpu
-from simulator.inductor.graph_breaks import reason
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
-from simulator.inductor.survey import survey
 from simulator.scenario.module import AUTOCAST, loaded
 from simulator.scenario.resolved import TraceRequest
 from simulator.timing.profile import learned

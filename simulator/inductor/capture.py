@@ -16,7 +16,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_map
 
-from simulator.inductor.graph_breaks import line_of
+from simulator.inductor.breaks.graph_breaks import line_of
 from simulator.inductor.reading import Reading
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule

@@ -127,7 +127,7 @@ def _tflops(gpu: GPU, dtype: str) -> float:
 
 
 def _triton(gpu: GPU) -> None:
-    try:  # Triton is an optional package
+    try:  # an optional package
         import triton
         from triton.backends.compiler import GPUTarget
     except ImportError as error:

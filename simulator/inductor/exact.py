@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from simulator.fusion import fused
 from simulator.fusion.fused import Fused
 from simulator.inductor.answer import Answer
+from simulator.inductor.breaks.exact_pieces import exact_pieces
+from simulator.inductor.breaks.pieces import broken
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child
-from simulator.inductor.exact_pieces import exact_pieces
+from simulator.inductor.deep.stack import stack
 from simulator.inductor.exact_trace import exact_trace
-from simulator.inductor.pieces import broken
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
-from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
 from simulator.scenario.predict import scaled_profile
@@ -53,7 +53,7 @@ def exact(
 
 def question_of(resolved: ResolvedScenario) -> Question:
     """The question for the child process. Raises RefusalError if a scenario changes the trace."""
-    request = resolved.ask
+    request = resolved.request
     if autotunes(resolved.mode):
         raise RefusalError("max-autotune chooses matrix products by timing them on the GPU")
     if request.saved:

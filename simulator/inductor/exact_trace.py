@@ -86,19 +86,19 @@ def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
             of_module[op.module, op.phase].append(index)
     turned = _turned(schedule, origin, exactly)
     products = {op.module for op in origin.ops if "mm." in op.name or "convolution." in op.name}
-    found: list[list[int]] = []
+    ops_of: list[list[int]] = []
     for each in schedule.origins:
         same = exactly.get((each.op, each.module, each.phase), [])
         last = each.op == _CAST and each.phase in turned and each.module in products
         place = -1 - each.number if last else each.number
-        found.append([same[place]] if each.number < len(same) else [])
-    _swap_by_bytes(schedule, origin, found)
-    taken = {*_ones(origin), *(op for ops in found for op in ops)}
+        ops_of.append([same[place]] if each.number < len(same) else [])
+    _swap_by_bytes(schedule, origin, ops_of)
+    taken = {*_ones(origin), *(op for ops in ops_of for op in ops)}
     for place, each in enumerate(schedule.origins):
-        if not found[place] and (each.op, each.module, each.phase) not in exactly:
+        if not ops_of[place] and (each.op, each.module, each.phase) not in exactly:
             left = of_module[each.module, each.phase]
-            found[place] = [op for op in left if op not in taken]
-    return found
+            ops_of[place] = [op for op in left if op not in taken]
+    return ops_of
 
 
 def _ones(origin: Trace) -> tuple[int, ...]:
@@ -126,22 +126,22 @@ def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
     }
 
 
-def _swap_by_bytes(schedule: Schedule, origin: Trace, found: list[list[int]]) -> None:
+def _swap_by_bytes(schedule: Schedule, origin: Trace, ops_of: list[list[int]]) -> None:
     """Swap casts that are in another order all the same, by their bytes."""
     for launch in schedule.launches:
         if len(launch.origins) != 1 or len(launch.reads) != 1:
             continue
         place, nbytes = launch.origins[0], launch.reads[0][1]
         each = schedule.origins[place]
-        if each.op != _CAST or not found[place]:
+        if each.op != _CAST or not ops_of[place]:
             continue
-        if origin.ops[found[place][0]].inputs[0].nbytes == nbytes:
+        if origin.ops[ops_of[place][0]].inputs[0].nbytes == nbytes:
             continue
-        for other, ops in enumerate(found):
+        for other, ops in enumerate(ops_of):
             alike = schedule.origins[other]
             same = (alike.op, alike.module, alike.phase) == (each.op, each.module, each.phase)
             if same and ops and origin.ops[ops[0]].inputs[0].nbytes == nbytes:
-                found[place], found[other] = found[other], found[place]
+                ops_of[place], ops_of[other] = ops_of[other], ops_of[place]
                 break
 
 
@@ -173,13 +173,13 @@ def _incoming_gradients(schedule: Schedule) -> list[int]:
     """The buffers of the gradients that the backward graph receives, of the loss and other outputs,
     which autograd fills in every step. No forward launch touches them, and none writes them."""
     known = {b for each in schedule.launches for b, _ in each.writes}
-    found: dict[int, None] = {}
+    gradients: dict[int, None] = {}
     for launch in schedule.launches:
         if launch.phase == "backward":
-            found |= dict.fromkeys(b for b, _ in launch.reads if b not in known)
+            gradients |= dict.fromkeys(b for b, _ in launch.reads if b not in known)
         else:
             known.update(b for b, _ in launch.reads)
-    return [b for b in found if schedule.buffers[b].role == "input"]
+    return [b for b in gradients if schedule.buffers[b].role == "input"]
 
 
 def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
@@ -214,15 +214,15 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
 def lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
     """Storages alive from the first op that touches them to the last; of 0 bytes if none does."""
     first, last = touches(ops)
-    found: list[Storage] = []
+    buffers: list[Storage] = []
     for number, storage in enumerate(storages):
         if storage.born < 0:
             freed = None if storage.freed is None else last.get(number, 0) + 1
-            found.append(replace(storage, freed=freed))
+            buffers.append(replace(storage, freed=freed))
         elif number in first:
             lasts = storage.freed is None or storage.role == "gradient"
             freed = None if lasts else last[number] + 1
-            found.append(replace(storage, born=first[number], freed=freed))
+            buffers.append(replace(storage, born=first[number], freed=freed))
         else:
-            found.append(replace(storage, nbytes=0, born=0, freed=0))
-    return found
+            buffers.append(replace(storage, nbytes=0, born=0, freed=0))
+    return buffers

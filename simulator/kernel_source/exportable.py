@@ -54,7 +54,7 @@ def candidates(p: Prediction) -> list[Candidate]:
         if not np.any(p.columns.op_of == number):
             continue
         by_key.setdefault(_key(fused, number), []).append(number)
-    found = [
+    rows = [
         Candidate(
             0,
             _name(fused, numbers[0]),
@@ -65,14 +65,14 @@ def candidates(p: Prediction) -> list[Candidate]:
         )
         for numbers in by_key.values()
     ]
-    found.sort(key=lambda each: -each.seconds)
-    return [replace(each, number=at) for at, each in enumerate(found, 1)]
+    rows.sort(key=lambda each: -each.seconds)
+    return [replace(each, number=at) for at, each in enumerate(rows, 1)]
 
 
-def find(found: list[Candidate], wanted: str) -> Candidate:
+def find(candidates: list[Candidate], wanted: str) -> Candidate:
     """A candidate by its number or name. Raises InputError if it is missing or not exportable."""
-    able = [each for each in found if each.reason is None]
-    for each in able + found:
+    able = [each for each in candidates if each.reason is None]
+    for each in able + candidates:
         if wanted in (str(each.number), each.name):
             if each.reason is not None:
                 raise InputError(
@@ -138,8 +138,8 @@ def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
 
 def _read_first(ops: list[Op]) -> set[int]:
     made: set[int] = set()
-    found: set[int] = set()
+    reads: set[int] = set()
     for op in ops:
-        found |= set(op.storages[: len(op.inputs)]) - made
+        reads |= set(op.storages[: len(op.inputs)]) - made
         made |= set(op.storages[len(op.inputs) :])
-    return found
+    return reads

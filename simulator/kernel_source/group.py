@@ -150,7 +150,7 @@ def _same_ops(trace: Trace, other: Trace, members: Sequence[int]) -> bool:
 def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]:
     flow = dataflow(traces[0])
     places = [offsets(trace, flow.computes) for trace in traces]
-    found: list[GroupOp] = []
+    group_ops: list[GroupOp] = []
     for i in members:
         alike = [trace.ops[i] for trace in traces]
         reads = [
@@ -165,7 +165,7 @@ def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]
             name: _varying([op.signature.args.get(name) for op in alike])
             for name in alike[0].signature.args
         }
-        found.append(
+        group_ops.append(
             GroupOp(
                 i,
                 alike[0].name,
@@ -175,12 +175,12 @@ def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]
                 args,
             )
         )
-    return tuple(found)
+    return tuple(group_ops)
 
 
 def _guessed(trace: Trace, ops: Sequence[GroupOp]) -> tuple[str, ...]:
-    found = guessed(trace, dataflow(trace).computes)
-    return tuple(dict.fromkeys(op.short for op in ops if found[op.number]))
+    values = guessed(trace, dataflow(trace).computes)
+    return tuple(dict.fromkeys(op.short for op in ops if values[op.number]))
 
 
 def _varying(values: list[Any]) -> Any:

@@ -56,10 +56,10 @@ class Index:
     @cached_property
     def most(self) -> Size:
         """The largest possible value."""
-        found = self.constant
+        largest = self.constant
         for atom, coefficient in self.terms:
-            found += coefficient * (atom.size - 1)
-        return found
+            largest += coefficient * (atom.size - 1)
+        return largest
 
     @cached_property
     def depends(self) -> frozenset[str]:
@@ -91,8 +91,8 @@ class Index:
             atom, coefficient = next(iter(rest.terms))
             if isinstance(atom, Division) and atom.how == "//" and coefficient.is_(1):
                 return whole + atom.inner.over(atom.by * by)
-        if (found := rest._coarse(by)) is not None:
-            high, _, step = found
+        if (coarse := rest._coarse(by)) is not None:
+            high, _, step = coarse
             return whole + high.over(by // step)
         less, by = rest._reduced(by)
         return whole + _single(Division(less, "//", by))
@@ -102,8 +102,8 @@ class Index:
         _, rest = self._split(by)
         if rest.most.below(by):
             return rest
-        if (found := rest._coarse(by)) is not None:
-            high, low, step = found
+        if (coarse := rest._coarse(by)) is not None:
+            high, low, step = coarse
             return high.modulo(by // step).times(step) + low
         less, fewer = rest._reduced(by)
         return _single(Division(less, "%", fewer)).times(by // fewer)
@@ -182,19 +182,19 @@ def _least(one: Size, other: Size) -> Size:
 
 def _collected(terms: Iterable[tuple[Atom, Size]], rest: Size) -> Index:
     """Add equal atoms, and combine a quotient with its remainder."""
-    found: dict[Atom, Size] = {}
+    sizes: dict[Atom, Size] = {}
     for atom, c in terms:
-        found[atom] = found[atom] + c if atom in found else c
-    found = {atom: c for atom, c in found.items() if not c.is_(0)}
-    for atom, c in found.items():
+        sizes[atom] = sizes[atom] + c if atom in sizes else c
+    sizes = {atom: c for atom, c in sizes.items() if not c.is_(0)}
+    for atom, c in sizes.items():
         if not isinstance(atom, Division) or atom.how != "%":
             continue
         quotient = atom.inner.over(atom.by).times(c * atom.by)
-        if quotient.constant.is_(0) and all(found.get(a) == k for a, k in quotient.terms):
-            left = [(a, k) for a, k in found.items() if a != atom and (a, k) not in quotient.terms]
+        if quotient.constant.is_(0) and all(sizes.get(a) == k for a, k in quotient.terms):
+            left = [(a, k) for a, k in sizes.items() if a != atom and (a, k) not in quotient.terms]
             whole = atom.inner.times(c)
             return _collected((*left, *whole.terms), rest + whole.constant)
-    return Index(frozenset(found.items()), rest)
+    return Index(frozenset(sizes.items()), rest)
 
 
 def total(indices: Iterable[Index], nothing: Index) -> Index:

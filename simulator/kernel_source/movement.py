@@ -48,8 +48,8 @@ def _condition(e: Element, parts: list[tuple[Index, str, Size]]) -> Term:
 def _chosen(e: Element, there: Term, inner: Callable[[], Term], other: str) -> str:
     e.use(there)
     with e.writer.guarded(there):
-        found = inner()
-    return f"tl.where({there.text}, {e.use(found)}, {other})"
+        term = inner()
+    return f"tl.where({there.text}, {e.use(term)}, {other})"
 
 
 @rule("cat")
@@ -109,10 +109,10 @@ def gather(e: Element) -> str:
 
 def _looked_up(e: Element, table: str, dim: int, at: At, indices: str) -> str:
     rows = e.seen(table).shape[dim]
-    found = e.term(indices, at)
+    term = e.term(indices, at)
     e.fill(indices, f"index:{min(rows.values)}")
-    where = variable(found.text, rows, found.depends)
-    e.use(found)
+    where = variable(term.text, rows, term.depends)
+    e.use(term)
     spread = (where, *e.at[len(at) :]) if table == "weight" else _moved(e.at, dim, where)
     return e.use(e.term(table, spread))
 

@@ -42,9 +42,9 @@ class Rows:
     """The rows that an op reduces: `rows` results of `cols` elements each."""
 
     def __init__(self, op: GroupOp) -> None:
-        found = reduced(op)
-        assert found is not None
-        self.op, (self.seen, self.dims) = op, found
+        dims = reduced(op)
+        assert dims is not None
+        self.op, (self.seen, self.dims) = op, dims
         shape = self.seen.shape
         self.kept = tuple(d for d in range(len(shape)) if d not in self.dims)
         self.outer = tuple(shape[d] for d in self.kept)
@@ -63,9 +63,9 @@ class Rows:
 
     def element(self, kept: At, col: Index) -> At:
         """The element `col` of the row that the kept dimensions name."""
-        found = dict(zip(self.kept, kept, strict=True))
-        found |= dict(zip(self.dims, digits(col, self.inner), strict=True))
-        return tuple(found[d] for d in range(len(found)))
+        sizes = dict(zip(self.kept, kept, strict=True))
+        sizes |= dict(zip(self.dims, digits(col, self.inner), strict=True))
+        return tuple(sizes[d] for d in range(len(sizes)))
 
 
 def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
@@ -111,8 +111,8 @@ def divided(e: Element, text: str) -> str:
 @rule("sum", "mean", "amax", "amin")
 def total(e: Element) -> str:
     how = {"amax": "max", "amin": "min"}.get(e.op.short, "sum")
-    found = over_row(e, how, _result_row(e), of_input(e, "self"), e.op.short)
-    return divided(e, found) if e.op.short == "mean" else found
+    row_sum = over_row(e, how, _result_row(e), of_input(e, "self"), e.op.short)
+    return divided(e, row_sum) if e.op.short == "mean" else row_sum
 
 
 def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:

@@ -88,14 +88,14 @@ class Writer:
 
     def computed(self, op: GroupOp, place: int, at: At) -> Term:
         """The element `at` of an output of an op of the group."""
-        found = RULES.get(op.short)
-        if found is None:
+        rule = RULES.get(op.short)
+        if rule is None:
             raise InputError(f"{op.name} cannot be exported")
         key = op.number, place, at
         if known := self._known(key):
             return known
         element = Element(self, op, place, at)
-        return self.let(_named(op, place), found(element), element.depends, key)
+        return self.let(_named(op, place), rule(element), element.depends, key)
 
     def load(self, value: Value, seen: Layout, at: At, name: str) -> Term:
         """An element from memory, half precision as fp32."""
@@ -220,10 +220,10 @@ class Writer:
                 each = f"tl.where(inside, {make().text}, {nothing})"
                 assert self._loop is not None
                 self._loop.lines.append(f"{text} = {into.format(text, each)}")
-        found = Term(self._fresh(name), frozenset({"r"}))
-        self._top.lines.append(f"{found.text} = tl.{how}({text}, axis=1, keep_dims=True)")
-        self._top.known[(key, ())] = found
-        return found
+        term = Term(self._fresh(name), frozenset({"r"}))
+        self._top.lines.append(f"{term.text} = tl.{how}({text}, axis=1, keep_dims=True)")
+        self._top.known[(key, ())] = term
+        return term
 
     def exponentials(self, make: Callable[[], Term], key: Any) -> tuple[str, str]:
         """The maximum of a row, and the sum of exponentials of the differences to it, in one walk

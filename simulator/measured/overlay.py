@@ -85,12 +85,12 @@ def _base(name: str) -> str:
 
 def _calls(step: ProfiledStep, known: set[str]) -> list[Measured]:
     """The calls of a step: the innermost whose name the trace knows, else the innermost."""
-    found: list[Measured] = []
+    calls: list[Measured] = []
     for call, same in groupby(step.kernels, key=lambda kernel: _call(kernel, known)):
         kernels = list(same)
         seconds = sum(k.duration_s for k in kernels)
-        found.append(Measured(_base(call.name), seconds, tuple(k.name for k in kernels)))
-    return found
+        calls.append(Measured(_base(call.name), seconds, tuple(k.name for k in kernels)))
+    return calls
 
 
 def _call(kernel: ProfiledKernel, known: set[str]) -> Call:

@@ -100,8 +100,8 @@ def read(path: Path) -> ProfiledStep:
             ops.setdefault(e.tid, []).append(e)
         elif e.cat in _LAUNCHES and "correlation" in e.args:
             launches[e.args["correlation"]] = e
-    nests = {tid: _Nest(found) for tid, found in ops.items()}
-    found: list[tuple[float, ProfiledKernel]] = []
+    nests = {tid: _Nest(thread_ops) for tid, thread_ops in ops.items()}
+    thread_ops: list[tuple[float, ProfiledKernel]] = []
     for e in events:
         if e.cat not in _GPU:
             continue
@@ -111,14 +111,14 @@ def read(path: Path) -> ProfiledStep:
             continue
         nest = nests.get(launch.tid) if launch else None
         calls = nest.around(at) if nest else ()
-        found.append((at, ProfiledKernel(e.name, e.ts * 1e-6, e.dur * 1e-6, calls)))
-    if not found:
+        thread_ops.append((at, ProfiledKernel(e.name, e.ts * 1e-6, e.dur * 1e-6, calls)))
+    if not thread_ops:
         raise InputError(
             f"{path} has no kernels of a GPU among {len(events):,} events: expected a trace "
             "recorded with ProfilerActivity.CUDA; profile the step again with it"
         )
-    found.sort(key=lambda pair: (pair[0], pair[1].start_s))
-    return ProfiledStep(tuple(kernel for _, kernel in found))
+    thread_ops.sort(key=lambda pair: (pair[0], pair[1].start_s))
+    return ProfiledStep(tuple(kernel for _, kernel in thread_ops))
 
 
 def _events(path: Path) -> list[_Event]:

@@ -54,29 +54,29 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     """The steps that differ from a scenario in batch and sequence alone. () for a scenario with
     other kernels, other figures of the GPU or another host, of which no step was timed."""
-    found = resolve(scenario)
-    ask = found.ask
+    resolved = resolve(scenario)
+    request = resolved.request
     plain = TraceRequest(
-        ask.network,
-        ask.batch,
-        ask.seq,
-        ask.dtype,
-        ask.training,
-        ask.optimizer,
-        ask.sizes,
-        ask.data_sizes,
+        request.network,
+        request.batch,
+        request.seq,
+        request.dtype,
+        request.training,
+        request.optimizer,
+        request.sizes,
+        request.data_sizes,
     )
-    changed = found.edits or found.speeds or found.fusion or found.rates != Rates()
-    if ask != plain or changed or found.gap_times != 1.0 or found.host != find_host():
+    changed = resolved.edits or resolved.speeds or resolved.fusion or resolved.rates != Rates()
+    if request != plain or changed or resolved.gap_times != 1.0 or resolved.host != find_host():
         return ()
-    known = steps(found.gpu.id)
-    if not known or found.gpu != find_gpu(found.gpu.id):
+    known = steps(resolved.gpu.id)
+    if not known or resolved.gpu != find_gpu(resolved.gpu.id):
         return ()
     return tuple(
         step
         for step in known
         if (step.network, step.dtype, step.training, step.mode)
-        == (ask.network, ask.dtype, ask.training, found.mode)
-        and (not step.training or step.optimizer == ask.optimizer)
-        and step.sizes == dict(ask.sizes)
+        == (request.network, request.dtype, request.training, resolved.mode)
+        and (not step.training or step.optimizer == request.optimizer)
+        and step.sizes == dict(request.sizes)
     )

@@ -195,6 +195,7 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
     how = (spread.dp, spread.tp, spread.fsdp, spread.reshard, spread.prefetch, spread.recompute)
     key = repr((step, how, passes, cluster.gpu.id))
     if key not in _TRACES:
+        # torch is imported only where a step is traced
         from simulator.tracing.parallel.networks import program
         from simulator.tracing.parallel.program import trace_rank
 

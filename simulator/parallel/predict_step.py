@@ -75,6 +75,7 @@ def check_mode(mode: str) -> None:
 
 def trace_step(make: Make, cluster: Cluster) -> Roles:
     """The traces of the distinct ranks of a program on a cluster."""
+    # torch is imported only where a step is traced
     from simulator.tracing.parallel.program import Mail, trace_rank
 
     mail = Mail()

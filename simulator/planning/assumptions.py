@@ -10,7 +10,7 @@ from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Row
 from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
-from simulator.planning.tables import Machine
+from simulator.planning.step.tables import Machine
 from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500
@@ -35,11 +35,11 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         return replace(quick, workload=replace(work, **values))
 
     rate = lengths(spec)[0]
-    found: list[Assumption] = []
+    rows: list[Assumption] = []
     yours, own = "your spec", "Ridgepoint's default"
 
     def add(name: str, value: str, source: str, low: str, high: str, *ends: float) -> None:
-        found.append(Assumption(name, value, source, low, high, *ends))
+        rows.append(Assumption(name, value, source, low, high, *ends))
 
     low, high = machine.step.ends(row.batch or 1.0)
     add(
@@ -126,9 +126,9 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(prefix_hit=0.0)),
         at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
     )
-    found.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
-    found += _fixed(spec, row)
-    return found
+    rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
+    rows += _fixed(spec, row)
+    return rows
 
 
 def _times(lengths: Lengths, times: float) -> Lengths:

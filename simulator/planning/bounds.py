@@ -10,7 +10,7 @@ from math import exp
 from simulator.hardware.gpu import GPU
 from simulator.planning.serve_plan import lengths
 from simulator.planning.spec import SPLITS, Spec
-from simulator.planning.traced_step import sizes_of
+from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import latency
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}

@@ -9,6 +9,8 @@ from typing import Any
 
 from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
+from simulator.planning.batches.assumptions import of_batches
+from simulator.planning.batches.search import search as search_batches
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_plan import lengths
@@ -37,38 +39,34 @@ def plan(
     if spec.workload.requests_csv is not None:
         requests(spec, 0)  # raises for a wrong file before anything slow
     if spec.workload.kind == "serving":
-        found = search(spec, workers, progress, so_far)
+        result = search(spec, workers, progress, so_far)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
     else:
-        from simulator.planning.batch_search import search as search_batches
-
-        found = search_batches(spec, progress, so_far)
+        result = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
         unit = "tokens" if spec.workload.tokens else "samples"
-    rows = ranked(found.rows)
+    rows = ranked(result.rows)
     progress("varying the assumptions")
     return Plan(
         spec.workload.kind,
         question(spec),
-        verdict(spec, rows, found.pruned),
+        verdict(spec, rows, result.pruned),
         rows,
-        tuple(_assumptions(spec, rows, found)),
-        found.pruned,
+        tuple(_assumptions(spec, rows, result)),
+        result.pruned,
         unit,
         figure,
         perf_counter() - began,
     )
 
 
-def _assumptions(spec: Spec, rows: tuple[Row, ...], found: SearchResult) -> list[Assumption]:
+def _assumptions(spec: Spec, rows: tuple[Row, ...], result: SearchResult) -> list[Assumption]:
     best = next((row for row in rows if row.per_token_s is not None), None)
     if spec.workload.kind != "serving":
-        from simulator.planning.batch_assumptions import of_batches
-
         return of_batches(spec, rows)
     if best is None or best.first_token_s is None:
         return []
-    machine = found.machines[best.gpu, best.engine, best.precision, best.split]
+    machine = result.machines[best.gpu, best.engine, best.precision, best.split]
     return of_serving(spec, best, gpu(best.gpu), machine)
 
 

@@ -13,7 +13,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_plan import WARM_UP, lengths, rules
 from simulator.planning.serving import serve
 from simulator.planning.spec import Spec
-from simulator.planning.tables import machine
+from simulator.planning.step.tables import machine
 
 Floats = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.hardware.gpu import gpu
-from simulator.planning.batch_search import batch_scenario
+from simulator.planning.batches.search import batch_scenario
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import lengths
 from simulator.planning.spec import Spec
-from simulator.planning.tables import WHATIFS, asked
-from simulator.planning.traced_step import of_rank
+from simulator.planning.step.tables import WHATIFS, asked
+from simulator.planning.step.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 
 

@@ -17,8 +17,8 @@ from simulator.planning.result import Row, Span
 from simulator.planning.serving import Rules, Served, percentile, serve
 from simulator.planning.spec import Spec
 from simulator.planning.steady import largest_rate, steady
-from simulator.planning.step_time import StepTime
-from simulator.planning.tables import Machine
+from simulator.planning.step.step_time import StepTime
+from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 
 WARM_UP = 0.1  # of the requests, left out of the percentiles
@@ -247,12 +247,12 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     """A row's intervals and chance from more draws of the step's interval, each with a load of its
     own, and the bootstrap's 80% confidence of the percentile that was simulated."""
     within = rules(spec, machine, gpu)
-    found: list[Figures] = []
+    figures: list[Figures] = []
     for draw in range(draws):
         step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws, row.batch or 1.0))
         own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
-        found.append(simulate(own, requests(own, own.requests, row.replicas), step, within))
-    chance = sum(f.within(spec) for f in found) / draws
+        figures.append(simulate(own, requests(own, own.requests, row.replicas), step, within))
+    chance = sum(f.within(spec) for f in figures) / draws
 
     def ends(values: list[float]) -> Span:
         low, high = np.quantile(values, (0.1, 0.9), method="nearest")
@@ -272,9 +272,9 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         row,
         status=sure,
         chance=chance,
-        first_token_interval_s=ends([f.first_s for f in found]),
-        per_token_interval_s=ends([f.token_s for f in found]),
-        latency_interval_s=ends([f.latency_s for f in found]),
+        first_token_interval_s=ends([f.first_s for f in figures]),
+        per_token_interval_s=ends([f.token_s for f in figures]),
+        latency_interval_s=ends([f.latency_s for f in figures]),
         confidence_s=(float(spread[0]), float(spread[1])),
         reason="" if sure == "fits" else reason,
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.planning.requests import Requests
-from simulator.planning.step_time import StepTime
+from simulator.planning.step.step_time import StepTime
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from simulator.planning.serving import Rules
-from simulator.planning.step_time import StepTime
+from simulator.planning.step.step_time import StepTime
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
             return Steady(inf, most, 0.0, binds)
         if tokens + batch > rules.token_budget:
             return Steady(inf, batch, 1.0, "tokens")
-        found = _iteration(step, tokens, fresh, prompt, batch, held)
-        if abs(found - seconds) < 1e-4 * seconds:
+        iteration_s = _iteration(step, tokens, fresh, prompt, batch, held)
+        if abs(iteration_s - seconds) < 1e-4 * seconds:
             break
-        seconds += 0.7 * (found - seconds)
+        seconds += 0.7 * (iteration_s - seconds)
     alone = _iteration(step, 0.0, fresh, prompt, batch, held)
     return Steady(seconds, batch, max(0.0, 1 - alone / seconds))
 

@@ -62,7 +62,9 @@ def predict_many(
         waiting.clear()
         ops = 0
 
-    batches, seqs = (len({getattr(s.ask, axis) for s in scenarios}) for axis in ("batch", "seq"))
+    batches, seqs = (
+        len({getattr(s.request, axis) for s in scenarios}) for axis in ("batch", "seq")
+    )
     with expecting(batches, seqs):
         for rows in groups.values():
             first = scenarios[rows[0]]
@@ -126,7 +128,7 @@ def step_of(resolved: ResolvedScenario) -> Step:
 
 def why_traced(resolved: ResolvedScenario) -> str | None:
     """Why a scenario is traced; None if a family gives its trace, or it is a saved one."""
-    return None if resolved.ask.saved else reason_to_trace(resolved.ask, resolved.gpu)
+    return None if resolved.request.saved else reason_to_trace(resolved.request, resolved.gpu)
 
 
 class _FamilyPoint(NamedTuple):

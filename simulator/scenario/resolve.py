@@ -34,9 +34,9 @@ def resolve(scenario: Scenario) -> ResolvedScenario:
         whatif = named(applied.name)
         resolved = whatif.body(resolved, **whatif.checked(applied.arguments)).possible()
     run = run_of(resolved.mode, resolved.fusion is not None)
-    if run == "eager" or resolved.ask.saved or resolved.ask.network in CATALOGUE:
+    if run == "eager" or resolved.request.saved or resolved.request.network in CATALOGUE:
         return resolved
-    return replace(resolved, ask=replace(resolved.ask, run=run))
+    return replace(resolved, request=replace(resolved.request, run=run))
 
 
 def base(scenario: Scenario) -> ResolvedScenario:

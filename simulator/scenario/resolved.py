@@ -101,7 +101,7 @@ class ResolvedScenario:
     notes   what was changed, and how well it is known, for a reader
     """
 
-    ask: TraceRequest
+    request: TraceRequest
     gpu: GPU
     host: Host
     mode: str
@@ -114,12 +114,12 @@ class ResolvedScenario:
 
     def traced_otherwise(self, what: str, **changes: Any) -> ResolvedScenario:
         """With another trace request. Raises InputError if the trace is a saved one."""
-        if self.ask.saved:
+        if self.request.saved:
             raise InputError(
-                f"{what} needs the network traced again, and {self.ask.network} is a saved trace: "
-                "expected a network; name it instead"
+                f"{what} needs the network traced again, and {self.request.network} is a saved "
+                "trace: expected a network; name it instead"
             )
-        return replace(self, ask=replace(self.ask, **changes))
+        return replace(self, request=replace(self.request, **changes))
 
     def edited(self, edit: Edit, *notes: str) -> ResolvedScenario:
         """With one more edit of the trace. An equal edit is added once."""

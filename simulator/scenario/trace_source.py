@@ -109,17 +109,17 @@ def forget() -> None:
 def trace_resolved(resolved: ResolvedScenario) -> Trace:
     """The trace of a resolved scenario with its edits; only new ones are traced. Raises InputError
     if the network cannot be traced or an edit cannot be made."""
-    trace, edits = trace_unedited(resolved.ask, resolved.gpu), resolved.edits
+    trace, edits = trace_unedited(resolved.request, resolved.gpu), resolved.edits
     if not edits:
         return trace
     key = trace_key(resolved)
     edited = _EDITED.get(key, lambda: _edited(trace, edits))
-    return edited if resolved.ask.saved else _for_gpu(key, edited, resolved.gpu)
+    return edited if resolved.request.saved else _for_gpu(key, edited, resolved.gpu)
 
 
 def trace_key(resolved: ResolvedScenario) -> tuple[Any, ...]:
     """A key that is equal for resolved scenarios whose traces differ in the GPU's name at most."""
-    return _key(_served(resolved.ask), resolved.gpu), resolved.edits
+    return _key(_served(resolved.request), resolved.gpu), resolved.edits
 
 
 def trace_unedited(request: TraceRequest, gpu: GPU) -> Trace:
@@ -147,11 +147,11 @@ def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
     None if there is no family there, or if an edit applies to single traces only. Raises InputError
     as `trace_resolved` does.
     """
-    if resolved.ask.saved or resolved.fusion:
+    if resolved.request.saved or resolved.fusion:
         return None
     if not all(isinstance(edit, FamilyEdit) for edit in resolved.edits):
         return None
-    request = _served(resolved.ask)
+    request = _served(resolved.request)
     unedited = _families(request, resolved.gpu).family(request.batch, request.seq)
     if unedited is None or not resolved.edits:
         return unedited

@@ -72,9 +72,9 @@ class LaunchPlan:
         waits = _WAITS.get(self.trace, self._waits)
         op_of = self.lowered.op_of
         last = np.flatnonzero(np.diff(op_of, append=-1))
-        found = np.zeros(op_of.size, np.bool_)
-        found[last] = waits[op_of[last]]
-        return found
+        syncs = np.zeros(op_of.size, np.bool_)
+        syncs[last] = waits[op_of[last]]
+        return syncs
 
     def _waits(self) -> NDArray[np.bool_]:
         signatures, rows = self.trace.signatures

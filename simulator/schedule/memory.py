@@ -40,15 +40,18 @@ def memory(trace: Trace, pooled: frozenset[int] = frozenset()) -> Memory:
 
 def _memory(trace: Trace, pooled: frozenset[int]) -> Memory:
     own = [s for n, s in enumerate(trace.storages) if n not in pooled]
-    found = _over_time(own, len(trace.ops))
+    over_time = _over_time(own, len(trace.ops))
     if not pooled:
-        return found
+        return over_time
     pool = _over_time([trace.storages[n] for n in sorted(pooled)], len(trace.ops))
-    at_peak = dict(found.at_peak)
+    at_peak = dict(over_time.at_peak)
     for role, nbytes in pool.at_peak.items():
         at_peak[role] = at_peak.get(role, 0) + nbytes
     return Memory(
-        found.bytes_at + pool.peak_bytes, found.peak_bytes + pool.peak_bytes, found.peak_op, at_peak
+        over_time.bytes_at + pool.peak_bytes,
+        over_time.peak_bytes + pool.peak_bytes,
+        over_time.peak_op,
+        at_peak,
     )
 
 

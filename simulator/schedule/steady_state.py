@@ -106,15 +106,15 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
 def alone(launches: Launches, clock: Clock, known: Bounds) -> Floats:
     """When the GPU has finished a single step [...]."""
-    found = known.lead_s + known.slots_s - np.asarray(clock.gap_s)
+    slack_s = known.lead_s + known.slots_s - np.asarray(clock.gap_s)
     rest = np.flatnonzero(~known.alone.ravel())
     if rest.size:
         rows = ~known.alone
         some, own = _rows(launches, clock, rows, known.alone.shape)
         run = Run(some, own, 1)
         run.step()
-        found[rows] = run.gpu_s[..., 0]
-    return found
+        slack_s[rows] = run.gpu_s[..., 0]
+    return slack_s
 
 
 def steady(launches: Launches, clock: Clock) -> Steady:
@@ -136,13 +136,13 @@ def steady(launches: Launches, clock: Clock) -> Steady:
         free = free | bounds(launches, clock).period
     if not lead:
         return Steady(period, period - on_gpu, none) if free else _run(launches, clock, False)
-    found = Steady(period, period - on_gpu, none.copy())
+    state = Steady(period, period - on_gpu, none.copy())
     if not free.all():
         rest = ~free
         run = _run(*_rows(launches, clock, rest, lead), False)
         for name in ("period_s", "idle_s", "after_sync_s"):
-            getattr(found, name)[rest] = getattr(run, name)
-    return found
+            getattr(state, name)[rest] = getattr(run, name)
+    return state
 
 
 def _rows(

@@ -66,9 +66,9 @@ def at_points(
     peak = peak_bytes(family, sizes)
     workspace = _workspaces(len(samples), lowered, gpu)
     card = supply(gpu)
-    found: list[tuple[Floats, dict[int, str]]] = []
+    parts: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
-        found.append((empty_table(len(samples)), {}))
+        parts.append((empty_table(len(samples)), {}))
     patterns: list[tuple[Ints, KernelClasses]] = []
     for alike in launch_patterns(len(samples), lowered):
         patterns.append(
@@ -76,17 +76,17 @@ def at_points(
         )
 
     def warm(rows: int) -> NDArray[np.bool_]:
-        found = np.zeros(rows, np.bool_)
+        flags = np.zeros(rows, np.bool_)
         for alike, kernels in patterns:
             for places in _parts(alike, kernels):
                 row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
-                found[row[hot > 0]] = True
-        return found
+                flags[row[hot > 0]] = True
+        return flags
 
     table = known.roofs(gpu, profile, warm)
     for alike, kernels in patterns:
         ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
-        for (figures, refused), drive in zip(found, drives, strict=True):
+        for (figures, refused), drive in zip(parts, drives, strict=True):
             try:
                 check_mode(drive.mode)
                 how = host_schedule(kernels.plan, drive.host, profile, drive.mode)
@@ -125,7 +125,7 @@ def at_points(
                     fits,
                     drawn,
                 )
-    return found
+    return parts
 
 
 def _row(

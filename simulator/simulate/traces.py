@@ -213,13 +213,13 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
 
 def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
     """Joules and clocks of steps, NaN where the card's energies are unknown [2, steps]."""
-    found = np.full((2, len(alike)), np.nan)
+    figures = np.full((2, len(alike)), np.nan)
     card = supply(alike[0].step.gpu)
     for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):
         if card is not None and ready.clock_limit is not None:
             busy_s = np.asarray(ready.busy_s)
-            found[:, place] = card.columns(ready.load, ready.clock_limit, busy_s, period)
-    return found
+            figures[:, place] = card.columns(ready.load, ready.clock_limit, busy_s, period)
+    return figures
 
 
 def _peak_bytes(step: Step) -> int:

@@ -47,15 +47,15 @@ class Rate:
 def peaks(gpu: GPU, profile: Profile) -> tuple[Peak, ...]:
     """Every engine at every dtype that it has, the fastest first."""
     own = gpu.id == profile.gpu
-    found: list[Peak] = []
+    ceilings: list[Peak] = []
     for engine in ("tensor", "vector"):
         for dtype in DTYPES:
             peak = gpu.peak(engine, dtype)
             if peak:
                 tiles = profile.tiles.get(_CURVES.get((engine, dtype), ""))
                 reached = peak * tiles.utilisation if own and tiles else None
-                found.append(Peak(engine, dtype, peak, reached))
-    return tuple(sorted(found, key=lambda p: (-p.flops_per_s, p.engine, p.dtype)))
+                ceilings.append(Peak(engine, dtype, peak, reached))
+    return tuple(sorted(ceilings, key=lambda p: (-p.flops_per_s, p.engine, p.dtype)))
 
 
 def rates(gpu: GPU, profile: Profile) -> tuple[Rate, ...]:
@@ -63,9 +63,9 @@ def rates(gpu: GPU, profile: Profile) -> tuple[Rate, ...]:
     where the data sheet says nothing."""
     own = gpu.id == profile.gpu
     most = dram_bytes_per_s(gpu, profile, float("inf")) if own else None
-    found = [Rate("DRAM", gpu.bandwidth_bytes_per_s, most)]
+    ceilings = [Rate("DRAM", gpu.bandwidth_bytes_per_s, most)]
     if gpu.l2_bandwidth_bytes_per_s:
-        found.append(Rate("L2", gpu.l2_bandwidth_bytes_per_s, None))
+        ceilings.append(Rate("L2", gpu.l2_bandwidth_bytes_per_s, None))
     elif l2_bytes_per_s(gpu, profile) > gpu.bandwidth_bytes_per_s:
-        found.append(Rate("L2", None, l2_bytes_per_s(gpu, profile)))
-    return tuple(found)
+        ceilings.append(Rate("L2", None, l2_bytes_per_s(gpu, profile)))
+    return tuple(ceilings)

@@ -192,11 +192,11 @@ def chip_j(
 ) -> Floats:
     """Joules of each work at the highest clock, but for DRAM's: what follows the voltage. A kernel
     on the vector lanes issues instructions for as long as it computes."""
-    found = stacked(
+    joules = stacked(
         [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
     )
     watts = stacked([known.computing_w(work, gpu) for work in works], counts)
-    return found + watts * compute_s
+    return joules + watts * compute_s
 
 
 def lanes_per_s(gpu: GPU) -> float:
@@ -215,11 +215,11 @@ def computing(work: Work) -> str:
 def features(work: Work, gpu: GPU) -> dict[str, Any]:
     """How much of what costs energy on the chip a work has, but for instructions: FLOPs as
     "tensor_bf16" or "vector_fp32", and each "l2_byte" and "launch"."""
-    found: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
+    amounts: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
     short = _SHORT.get(work.dtype, "fp32")
     flops = work.dims.get("fraction", 1.0) * work.flops
     if work.engine == "tensor" and gpu.peak("tensor", short):
-        return {**found, f"tensor_{short}": flops}
+        return {**amounts, f"tensor_{short}": flops}
     if work.engine == "tensor" or work.family in _PRODUCTS:
-        return {**found, f"vector_{short}": flops}
-    return found
+        return {**amounts, f"vector_{short}": flops}
+    return amounts

@@ -265,12 +265,12 @@ def _beside_memory(
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
     if engine is None:
-        found = [roof_flops_per_s(gpu, w) for w in of.works]
+        roofs = [roof_flops_per_s(gpu, w) for w in of.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")
-        found = [doubles if w.dtype == "float64" else singles for w in of.works]
-    return stacked(found, of.counts)
+        roofs = [doubles if w.dtype == "float64" else singles for w in of.works]
+    return stacked(roofs, of.counts)
 
 
 def _on_tensor(of: Group) -> NDArray[np.bool_]:

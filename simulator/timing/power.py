@@ -194,22 +194,22 @@ class Supply:
         low = np.full_like(high, self.known.volts[0][0] / self._highest)
         below = over_w(low)
         solvable = limited & (below < 0)
-        found = np.where(limited & ~solvable, low, high)
+        held_clock = np.where(limited & ~solvable, low, high)
         above, below = np.where(solvable, above, 1.0), np.where(solvable, below, -1.0)
         was = np.zeros(high.shape)
         for _ in range(_TURNS):
             between = (low * above - high * below) / (above - below)
-            found = np.where(solvable, between, found)
-            value = over_w(found)
+            held_clock = np.where(solvable, between, held_clock)
+            value = over_w(held_clock)
             if (np.where(solvable, np.abs(value), 0.0) <= _CLOSE * limit_w).all():
                 break
             up = value > 0
-            high, low = np.where(up, found, high), np.where(up, low, found)
+            high, low = np.where(up, held_clock, high), np.where(up, low, held_clock)
             # An end that stays twice counts half, or it would stay for good.
             below = np.where(up, np.where(was > 0, below / 2, below), value)
             above = np.where(up, value, np.where(was < 0, above / 2, above))
             was = np.where(up, 1.0, -1.0)
-        return found
+        return held_clock
 
 
 def supply(gpu: GPU) -> Supply | None:

@@ -161,26 +161,26 @@ def profile(name: str = "h200") -> Profile:
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     kind = _Packaged if path.parent == FOLDER else Profile
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=kind)
+        decoded = msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is not a valid profile: {error}; calibrate again") from error
-    if isinstance(found, _Packaged):
-        fields: dict[str, Any] = msgspec.structs.asdict(found)
-        fields["residuals"] = Residuals(found.residuals)
-        found = Profile(**fields)
-    return _checked(path, found)
+    if isinstance(decoded, _Packaged):
+        fields: dict[str, Any] = msgspec.structs.asdict(decoded)
+        fields["residuals"] = Residuals(decoded.residuals)
+        decoded = Profile(**fields)
+    return _checked(path, decoded)
 
 
-def _checked(path: Path, found: Profile) -> Profile:
+def _checked(path: Path, profile: Profile) -> Profile:
     """The profile. Raises InputError for another version, or figures out of range."""
-    if found.version != VERSION:
+    if profile.version != VERSION:
         raise InputError(
-            f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "
+            f"{path.name} is a profile of version {profile.version}: expected {VERSION}; fit again "
             "with `ridgepoint calibrate fit`"
         )
-    if wrong := _out_of_range(found):
+    if wrong := _out_of_range(profile):
         raise InputError(f"{path.name} is not a valid profile: {wrong}; calibrate again")
-    return found
+    return profile
 
 
 def _of_card(path: Path) -> Profile:
@@ -223,13 +223,13 @@ def learned(gpu: str) -> Profile:
     packaged card's, else that of the H200, transferred."""
     own = users() / f"{gpu}.json"
     if own.is_file():
-        found = profile(str(own))
-        if found.gpu != gpu:
+        own_profile = profile(str(own))
+        if own_profile.gpu != gpu:
             raise InputError(
-                f"{own.name} is a profile of {found.gpu}: expected one of {gpu}; name the file "
-                f"{found.gpu}.json or calibrate {gpu} again"
+                f"{own.name} is a profile of {own_profile.gpu}: expected one of {gpu}; name the "
+                f"file {own_profile.gpu}.json or calibrate {gpu} again"
             )
-        return found
+        return own_profile
     return next((p for p in map(profile, packaged()) if p.of == gpu), profile())
 
 

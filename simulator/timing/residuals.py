@@ -186,11 +186,11 @@ def _key(work: Work) -> bytes | str:
 
 def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The place of each distinct row, and which of them each one is."""
-    found: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     first: list[int] = []
     of = np.empty(len(rows), np.int64)
     for place, row in enumerate(rows):
-        number = found.setdefault(row.tobytes(), len(first))
+        number = numbers.setdefault(row.tobytes(), len(first))
         if number == len(first):
             first.append(place)
         of[place] = number
@@ -225,7 +225,7 @@ def features(work: Work, units: int) -> dict[str, Any]:
     product how full its last wave of tiles is on so many units. Numbers, or arrays of them where
     the work is one at many points. `hot` is not a work's own."""
     size = in_column(work.bytes) + 1
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "bytes": np.log2(size),
         "flops per byte": np.log2((in_column(work.flops) + 1) / size),
         "instructions per byte": np.log2((in_column(work.instructions) + 1) / size),
@@ -233,21 +233,21 @@ def features(work: Work, units: int) -> dict[str, Any]:
     }
     for name, value in work.dims.items():
         if isinstance(value, bool):
-            found[name] = float(value)
+            columns[name] = float(value)
         elif isinstance(value, int | float):
-            found[name] = np.log2(in_column(value) + 1)
+            columns[name] = np.log2(in_column(value) + 1)
         elif isinstance(value, tuple | list):
             sizes: Sequence[Any] = value
-            found[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
+            columns[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
         elif value is not None:
-            found[f"{name} {value}"] = 1.0
+            columns[f"{name} {value}"] = 1.0
     if "elements" in work.dims and anywhere(work.dims["elements"]):
-        found["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
+        columns["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
     if work.family == "gemm":
         b, m, n = (in_column(work.dims[name]) for name in "bmn")
         for high, wide in _TILES:
             waves = b * -(-m // high) * -(-n // wide) / units
-            found[f"waves of {high}×{wide}"] = np.where(
+            columns[f"waves of {high}×{wide}"] = np.where(
                 waves > 1, np.ceil(waves) / np.maximum(waves, 1), 1.0
             )
-    return found
+    return columns

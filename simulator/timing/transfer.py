@@ -166,10 +166,10 @@ def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
     kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper runs none of those
     while kind not in profile.tiles and "_" in kind:
         kind = kind.rpartition("_")[0]
-    found = profile.tiles.get(kind)
-    if found is None or curve not in _BULK:
-        return found
-    return _without_bulk_loads(found, gpu, profile)
+    tiles = profile.tiles.get(kind)
+    if tiles is None or curve not in _BULK:
+        return tiles
+    return _without_bulk_loads(tiles, gpu, profile)
 
 
 def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:

@@ -24,7 +24,7 @@ _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measure
 def gpu(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another GPU, by name or TOML file; figures that were scaled before are reset."""
     card = find_gpu(to)
-    if resolved.ask.saved and card.compute_capability != resolved.gpu.compute_capability:
+    if resolved.request.saved and card.compute_capability != resolved.gpu.compute_capability:
         resolved = resolved.noted(
             f"the saved trace was made for {resolved.gpu.name}: {card.name} may dispatch other ops"
         )

@@ -23,7 +23,7 @@ def sdpa(
 ) -> ResolvedScenario:
     """The kernel of scaled_dot_product_attention; "usual" is the one that PyTorch chooses."""
     wanted = None if backend == "usual" else backend
-    if wanted == resolved.ask.sdpa:
+    if wanted == resolved.request.sdpa:
         return resolved
     return resolved.traced_otherwise("sdpa", sdpa=wanted)
 

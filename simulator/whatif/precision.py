@@ -29,7 +29,7 @@ def precision(
     if modules == ALL:
         plain = tuple(e for e in resolved.edits if not isinstance(e, TensorFloat))
         resolved = replace(resolved, edits=plain)
-        if dtype == resolved.ask.dtype and not resolved.ask.module_dtypes:
+        if dtype == resolved.request.dtype and not resolved.request.module_dtypes:
             return resolved
         return resolved.traced_otherwise("precision", dtype=dtype, module_dtypes=())
     if dtype.startswith("autocast"):
@@ -37,18 +37,18 @@ def precision(
             f"precision: {dtype} of {modules!r}: expected fp32, bf16 or fp16 for a part of a "
             "network; give the whole network autocast"
         )
-    others = tuple(pair for pair in resolved.ask.module_dtypes if pair[0] != modules)
+    others = tuple(pair for pair in resolved.request.module_dtypes if pair[0] != modules)
     pairs = tuple(sorted((*others, (modules, dtype))))
     return resolved.traced_otherwise("precision", module_dtypes=pairs)
 
 
 def _tensor_float(resolved: ResolvedScenario, modules: str) -> ResolvedScenario:
-    if resolved.ask.saved or resolved.ask.dtype == "fp32":
+    if resolved.request.saved or resolved.request.dtype == "fp32":
         return resolved.edited(TensorFloat(modules), _SAME_SHARE)
     if modules != ALL:
         raise InputError(
-            f"precision: tf32 of {modules!r} in a network of {resolved.ask.dtype}: expected fp32; "
-            "apply precision=fp32 first"
+            f"precision: tf32 of {modules!r} in a network of {resolved.request.dtype}: expected "
+            "fp32; apply precision=fp32 first"
         )
     plain = resolved.traced_otherwise("precision", dtype="fp32", module_dtypes=())
     return plain.edited(TensorFloat(modules), _SAME_SHARE)
@@ -72,7 +72,7 @@ def weights(
 ) -> ResolvedScenario:
     """Store weights of linear layers as integers and multiply in the activations' dtype, by one
     kernel that converts the weights as it loads them."""
-    if resolved.ask.training:
+    if resolved.request.training:
         raise InputError(
             f"weights={dtype}: an optimizer cannot train integers: expected inference; predict "
             "inference instead"
@@ -86,7 +86,7 @@ def kv_cache(
 ) -> ResolvedScenario:
     """The dtype of cached keys and values. Attention still computes in the dtype of its queries."""
     others = tuple(e for e in resolved.edits if not isinstance(e, CacheDtype))
-    if dtype == resolved.ask.dtype:
+    if dtype == resolved.request.dtype:
         return replace(resolved, edits=others)
     return replace(resolved, edits=others).edited(
         CacheDtype(dtype), "attention reads a cache of another dtype at no extra cost"

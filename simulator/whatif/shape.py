@@ -22,7 +22,7 @@ def batch(
     samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")],
 ) -> ResolvedScenario:
     """Samples per step (per forward, with gradient accumulation)."""
-    if samples == resolved.ask.batch:
+    if samples == resolved.request.batch:
         return resolved
     return resolved.traced_otherwise("batch", batch=samples)
 
@@ -32,16 +32,16 @@ def seq(
     resolved: ResolvedScenario, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
 ) -> ResolvedScenario:
     """Tokens per sample."""
-    entry = CATALOGUE.get(resolved.ask.network)
+    entry = CATALOGUE.get(resolved.request.network)
     if entry is not None and entry.seq is None:
         raise InputError(f"seq: network {entry.name!r} has no sequence: leave seq out")
     table = _positions(resolved)
     if table is not None and tokens > table:
         raise InputError(
-            f"seq: network {resolved.ask.network!r} has {table} positions: expected seq {table} at "
-            f"most, got {tokens}; or give the size positions={tokens} first"
+            f"seq: network {resolved.request.network!r} has {table} positions: expected seq "
+            f"{table} at most, got {tokens}; or give the size positions={tokens} first"
         )
-    if tokens == resolved.ask.seq:
+    if tokens == resolved.request.seq:
         return resolved
     return resolved.traced_otherwise("seq", seq=tokens)
 
@@ -54,21 +54,21 @@ def _positions(resolved: ResolvedScenario) -> int | None:
 
 def sizes(resolved: ResolvedScenario) -> dict[str, Any]:
     """The network's own parameters and their values; {} if it has none."""
-    entry = CATALOGUE.get(resolved.ask.network)
+    entry = CATALOGUE.get(resolved.request.network)
     if entry is None:
-        return dict(resolved.ask.sizes)
-    return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(resolved.ask.sizes)
+        return dict(resolved.request.sizes)
+    return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(resolved.request.sizes)
 
 
 @whatif("shape")
 def size(resolved: ResolvedScenario, parameter: str, value: Value) -> ResolvedScenario:
     """One of the network's own parameters, such as its depth, width, heads or experts."""
     current = sizes(resolved)
-    if resolved.ask.network in CATALOGUE:
+    if resolved.request.network in CATALOGUE:
         if parameter not in current:
             raise InputError(
-                f"size: network {resolved.ask.network!r} has no size {parameter!r}: expected one "
-                f"of {', '.join(current)}"
+                f"size: network {resolved.request.network!r} has no size {parameter!r}: expected "
+                f"one of {', '.join(current)}"
             )
         old = current[parameter]
         numeric = isinstance(old, int) and not isinstance(old, bool)
@@ -78,7 +78,7 @@ def size(resolved: ResolvedScenario, parameter: str, value: Value) -> ResolvedSc
             value = (value,)
         if old == value:
             return resolved
-    return resolved.traced_otherwise("size", sizes=_with(resolved.ask.sizes, parameter, value))
+    return resolved.traced_otherwise("size", sizes=_with(resolved.request.sizes, parameter, value))
 
 
 def _with(
@@ -91,7 +91,7 @@ def _with(
 def network(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another network, with its own sizes, batch and sequence."""
     check_network(to)
-    if to == resolved.ask.network:
+    if to == resolved.request.network:
         return resolved
     if resolved.edits:
         raise InputError(
@@ -100,5 +100,5 @@ def network(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
         )
     return replace(
         resolved,
-        ask=replace(resolved.ask, network=to, saved=False, sizes=(), batch=None, seq=None),
+        request=replace(resolved.request, network=to, saved=False, sizes=(), batch=None, seq=None),
     )

@@ -18,14 +18,14 @@ MINCUT = "mincut"
 
 
 def _needs_training(resolved: ResolvedScenario, what: str) -> None:
-    if not resolved.ask.training and not resolved.ask.saved:
+    if not resolved.request.training and not resolved.request.saved:
         raise InputError(f"{what}: the step is inference: expected training; predict training")
 
 
 @whatif("training")
 def training(resolved: ResolvedScenario, on: bool = True) -> ResolvedScenario:
     """A training step (forward, loss, backward, optimizer), or inference."""
-    if on == resolved.ask.training and not resolved.ask.saved:
+    if on == resolved.request.training and not resolved.request.saved:
         return resolved
     return resolved.traced_otherwise("training", training=on)
 
@@ -73,7 +73,7 @@ def optimizer(
     """The optimizer; "none" leaves its step out."""
     _needs_training(resolved, "optimizer")
     wanted = None if to == "none" else to
-    if wanted == resolved.ask.optimizer and not resolved.ask.saved:
+    if wanted == resolved.request.optimizer and not resolved.request.saved:
         return resolved
     return resolved.traced_otherwise("optimizer", optimizer=wanted)
 
@@ -94,7 +94,7 @@ def compiled_optimizer(resolved: ResolvedScenario) -> ResolvedScenario:
 def freeze(resolved: ResolvedScenario, parameters: Modules) -> ResolvedScenario:
     """Do not train the parameters of a pattern (tokens, layers.0): no gradient, no state."""
     _needs_training(resolved, "freeze")
-    if parameters in resolved.ask.frozen:
+    if parameters in resolved.request.frozen:
         return resolved
-    frozen = tuple(sorted((*resolved.ask.frozen, parameters)))
+    frozen = tuple(sorted((*resolved.request.frozen, parameters)))
     return resolved.traced_otherwise("freeze", frozen=frozen)

@@ -13,10 +13,10 @@ from statistics import median
 from msgspec.structs import replace
 
 from simulator.inductor.child import Child
+from simulator.inductor.deep.stack import stack
 from simulator.inductor.exact import question_of
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
-from simulator.inductor.stack import stack
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved

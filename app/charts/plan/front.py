@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from app.answers.planned import Candidate
+from app.answers.plan.planned import Candidate
 from app.drawing import (
     Box,
     Drawing,
@@ -23,7 +23,7 @@ from app.drawing import (
 )
 from app.drawing.labels import Labels
 from app.scenes.pixel_scale import Scale
-from app.scenes.plan_front import FrontPoint, FrontScene
+from app.scenes.plan.front import FrontPoint, FrontScene
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0

@@ -16,7 +16,7 @@ from app.drawing import (
     fitting,
     regime_ink,
 )
-from app.scenes.plan_headline import Figure, HeadlineScene
+from app.scenes.plan.headline import Figure, HeadlineScene
 from app.theme import HEAD_PX, SUPPORT_PX
 
 PAD, _FIRST = 14.0, 1.55

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.drawing import Box, Item, Line, Metrics, Mix, Rectangles, Text, pill
 from app.scenes.pixel_scale import Scale
-from app.scenes.plan_queue import Histogram
+from app.scenes.plan.queue import Histogram
 from app.theme import BODY_PX, LABEL_PX
 from simulator.formats.numbers import short
 from simulator.planning.wording import latency

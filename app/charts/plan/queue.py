@@ -25,7 +25,7 @@ from app.drawing import (
     polygon,
 )
 from app.drawing.items import Step
-from app.scenes.plan_queue import QueueScene
+from app.scenes.plan.queue import QueueScene
 from app.theme import BODY_PX, SUPPORT_PX
 from simulator.formats.numbers import short
 from simulator.planning.wording import amount, latency

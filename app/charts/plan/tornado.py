@@ -19,7 +19,7 @@ from app.drawing import (
 )
 from app.drawing.items import Anchor
 from app.scenes.pixel_scale import Scale
-from app.scenes.plan_tornado import Bar, TornadoScene
+from app.scenes.plan.tornado import Bar, TornadoScene
 from app.theme import LABEL_PX, SUPPORT_PX
 from simulator.formats.numbers import short
 from simulator.planning.wording import latency

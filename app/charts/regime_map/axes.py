@@ -7,7 +7,7 @@ from app.drawing import Item, Line, Marker, Metrics, Point, Text, elided, pill, 
 from app.drawing.items import Dash
 from app.scenes.field import MapAxis
 from app.scenes.regime_map import Spot
-from app.scenes.sweep_curves import axis_title, value_words
+from app.scenes.sweep.curves import axis_title, value_words
 from app.scenes.ticks import Ticks, choice_ticks, factor_ticks
 from app.theme import LABEL_PX
 from simulator.prediction import REGIMES

@@ -6,7 +6,7 @@ from app.charts.sweep.frame import Frame
 from app.drawing import Box, Item, Line, Metrics, Text
 from app.quantities import seconds_unit
 from app.scenes.pixel_scale import Scale
-from app.scenes.sweep_curves import value_words
+from app.scenes.sweep.curves import value_words
 from app.scenes.ticks import factor_ticks
 from app.theme import LABEL_PX
 

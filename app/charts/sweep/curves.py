@@ -22,7 +22,7 @@ from app.drawing import (
 from app.drawing.labels import Labels
 from app.quantities import between, plain, seconds
 from app.scenes.pixel_scale import Floats
-from app.scenes.sweep_scene import DrawnCurve
+from app.scenes.sweep.scene import DrawnCurve
 from app.theme import CURVE_WIDTH, SECOND_WIDTH
 
 _BAND = 0.16  # opacity of an interval

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.drawing import Box, Point
 from app.scenes.pixel_scale import Floats, Scale
-from app.scenes.sweep_scene import SweepScene
+from app.scenes.sweep.scene import SweepScene
 
 _LEFT, _TITLED_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = (
     52.0,

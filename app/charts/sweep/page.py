@@ -8,7 +8,7 @@ from app.charts.sweep.choices import choices
 from app.charts.sweep.frame import Frame
 from app.charts.sweep.sweep import sweep
 from app.drawing import Drawing, Metrics
-from app.scenes.sweep_scene import scene_of_swept
+from app.scenes.sweep.scene import scene_of_swept
 
 _WIDTH, _HEIGHT = 1100.0, 640.0
 _NO_SHIFT = "No regime shift in this range"

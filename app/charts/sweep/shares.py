@@ -20,7 +20,7 @@ from app.drawing import (
 )
 from app.drawing.colours import STACK
 from app.scenes.pixel_scale import Floats
-from app.scenes.sweep_curves import value_words
+from app.scenes.sweep.curves import value_words
 from app.theme import LABEL_PX
 from simulator.prediction import Regime
 

@@ -144,7 +144,7 @@ def serve(pipe: Connection) -> None:
 
 
 def _network(asked: Asked) -> str:
-    from app.answers.cluster_choice import ClusterQuestion
+    from app.answers.cluster_choice import ClusterQuestion  # in the child alone, as below
 
     question = asked if isinstance(asked, ClusterQuestion) else asked.question
     return question.scenario.network
@@ -153,6 +153,7 @@ def _network(asked: Asked) -> str:
 def answer_all(question: Asked, send: OnMessage) -> None:
     """The prediction, then the scaling and the what-ifs; or one of these, or the fastest splits.
     `send` takes each as soon as it is there."""
+    # in the child process alone: the window never loads what predicts several GPUs
     from app.answers.cluster_answer import cluster_answer
     from app.answers.cluster_choice import AnswerQuestion
     from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.plan_draft import Draft, checked, first
-from app.answers.planned import Candidate, Planned
+from app.answers.plan.draft import Draft, checked, first
+from app.answers.plan.planned import Candidate, Planned
 from app.explorer.background.worker import PLAN, Worker, later
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError

@@ -25,7 +25,7 @@ class TraceJob(msgspec.Struct, frozen=True):
     """A request for one trace, or for the trace families along a line."""
 
     number: int
-    ask: TraceRequest
+    request: TraceRequest
     gpu: GPU
     line: Line | None = None
 
@@ -47,8 +47,8 @@ def encode(job: TraceJob) -> bytes:
 def decode(line: bytes) -> TraceJob:
     """Decode a line. JSON lists inside sizes become tuples again."""
     job = msgspec.json.decode(line, type=TraceJob)
-    sizes = tuple((name, _tuples(value)) for name, value in job.ask.sizes)
-    return msgspec.structs.replace(job, ask=replace(job.ask, sizes=sizes))
+    sizes = tuple((name, _tuples(value)) for name, value in job.request.sizes)
+    return msgspec.structs.replace(job, request=replace(job.request, sizes=sizes))
 
 
 def _tuples(value: Any) -> Any:
@@ -73,14 +73,14 @@ def serve(requests: BinaryIO, report: Callable[[Progress], None]) -> None:
         job = decode(line)
         counter = _TraceCounter(job.number, report)
         try:
-            trace_source.make(job.ask, job.gpu, job.line, counter.count)
+            trace_source.make(job.request, job.gpu, job.line, counter.count)
         except InputError as error:
             report(Progress(job.number, refused=str(error)))
         except Exception as error:  # the user's network may raise anything
             report(
                 Progress(
                     job.number,
-                    refused=f"{job.ask.network} cannot be traced: "
+                    refused=f"{job.request.network} cannot be traced: "
                     f"{type(error).__name__}: {error}; expected a network that runs; "
                     "run `ridgepoint trace` to see where it fails",
                 )

@@ -80,7 +80,7 @@ class Tracing(QObject):
         running = self.running
         if running is None:
             return ""
-        name = Path(running.need.ask.network).name
+        name = Path(running.need.request.network).name
         elapsed = f"{time.monotonic() - self.started_s:.0f} s"
         if running.need.line is None:
             return f"tracing {name}, {elapsed}"
@@ -102,7 +102,7 @@ class Tracing(QObject):
         self.started_s = time.monotonic()
         self._number += 1
         need = request.need
-        self._process().write(encode(TraceJob(self._number, need.ask, need.gpu, need.line)))
+        self._process().write(encode(TraceJob(self._number, need.request, need.gpu, need.line)))
         self.progressed.emit()
 
     def _process(self) -> QProcess:
@@ -148,7 +148,7 @@ class Tracing(QObject):
             self._child = None
             child.deleteLater()
             if self.running:
-                name = self.running.need.ask.network
+                name = self.running.need.request.network
                 self._finish(
                     f"the process that traced {name} ended unexpectedly, perhaps because memory "
                     "ran out; try a smaller batch or network"
@@ -164,5 +164,5 @@ class Tracing(QObject):
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
     """A key that is equal for requests of the same traces."""
-    network = need.ask.network
-    return need.ask, seen(network, need.gpu), need.line, content(network)
+    network = need.request.network
+    return need.request, seen(network, need.gpu), need.line, content(network)

@@ -190,11 +190,11 @@ class Worker(QObject):
         job.traced.add(key)
         if need.line is not None:
             if reason or lost:
-                trace_source.give_up(need.ask, need.gpu, need.line)
+                trace_source.give_up(need.request, need.gpu, need.line)
         elif reason or lost:
             self._refused[key] = reason or (
-                f"the trace of {need.ask.network} could not be written to disk: expected space in "
-                f"the cache; free some, or set {trace_source.FOLDER_VARIABLE} to another folder"
+                f"the trace of {need.request.network} could not be written to disk: expected space "
+                f"in the cache; free some, or set {trace_source.FOLDER_VARIABLE} to another folder"
             )
 
 

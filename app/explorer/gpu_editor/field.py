@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from app.explorer.gpu_editor.sheet import KINDS, Entry, key_of, label
 from app.theme import Theme
-from app.widgets.choice import Choice
+from app.widgets.fields.choice import Choice
 
 _FIGURE_PX, _KIND_PX, _TEXT_PX = 78, 118, 202
 _PLACEHOLDERS = {

@@ -14,7 +14,7 @@ from app.answers.subject import to_full_text
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.widgets.columns import empty, titled_column
-from app.widgets.parameter_controls import Controls
+from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import InputError
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario

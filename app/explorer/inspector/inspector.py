@@ -26,8 +26,8 @@ from app.explorer.inspector.applied import AppliedList
 from app.explorer.inspector.goals import Goals
 from app.explorer.state.session import Session
 from app.theme import Theme
-from app.widgets.choice import Choice
-from app.widgets.controls import Number, Segments
+from app.widgets.fields.choice import Choice
+from app.widgets.fields.controls import Number, Segments
 from app.widgets.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpus
@@ -120,17 +120,17 @@ class Inspector(QScrollArea):
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
-        no_seq = fixed or f"{resolved.ask.network} has no sequence, or one of fixed length"
+        no_seq = fixed or f"{resolved.request.network} has no sequence, or one of fixed length"
         self.batch.put(None if saved else batch or 1, fixed)
         self.seq.put(None if saved else seq, no_seq if seq is None else "")
-        entry = CATALOGUE.get(resolved.ask.network)
+        entry = CATALOGUE.get(resolved.request.network)
         refused = (
-            {"training": f"{resolved.ask.network} is for inference only"}
+            {"training": f"{resolved.request.network} is for inference only"}
             if (entry is not None and not entry.trains)
             else {}
         )
         precisions = dict.fromkeys(_PRECISIONS, fixed) if saved else {}
-        self.precision.put(resolved.ask.dtype, precisions)
+        self.precision.put(resolved.request.dtype, precisions)
         compiled = compiles(resolved.mode)
         self.mode.put("compiled" if compiled else resolved.mode)
         for shown in (self.compiler, self.labels["Mode of torch.compile"]):
@@ -138,10 +138,10 @@ class Inspector(QScrollArea):
         if compiled:
             self._select(self.compiler, resolved.mode, resolved.mode)
         self.phase.put(
-            "training" if resolved.ask.training else "inference",
+            "training" if resolved.request.training else "inference",
             dict.fromkeys(_PHASES, fixed) if saved else refused,
         )
-        self._select(self.network, resolved.ask.network, Path(resolved.ask.network).name)
+        self._select(self.network, resolved.request.network, Path(resolved.request.network).name)
         self._show_gpu(scenario, resolved.gpu)
         self._select(self.host, resolved.host.id, resolved.host.id)
         self._describe(resolved)

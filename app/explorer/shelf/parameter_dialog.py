@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.answers.cards import plainly
 from app.theme import Theme
-from app.widgets.parameter_controls import Controls
+from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import RidgepointError
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.explorer.window.verdict import VerdictBar
+from app.explorer.window.verdict.bar import VerdictBar
 from app.formulas.formula import Formula, title_of
 from app.widgets.view import View
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
 from app.answers.cluster_choice import ClusterChoice
-from app.answers.plan_cards import with_gpu
-from app.answers.plan_draft import Draft
+from app.answers.plan.cards import with_gpu
+from app.answers.plan.draft import Draft
 from app.explorer.background.planning import Planning
 from app.explorer.background.worker import PLAN
 from app.explorer.docks.veil import Veil

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.explorer.background.worker import later
-from app.explorer.window.verdict import GRACE_MS
+from app.explorer.window.verdict.bar import GRACE_MS
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window

@@ -40,7 +40,7 @@ from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
-from app.explorer.window.verdict import VerdictBar
+from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 
 _WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")

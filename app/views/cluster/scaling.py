@@ -13,8 +13,8 @@ from app.charts.cluster.scaling import scaling_drawing
 from app.drawing import Drawing, Text
 from app.theme import SUPPORT_PX, Theme
 from app.views.cluster.cluster_view import PictureView
-from app.widgets.controls import Segments
 from app.widgets.drawn import QT_METRICS
+from app.widgets.fields.controls import Segments
 from simulator.parallel.prediction import PARALLEL_REGIMES
 
 _KINDS = {"weak": "same batch a replica", "strong": "same batch in all"}

@@ -21,12 +21,12 @@ from app.views.cluster.cluster_view import ClusterView
 from app.views.cluster.split_search import SplitSearchRows, search_rows
 from app.views.cluster.stepper import Stepper
 from app.views.cluster.what_ifs import WhatIfRows
-from app.widgets.controls import Segments
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
 from app.widgets.elided_label import Elided
-from app.widgets.sentence import Sentence
-from app.widgets.sentence_fields import MenuField, TextField
+from app.widgets.fields.controls import Segments
+from app.widgets.fields.sentence import Sentence
+from app.widgets.fields.sentence_fields import MenuField, TextField
 from app.widgets.tab_order import insert_before
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.cluster.layout import Layout

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 from app.answers.side import Side
 from app.scenes.combinations import FIGURES
 from app.scenes.combinations_axes import values
-from app.scenes.sweep_curves import axis_name
+from app.scenes.sweep.curves import axis_name
 from app.widgets.strip import Strip
 
 _LEAST = 2

@@ -15,7 +15,7 @@ from app.formulas.points import rate_at
 from app.quantities import plain
 from app.scenes.combinations import FIGURES, USUAL_FIGURES, CombinationTable, combined
 from app.scenes.combinations_axes import axes_of, usual, values
-from app.scenes.sweep_curves import CancelledError, axis_name
+from app.scenes.sweep.curves import CancelledError, axis_name
 from app.theme import Theme
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas

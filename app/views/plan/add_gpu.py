@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.answers.plan_cards import with_gpu
-from app.answers.plan_draft import Draft
+from app.answers.plan.cards import with_gpu
+from app.answers.plan.draft import Draft
 from simulator.hardware.gpu import gpus
 from simulator.planning.serve_search import listed
 

@@ -8,13 +8,13 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.answers.plan_cards import CandidateCard, Tried
-from app.answers.plan_fields import Field
-from app.answers.plan_words import short_gpu
+from app.answers.plan.cards import CandidateCard, Tried
+from app.answers.plan.fields import Field
+from app.answers.plan.words import short_gpu
 from app.theme import Theme
 from app.widgets.elided_label import Elided
-from app.widgets.sentence_fields import TextField
-from app.widgets.switch import Switch
+from app.widgets.fields.sentence_fields import TextField
+from app.widgets.fields.switch import Switch
 
 _COUNT_PX = 23
 _SHORT = {"compiled+graph": "compiled"}

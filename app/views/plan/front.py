@@ -8,12 +8,12 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.answers.plan_words import empty_words, figure_lines, status_words
-from app.answers.planned import Planned, candidate_of
+from app.answers.plan.planned import Planned, candidate_of
+from app.answers.plan.words import empty_words, figure_lines, status_words
 from app.charts.plan.front import front_drawing, note
 from app.drawing.picture import Drawing
-from app.scenes.plan_front import FrontScene, front_scene
-from app.scenes.plan_table import short_name
+from app.scenes.plan.front import FrontScene, front_scene
+from app.scenes.plan.table import short_name
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.widgets.canvas import Card

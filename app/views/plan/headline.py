@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy
 
-from app.answers.plan_words import empty_words, figure_lines
-from app.answers.planned import Planned
+from app.answers.plan.planned import Planned
+from app.answers.plan.words import empty_words, figure_lines
 from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.drawing.picture import Drawing
-from app.scenes.plan_headline import HeadlineScene, headline_scene
+from app.scenes.plan.headline import HeadlineScene, headline_scene
 from app.theme import Theme
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Signal
 
-from app.answers.planned import Planned
+from app.answers.plan.planned import Planned
 from app.answers.side import Side
 from app.widgets.view import View
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
-from app.answers.plan_words import empty_words
-from app.answers.planned import Candidate, Planned, candidate_of
+from app.answers.plan.planned import Candidate, Planned, candidate_of
+from app.answers.plan.words import empty_words
 from app.answers.side import Question, Side
 from app.charts.plan.queue import queue_drawing
 from app.drawing.picture import Drawing
-from app.scenes.plan_queue import QueueScene, queue_scene
-from app.scenes.plan_table import short_name
+from app.scenes.plan.queue import QueueScene, queue_scene
+from app.scenes.plan.table import short_name
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.widgets.drawing_canvas import DrawingCanvas

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent
 from PySide6.QtWidgets import QToolTip
 
-from app.answers.plan_words import status_words
-from app.answers.planned import Planned, candidate_of
-from app.scenes.plan_table import Column, columns, distinguishing, mode_of, short_name, shown
+from app.answers.plan.planned import Planned, candidate_of
+from app.answers.plan.words import status_words
+from app.scenes.plan.table import Column, columns, distinguishing, mode_of, short_name, shown
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, fitting, width

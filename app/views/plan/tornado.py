@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.answers.planned import Planned
+from app.answers.plan.planned import Planned
 from app.charts.plan.tornado import ROW_PX, tornado_drawing, tornado_height
 from app.drawing.picture import Drawing
-from app.scenes.plan_tornado import TornadoScene, tornado_scene
+from app.scenes.plan.tornado import TornadoScene, tornado_scene
 from app.theme import Theme
 from app.widgets.canvas import Card
 from app.widgets.drawing_canvas import DrawingCanvas

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.plan_words import empty_words
-from app.answers.planned import Planned, candidate_of
-from app.scenes.plan_table import texts
+from app.answers.plan.planned import Planned, candidate_of
+from app.answers.plan.words import empty_words
+from app.scenes.plan.table import texts
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable

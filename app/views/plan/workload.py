@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.plan_cards import (
+from app.answers.plan.cards import (
     CandidateCard,
     candidate_cards,
     priced,
@@ -25,16 +25,16 @@ from app.answers.plan_cards import (
     toggled,
     without_gpu,
 )
-from app.answers.plan_draft import Draft
-from app.answers.plan_fields import Field, prices, sentence
-from app.answers.plan_words import load_words
-from app.answers.planned import Planned
+from app.answers.plan.draft import Draft
+from app.answers.plan.fields import Field, prices, sentence
+from app.answers.plan.planned import Planned
+from app.answers.plan.words import load_words
 from app.theme import Theme
 from app.views.plan.add_gpu import AddGpu
 from app.views.plan.candidate import CandidateWidget, form_of
 from app.views.plan.plan_view import PlanView
-from app.widgets.sentence import Sentence
-from app.widgets.sentence_fields import MenuField, TextField
+from app.widgets.fields.sentence import Sentence
+from app.widgets.fields.sentence_fields import MenuField, TextField
 from app.widgets.tab_order import insert_before, tab_stops
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import InputError

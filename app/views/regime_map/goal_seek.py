@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidg
 from app.answers.goals import searches_of
 from app.answers.side import Side
 from app.quantities import between, plain, seconds, trimmed
-from app.scenes.sweep_curves import CancelledError
+from app.scenes.sweep.curves import CancelledError
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.fonts import font
 from app.widgets.strip import sheet

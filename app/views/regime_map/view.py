@@ -13,7 +13,7 @@ from app.formulas.points import regime_at
 from app.scenes.regime_map import Chart, ExactShifts, Spot, charted, exact
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual
 from app.scenes.regime_map_table import table
-from app.scenes.sweep_curves import CancelledError, axis_name, moved, within_words
+from app.scenes.sweep.curves import CancelledError, axis_name, moved, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas
 from app.views.regime_map.cursor import in_words, share_explanation, spot_words

@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QKeyEvent
 from app.charts.sweep.frame import Frame
 from app.charts.sweep.sweep import sweep
 from app.drawing import Box, Drawing, Item, Line, Marker
-from app.scenes.sweep_curves import Curve, Curves, axis_name, within_words
-from app.scenes.sweep_scene import scene_of_curves
+from app.scenes.sweep.curves import Curve, Curves, axis_name, within_words
+from app.scenes.sweep.scene import scene_of_curves
 from app.theme import SUPPORT_PX, Theme
 from app.views.sweep.cards import card
 from app.widgets.canvas import Card

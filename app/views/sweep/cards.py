@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.quantities import between, count_of, data, percent, seconds
-from app.scenes.sweep_curves import Curve, Curves, axis_name, value_words
+from app.scenes.sweep.curves import Curve, Curves, axis_name, value_words
 from app.widgets.canvas import Card
 from simulator.prediction import REGIMES
 

@@ -11,7 +11,7 @@ from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
-from app.scenes.sweep_curves import (
+from app.scenes.sweep.curves import (
     NAMES,
     CancelledError,
     Curves,

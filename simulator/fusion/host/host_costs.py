@@ -129,7 +129,7 @@ def _further_graphs_s(
                 s for s in op.storages[:inputs] if made_in.get(s, graph) != graph
             )
         made_in |= dict.fromkeys(op.storages[inputs:], graph)
-    found = np.zeros(len(trace.ops))
+    seconds = np.zeros(len(trace.ops))
     passes: dict[Phase, Graph] = {}
     for graph in first:
         passes.setdefault(graph[0], graph)
@@ -137,10 +137,10 @@ def _further_graphs_s(
         if graph != passes[graph[0]]:
             entered_s = costs.node_s if graph[0] == "backward" else costs.resumed_s
             entered_s += costs.call_s + costs.input_s * len(handed[graph])
-            found[index] = entered_s * speed
+            seconds[index] = entered_s * speed
             if graph[0] == "backward":
-                found[index] += host.seconds["backward_node"]
-    return found
+                seconds[index] += host.seconds["backward_node"]
+    return seconds
 
 
 def _first(rows: np.ndarray) -> np.ndarray:

@@ -73,8 +73,8 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
     if _MOVING.get(name) == op.signature.names[place]:
         return ((name, tensor.shape),)
     fits = loop and op.outputs and _broadcasts(tensor, op.outputs[0])
-    found = walk(tensor, op.outputs[0].shape if fits else tensor.shape)
-    return ((name, place), *found) if name == "cat" else found
+    steps = walk(tensor, op.outputs[0].shape if fits else tensor.shape)
+    return ((name, place), *steps) if name == "cat" else steps
 
 
 def reordered(key: Key, elements: int) -> tuple[Key, Map]:
@@ -99,8 +99,8 @@ def reordered(key: Key, elements: int) -> tuple[Key, Map]:
 def _permutes(pairs: Map, elements: int) -> bool:
     """Does a walk touch this many elements, each once and without gaps?"""
     step = 1
-    for size, found in sorted(pairs, key=lambda pair: pair[1]):
-        if found != step:
+    for size, stride in sorted(pairs, key=lambda pair: pair[1]):
+        if stride != step:
             return False
         step *= size
     return step == elements
@@ -126,19 +126,19 @@ def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
     """Sizes and steps of a walk through a tensor in the order of the dimensions of `shape`, those
     that follow one another joined; () where that is memory's own order."""
     missing = len(shape) - len(tensor.shape)
-    found: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     for size, step in zip(
         (*(1,) * missing, *tensor.shape), (*(0,) * missing, *tensor.stride), strict=True
     ):
         if size == 1 or step == 0:
             continue
-        if found and found[-1][1] == size * step:
-            found[-1] = found[-1][0] * size, step
+        if steps and steps[-1][1] == size * step:
+            steps[-1] = steps[-1][0] * size, step
         else:
-            found.append((size, step))
-    if not found or (len(found) == 1 and found[0][1] == 1):
+            steps.append((size, step))
+    if not steps or (len(steps) == 1 and steps[0][1] == 1):
         return ()
-    return tuple(found)
+    return tuple(steps)
 
 
 def relaid(tensor: Tensor, made: Tensor) -> Tensor:
@@ -149,10 +149,10 @@ def relaid(tensor: Tensor, made: Tensor) -> Tensor:
         return tensor
     dims = sorted(zip(made.stride, plain, made.shape, strict=True), reverse=True)
 
-    def step(found: int) -> int:
+    def step(stride: int) -> int:
         for old, new, size in dims:
-            if old and size > 1 and found >= old and found % old == 0:
-                return found // old * new
-        return found
+            if old and size > 1 and stride >= old and stride % old == 0:
+                return stride // old * new
+        return stride
 
     return Tensor(tensor.shape, tensor.dtype, tuple(map(step, tensor.stride)), tensor.device)

@@ -54,14 +54,14 @@ def arithmetic(
     rescales its sums so far once a part of a row, not for each element."""
     if by_hand:
         persistent = sys.maxsize
-    found = costed(op) or ()
-    flops = sum(w.flops for w in found)
+    works = costed(op) or ()
+    flops = sum(w.flops for w in works)
     name = op.name.split(".")[1]
-    if name in ROWS and found:  # however many kernels it is in eager mode
-        return flops, max(_slots(op, work, persistent, by_hand) for work in found)
+    if name in ROWS and works:  # however many kernels it is in eager mode
+        return flops, max(_slots(op, work, persistent, by_hand) for work in works)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
-    return flops, sum(_slots(op, work, persistent, by_hand) for work in found)
+    return flops, sum(_slots(op, work, persistent, by_hand) for work in works)
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:

@@ -26,11 +26,11 @@ def product(op: Signature) -> tuple[Work, ...]:
         {k: v for k, v in op.args.items() if k not in _OWN},
         tuple(op.arg("regions")),
     )
-    found = list(works(plain) or ())
-    last = found[-1]
+    launches = list(works(plain) or ())
+    last = launches[-1]
     dims = last.dims | {"template": True} if op.arg("template") else last.dims
     return (
-        *found[:-1],
+        *launches[:-1],
         replace(
             last,
             flops=last.flops + op.arg("flops"),
@@ -44,8 +44,8 @@ def product(op: Signature) -> tuple[Work, ...]:
 
 def is_product(op: Op) -> bool:
     """Is it one product or convolution whose kernel can have an epilogue?"""
-    found = costed(op.signature)
-    return bool(found) and len(op.outputs) == 1 and found[-1].family in ("gemm", "conv")
+    works = costed(op.signature)
+    return bool(works) and len(op.outputs) == 1 and works[-1].family in ("gemm", "conv")
 
 
 def with_epilogue(

@@ -24,10 +24,10 @@ def accumulated(lowering: Lowering) -> None:
     for index, op in enumerate(lowering.trace.ops):
         if op.phase != "backward" or op.name != "aten.convolution_backward.default":
             continue
-        found = _weight_gradient(lowering, index, op)
-        if found is None or not needs_copy(op.signature["weight"]):
+        gradient = _weight_gradient(lowering, index, op)
+        if gradient is None or not needs_copy(op.signature["weight"]):
             continue
-        value, tensor = found
+        value, tensor = gradient
         plain = Tensor(tensor.shape, tensor.dtype, row_major(tensor.shape))
         if plain not in known:
             known[plain] = Signature(

@@ -171,10 +171,10 @@ class LibraryCalls:
             half = op.signature["self"].itemsize < _FULL_BYTES
             if half or value in flow.kept or not loops:
                 return False
-        found = without_bias(op, self.plain)
-        if found is None:
+        plain = without_bias(op, self.plain)
+        if plain is None:
             return False
-        call, place = found
+        call, place = plain
         factors = [value for i, value in enumerate(flow.reads[index]) if i != place]
         bias = flow.reads[index][place]
         product: Key = next(self.lowering.number)

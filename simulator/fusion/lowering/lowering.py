@@ -14,6 +14,7 @@ from simulator.fusion.kinds import adds, kind
 from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
+from simulator.fusion.lowering.decompositions import decompose
 from simulator.fusion.lowering.gradients import accumulated
 from simulator.fusion.lowering.library_calls import LibraryCalls
 from simulator.fusion.lowering.padded_products import PaddedProducts
@@ -96,10 +97,10 @@ class Lowering:
         op = self.trace.ops[index]
         key = id(op.signature)
         if key not in self.kinds:
-            found = kind(op.signature)
-            if found == "reduction" and not self.reductions:
-                found = "library"
-            self.kinds[key] = found
+            how = kind(op.signature)
+            if how == "reduction" and not self.reductions:
+                how = "library"
+            self.kinds[key] = how
         eager = op.phase == "optimizer" or op.name == "aten.ones_like.default" or is_tangent(op)
         return "library" if eager else self.kinds[key]
 
@@ -240,7 +241,7 @@ class Lowering:
 
     def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
         """What is read from memory for these values, and the ops computed on the way."""
-        found: dict[Key, int] = {}
+        read_keys: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():
             held = self.pending.get(value_of(value))
@@ -248,9 +249,9 @@ class Lowering:
                 through = held is not None and isinstance(value, Part)
                 key = read(inner, 0, (value.offset, *value.way)) if through else inner
                 part = self._part(value, size) if through else 1.0
-                found[key] = max(found.get(key, 0), round(amount * part))
+                read_keys[key] = max(read_keys.get(key, 0), round(amount * part))
             ops |= dict.fromkeys(held.ops if held else ())
-        return found, tuple(ops)
+        return read_keys, tuple(ops)
 
     def _part(self, key: Part, size: int) -> float:
         """How much of a value that is computed where it is read a reader of so many bytes wants."""
@@ -291,7 +292,4 @@ class Lowering:
 
 def lower_reduction(lowering: Lowering, index: int, op: Op) -> None:
     """An op with a reduction in it, as Inductor decomposes it."""
-    # decompositions imports Lowering
-    from simulator.fusion.lowering.decompositions import decompose
-
     decompose(lowering, index, op)

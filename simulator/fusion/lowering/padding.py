@@ -25,8 +25,8 @@ def timer(gpu: GPU, profile: Profile) -> Seconds:
     """Seconds of an op alone whose operands come from DRAM, as Inductor's benchmark runs it."""
 
     def seconds(op: Signature) -> float:
-        found: Sequence[Work] = launches(op, gpu) or ()
-        times = roofs(found, gpu, profile).parts(np.zeros(len(found)), 0.0)
+        works: Sequence[Work] = launches(op, gpu) or ()
+        times = roofs(works, gpu, profile).parts(np.zeros(len(works)), 0.0)
         return float(sum(times.duration_s))
 
     return seconds

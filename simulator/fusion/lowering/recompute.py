@@ -13,10 +13,10 @@ from simulator.fusion.node import Node, Pending, Recomputed
 
 def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
     """All ops that are computed again for these values."""
-    found: dict[int, Recomputed] = {}
+    merged: dict[int, Recomputed] = {}
     for each in held:
-        found |= each.recomputed
-    return found
+        merged |= each.recomputed
+    return merged
 
 
 def instructions(nodes: Sequence[Node]) -> int:

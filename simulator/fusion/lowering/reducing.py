@@ -60,12 +60,12 @@ def reduce(
 def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
     """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
     ir.py)?"""
-    found = [
+    outer = [
         _apart(lowering, key)
         for key, size in lowering.through(reads)[0].items()
         if size >= elements
     ]
-    return any(found) and 2 * sum(found) >= len(found)
+    return any(outer) and 2 * sum(outer) >= len(outer)
 
 
 def _apart(lowering: Lowering, key: Key) -> bool:

@@ -30,17 +30,17 @@ _ANEW = (
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     """Values that stay without gaps: in the graph that makes them a convolution comes of them
     before a reduction does, or they are what an inference returns."""
-    found: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
+    values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
     of = graphs(trace).of
     wanted: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):
         name, graph = trace.ops[index].name, of[index]
         own = [value for value in flow.makes[index] if wanted.get(value) == graph]
-        found.update(own)
+        values.update(own)
         dense = any(part in name for part in _WHOLE) or own
         if dense and not name.startswith(_ANEW):
             wanted |= dict.fromkeys(flow.reads[index], graph)
-    return found
+    return values
 
 
 def padded(made: Tensor) -> tuple[int, ...]:

@@ -44,14 +44,14 @@ def attended(trace: Trace, gpu: GPU) -> JointGraph:
         return JointGraph(trace)
     made = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
     matching = _Matching(trace) if made else None
-    found = [each for index in made if matching and (each := matching.around(index))]
-    calls = {each.last: (each, name) for each in found if (name := _kernel(each, gpu))}
+    matches = [each for index in made if matching and (each := matching.around(index))]
+    calls = {each.last: (each, name) for each in matches if (name := _kernel(each, gpu))}
     return _with(trace, calls) if calls else JointGraph(trace)
 
 
-def _kernel(found: Found, gpu: GPU) -> str | None:
+def _kernel(match: Found, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card; None where that would be plain products again."""
-    tensors = {name: tensor for name, tensor, _ in found.operands}
+    tensors = {name: tensor for name, tensor, _ in match.operands}
     call = Attention(
         gpu.compute_capability or CUDNN_FIRST[0],
         tensors["query"],
@@ -193,9 +193,9 @@ def _turned(key: Tensor) -> Tensor:
 
 def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
     """The trace with these calls, and without what they do and the views of what is no more."""
-    gone = frozenset().union(*(found.ops for found, _ in calls.values()))
+    gone = frozenset().union(*(match.ops for match, _ in calls.values()))
     dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
-    dead -= {found.result[1] for found, _ in calls.values()}
+    dead -= {match.result[1] for match, _ in calls.values()}
     ops: list[Op] = []
     source: list[int] = []
     place: list[int] = []
@@ -204,9 +204,9 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
     for index, op in enumerate(trace.ops):
         place.append(len(ops))
         if index in calls:
-            found, name = calls[index]
-            members[len(ops)] = tuple(sorted(found.ops))
-            op = _call(op, found, name, kinds)
+            match, name = calls[index]
+            members[len(ops)] = tuple(sorted(match.ops))
+            op = _call(op, match, name, kinds)
         elif index in gone or dead.intersection(op.storages):
             continue
         ops.append(op)
@@ -216,25 +216,25 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
         Storage(0, 0, 0, s.role, s.device) if number in dead else s.moved(place)
         for number, s in enumerate(trace.storages)
     ]
-    for last, (found, _) in calls.items():
+    for last, (match, _) in calls.items():
         here = place[last]
-        for _, _, number in found.operands:
+        for _, _, number in match.operands:
             s = storages[number]
             if s.freed is not None and s.freed <= here:
                 storages[number] = replace(s, freed=here + 1)
-        storages[found.result[1]] = replace(storages[found.result[1]], born=here)
+        storages[match.result[1]] = replace(storages[match.result[1]], born=here)
     return JointGraph(trace.with_ops(ops, storages, place), source, members)
 
 
-def _call(like: Op, found: Found, kernel: str, kinds: dict[str, Signature]) -> Op:
-    names, tensors, numbers = zip(*found.operands, strict=True)
+def _call(like: Op, match: Found, kernel: str, kinds: dict[str, Signature]) -> Op:
+    names, tensors, numbers = zip(*match.operands, strict=True)
     args = {} if kernel == "flash" else {"compute_log_sumexp": False}
     made = Signature(
         f"aten._scaled_dot_product_{kernel}_attention.default",
         tensors,
-        (found.result[0],),
+        (match.result[0],),
         names,
         args,
     )
     made = kinds.setdefault(repr(made), made)
-    return Op(made, like.module, like.phase, (*numbers, found.result[1]))
+    return Op(made, like.module, like.phase, (*numbers, match.result[1]))

@@ -33,14 +33,14 @@ def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
     """The ops of a joint graph that must not run again, without those `allowed` all the same. An
     op that writes in place is banned whatever is asked: what it read is gone."""
     fixed = {i for i in joint.makes if not joint.view[i] and joint.writes_in_place(i)}
-    found = {
+    tensors = {
         i for i in joint.makes if not joint.view[i] and i not in allowed and _banned(joint, bans, i)
     }
-    found |= fixed
+    tensors |= fixed
 
     def ban(index: int) -> None:
         if not joint.view[index] and index not in allowed:
-            found.add(index)
+            tensors.add(index)
 
     if bans.used_far_apart:
         for tensor, users in enumerate(joint.users):
@@ -51,8 +51,8 @@ def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
                 if user > first and joint.fuse(tensor, user):
                     ban(user)
     if bans.long_chains:
-        _cut_chains(joint, found, allowed)
-    return found
+        _cut_chains(joint, tensors, allowed)
+    return tensors
 
 
 def _banned(joint: Joint, bans: Bans, index: int) -> bool:
@@ -113,7 +113,7 @@ def _first_unfusible(joint: Joint, users: list[int]) -> int:
     return furthest
 
 
-def _cut_chains(joint: Joint, found: set[int], allowed: Collection[int]) -> None:
+def _cut_chains(joint: Joint, bans: set[int], allowed: Collection[int]) -> None:
     """Ban the op at which a chain of fusible ops has become too long."""
     visited: set[int] = set()
     for start in joint.makes:
@@ -125,9 +125,9 @@ def _cut_chains(joint: Joint, found: set[int], allowed: Collection[int]) -> None
             visited.add(index)
             if index > start + _CHAIN and not waiting:
                 if not joint.view[index] and index not in allowed:
-                    found.add(index)
+                    bans.add(index)
                 break
             for tensor in joint.makes[index]:
                 for user in joint.users[tensor]:
-                    if joint.fuse(tensor, user) and user not in found:
+                    if joint.fuse(tensor, user) and user not in bans:
                         heappush(waiting, user)

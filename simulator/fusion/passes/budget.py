@@ -26,15 +26,15 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
     """
     usual = Bans()
-    found = kept(joint, banned(joint, usual))
-    if budget >= 1 or not (whole := kept_bytes(joint, found)):
-        return found
+    saved = kept(joint, banned(joint, usual))
+    if budget >= 1 or not (whole := kept_bytes(joint, saved)):
+        return saved
     freer = replace(usual, used_far_apart=False, long_chains=False, materialized_backward=False)
     for bans in (freer, replace(freer, not_listed=False)):
         stopped = banned(joint, bans)
-        found = kept(joint, stopped)
-        if kept_bytes(joint, found) < budget * whole:
-            return found
+        saved = kept(joint, stopped)
+        if kept_bytes(joint, saved) < budget * whole:
+            return saved
     freest = replace(freer, not_listed=False)
     choices = sorted(
         (

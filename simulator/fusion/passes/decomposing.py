@@ -65,9 +65,9 @@ class GraphBuilder:
         place: list[int] = []
         for index, op in enumerate(self.trace.ops):
             place.append(len(ops))
-            found = self.parts.get(index, (op,))
-            ops += found
-            source += [index] * len(found)
+            parts = self.parts.get(index, (op,))
+            ops += parts
+            source += [index] * len(parts)
         place.append(len(ops))
         first, last = touches(ops)
         storages = [s.moved(place) for s in self.trace.storages]

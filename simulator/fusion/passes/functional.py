@@ -21,14 +21,14 @@ def functional(trace: Trace) -> Trace:
     parts = graphs(trace)
     for index, op in enumerate(trace.ops):
         reads = tuple(stands.get(s, s) for s in op.storages[: len(op.inputs)])
-        found = None if parts.eager(index) else _out_of_place(op, trace.storages, plain)
-        if found is not None:
+        functional_op = None if parts.eager(index) else _out_of_place(op, trace.storages, plain)
+        if functional_op is not None:
             stands[op.storages[-1]] = len(trace.storages) + len(fresh)
             fresh.append((op.storages[-1], index))
         makes = tuple(stands.get(s, s) for s in op.storages[len(op.inputs) :])
         storages = reads + makes
-        if found is not None or storages != op.storages:
-            op = replace(op, signature=found or op.signature, storages=storages)
+        if functional_op is not None or storages != op.storages:
+            op = replace(op, signature=functional_op or op.signature, storages=storages)
         ops.append(op)
     if not fresh:
         return trace
@@ -68,12 +68,12 @@ def _lives(trace: Trace, ops: list[Op], fresh: list[tuple[int, int]]) -> list[St
     for index, op in enumerate(ops):
         for storage in op.storages:
             last[storage] = index
-    found = list(trace.storages)
+    storages = list(trace.storages)
     newest = {old: len(trace.storages) + at for at, (old, _) in enumerate(fresh)}
     for at, (old, born) in enumerate(fresh):
         number = len(trace.storages) + at
         freed = trace.storages[old].freed if newest[old] == number else last[number] + 1
-        found.append(replace(trace.storages[old], born=born, freed=freed))
+        storages.append(replace(trace.storages[old], born=born, freed=freed))
     for old in newest:
-        found[old] = replace(found[old], freed=last[old] + 1)
-    return found
+        storages[old] = replace(storages[old], freed=last[old] + 1)
+    return storages

@@ -140,15 +140,15 @@ class Joint:
             self.readers[tensor].append(index)
 
     def _read(self, index: int, op: Op, known_only: bool = False) -> tuple[int, ...]:
-        found: dict[int, None] = {}
+        reads: dict[int, None] = {}
         for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True):
             place = self._known.get((value, tensor), self._oldest.get(value))
             if place is None:
                 if known_only:
                     continue
                 place = self._new(Made(-1, value, self._free_of_old(value, tensor), False))
-            found[place] = None
-        return tuple(found)
+            reads[place] = None
+        return tuple(reads)
 
     def _new(self, made: Made) -> int:
         self.tensors.append(made)

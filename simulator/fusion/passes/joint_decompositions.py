@@ -116,12 +116,12 @@ def _batch_norm(graph: GraphBuilder, op: Op) -> tuple[Op, Op]:
     given = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
     out, *moments = zip(op.outputs, op.storages[len(op.inputs) :], strict=True)
     read = ("input", *given["input"])
-    found = graph.op(
+    statistics = graph.op(
         op, "aten.batch_norm_stats.default", [read], *moments, eps=op.signature.arg("eps", 0.0)
     )
     affine = [(name, *given[name]) for name in ("weight", "bias") if name in given]
     known = [(n, *m) for n, m in zip(("mean", "invstd"), moments, strict=True)]
-    return found, graph.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
+    return statistics, graph.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
 
 
 def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,10 +13,8 @@ from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_decompositions import decompose
+from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated_from
 from simulator.records import Op, Trace
-
-if TYPE_CHECKING:
-    from simulator.fusion.passes.rematerialization import Joint
 
 
 @dataclass(frozen=True)
@@ -30,35 +27,29 @@ class JointGraph:
     source: Sequence[int] = ()
     members: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
-    def of_origin(self, found: Fused, origin: Trace) -> Fused:
+    def of_origin(self, fused: Fused, origin: Trace) -> Fused:
         """What the joint graph was fused to, its groups naming the ops of the eager trace."""
         if not self.source:
-            return found
-        members = tuple(map(found.members, range(len(found.groups))))
-        for group in found.groups:
+            return fused
+        members = tuple(map(fused.members, range(len(fused.groups))))
+        for group in fused.groups:
             for node in group.nodes:
                 node.ops = tuple(
                     dict.fromkeys(
                         each for op in node.ops for each in self.members.get(op, (self.source[op],))
                     )
                 )
-        return Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
+        return Fused(fused.trace, fused.groups, origin, fused.notes, (self.trace, members))
 
 
 def joint_graph(trace: Trace) -> JointGraph:
     """The step to compile; an inference step is what it was."""
-    from simulator.fusion.passes.rematerialization import (  # it needs dataflow
-        Joint,
-        kept_within,
-        repeated_from,
-    )
-
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
     decomposed = decompose(functional(trace))
     joint = Joint(decomposed.trace, _fuses)
-    found, source = repeated_from(joint, kept_within(joint))
-    return JointGraph(_unreturned(joint, found), [decomposed.source[index] for index in source])
+    repeated, source = repeated_from(joint, kept_within(joint))
+    return JointGraph(_unreturned(joint, repeated), [decomposed.source[index] for index in source])
 
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:

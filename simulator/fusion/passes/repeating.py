@@ -22,8 +22,8 @@ def repeated(joint: Joint, kept: Collection[int]) -> Trace:
 def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
     """The trace of `repeated`, and the index in the old trace of each of its ops."""
     made = _Repeating(joint, kept)
-    found = made.done()
-    return found, made.source
+    repeated = made.done()
+    return repeated, made.source
 
 
 class _Repeating:
@@ -64,18 +64,18 @@ class _Repeating:
 
     def _missing(self, tensors: Collection[int]) -> set[int]:
         """The forward ops that recompute these tensors, without those that ran again already."""
-        found: set[int] = set()
+        missing: set[int] = set()
         waiting = list(tensors)
         while waiting:
             tensor = waiting.pop()
             made = self.joint.tensors[tensor].op
-            if made < 0 or tensor in self.exactly or made in found or made in self.copied:
+            if made < 0 or tensor in self.exactly or made in missing or made in self.copied:
                 continue
             if self._there(tensor) and not self.joint.view[made]:
                 continue
-            found.add(made)
+            missing.add(made)
             waiting += self.joint.reads[made]
-        return found
+        return missing
 
     def _copy(self, index: int) -> None:
         op, flow = self.trace.ops[index], self.joint.flow
@@ -101,7 +101,7 @@ class _Repeating:
         backward = min(self.joint.backward_reads)
         crossing = {self.joint.tensors[t].value[0] for t in self.joint.needed}
         held = {storage for storage, _ in self.values}
-        found: list[Storage] = []
+        storages: list[Storage] = []
         for number, s in enumerate(self.trace.storages):
             freed = None if s.freed is None else self.ends[s.freed]
             if freed is not None and s.freed is not None and 0 <= s.born < backward:
@@ -109,7 +109,7 @@ class _Repeating:
                 over = number in crossing and number not in held and s.freed > backward
                 freed = end if over else max(freed, end)
             born = s.born if s.born < 0 else self.place[s.born]
-            found.append(replace(s, born=born, freed=freed))
+            storages.append(replace(s, born=born, freed=freed))
         for old, new in self.again.items():
-            found.append(replace(self.trace.storages[old], born=first[new], freed=last[new] + 1))
-        return found
+            storages.append(replace(self.trace.storages[old], born=first[new], freed=last[new] + 1))
+        return storages

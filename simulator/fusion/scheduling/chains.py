@@ -21,7 +21,7 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
     number = {key: str(at) for at, key in enumerate(dict.fromkeys(owner.values()))}
     marks = [number[owner[i]] if i in owner else "" for i in range(len(chosen.trace.ops))]
     nodes = Lowering(chosen.trace, REFERENCE, only=frozenset(owner), flow=chosen.flow).run()
-    found: list[set[int]] = []
+    sets: list[set[int]] = []
     taken: set[int] = set()
     for group in groups(nodes, marks, siblings=False):
         if group.library:
@@ -33,9 +33,9 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
             for index in node.ops
             if owner.get(index) == key and index not in taken
         }
-        found.append(members)
+        sets.append(members)
         taken |= members
-    return found
+    return sets
 
 
 def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
@@ -50,8 +50,8 @@ def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
 
 def with_epilogues(chosen: Chosen, owner: Owner) -> list[set[int]]:
     """The chains, each product joined with the chain that may be its epilogue."""
-    found = chains(chosen, owner)
-    of = {index: members for members in found for index in members}
+    sets = chains(chosen, owner)
+    of = {index: members for members in sets for index in members}
     for product, user in before_loops(chosen, owner):
         chain = of.get(user, {user})
         try:
@@ -59,7 +59,7 @@ def with_epilogues(chosen: Chosen, owner: Owner) -> list[set[int]]:
         except InputError:
             continue
         if user not in of:
-            found.append(chain)
+            sets.append(chain)
             of[user] = chain
         chain.add(product)
-    return found
+    return sets

@@ -91,8 +91,8 @@ class Chosen:
         loops = tuple(index for index in members if index != product)
         nodes = Lowering(self.trace, REFERENCE, only=frozenset(members), flow=self.flow).of(loops)
         self._check_space(nodes, product)
-        if found := way_round(members, self.needed):
-            first, outside, second = map(self.said, found)
+        if cycle := way_round(members, self.needed):
+            first, outside, second = map(self.said, cycle)
             raise InputError(
                 f"a cycle: {outside} is not among them, needs {first}, and {second} needs it; "
                 "choose it too, or a shorter chain"
@@ -105,7 +105,7 @@ class Chosen:
 
     def _product(self, members: Sequence[int]) -> int | None:
         """The product among them, if any; the other ops are its epilogue."""
-        found: int | None = None
+        product: int | None = None
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
             raise InputError(
@@ -125,15 +125,15 @@ class Chosen:
                 )
             if kind(op.signature) != "library":
                 continue
-            if found is not None:
+            if product is not None:
                 raise InputError(
-                    f"two library kernels, {self.said(found)} and {self.said(index)}: expected one "
-                    "at most, with loops over its result behind it; leave one out"
+                    f"two library kernels, {self.said(product)} and {self.said(index)}: expected "
+                    "one at most, with loops over its result behind it; leave one out"
                 )
-            found = index
-        if found is not None:
-            self._check_epilogue(found, members)
-        return found
+            product = index
+        if product is not None:
+            self._check_epilogue(product, members)
+        return product
 
     def _check_epilogue(self, product: int, members: Sequence[int]) -> None:
         made = {value for index in members if index != product for value in self.flow.makes[index]}

@@ -16,19 +16,19 @@ Pays = Callable[[Group, Group], bool]
 
 
 def absorbed(
-    found: list[Group], trace: Trace, pays: Pays = lambda product, loops: True
+    groups: list[Group], trace: Trace, pays: Pays = lambda product, loops: True
 ) -> list[Group]:
     """The groups, each product joined by its only reader where that loops over the product's result
     alone and the fusion pays."""
-    maker: dict[Key, Group] = {key: g for g in found for n in g.nodes for key in n.writes}
+    maker: dict[Key, Group] = {key: g for g in groups for n in g.nodes for key in n.writes}
     readers: dict[Key, set[Group]] = {}
-    for group in found:
+    for group in groups:
         for node in group.nodes:
             for key in node.reads:
                 readers.setdefault(key, set()).add(group)
     into: dict[Group, Group] = {}
     parts = graphs(trace)
-    for group in found:
+    for group in groups:
         if group.library or group.reduces or any(node.alone for node in group.nodes):
             continue
         for key in dict.fromkeys(key for node in group.nodes for key in node.reads):
@@ -36,9 +36,9 @@ def absorbed(
             if product is None or len(product.nodes) > 1 or readers[key] != {group}:
                 continue
             if _fits(product, group, trace, parts) and pays(product, group):
-                _join(product, group, found, into)
+                _join(product, group, groups, into)
                 break
-    return ordered([group for group in found if group not in into])
+    return ordered([group for group in groups if group not in into])
 
 
 def _fits(product: Group, group: Group, trace: Trace, parts: Graphs) -> bool:
@@ -56,12 +56,12 @@ def _fits(product: Group, group: Group, trace: Trace, parts: Graphs) -> bool:
     )
 
 
-def _join(product: Group, group: Group, found: list[Group], into: dict[Group, Group]) -> None:
+def _join(product: Group, group: Group, groups: list[Group], into: dict[Group, Group]) -> None:
     """Move the group's nodes to the product, which takes the group's place in dependencies."""
     into[group] = product
     product.nodes += group.nodes
     product.last = group.last
     product.sources |= group.sources - {product}
-    for other in found:
+    for other in groups:
         if group in other.sources:
             other.sources = (other.sources - {group}) | {product}

@@ -55,13 +55,13 @@ class _Building:
         made = replace(
             self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed, breaks=breaks
         )
-        found = Fused(made, self.groups, self.trace)
-        notes = list(found.notes)
+        fused = Fused(made, self.groups, self.trace)
+        notes = list(fused.notes)
         if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
             notes = ["compiled by rules like Inductor's, without running it"]
         if self.templates:
             notes.append(self._templates())
-        return dataclasses.replace(found, notes=tuple(notes))
+        return dataclasses.replace(fused, notes=tuple(notes))
 
     def _templates(self) -> str:
         taken = sum(len(g.nodes) > 1 for g in self.groups if g.library)
@@ -160,23 +160,23 @@ class _Building:
                 first.setdefault(storage, index)
                 last[storage] = index
                 size[storage] = max(size.get(storage, 0), tensor.nbytes)
-        found: list[Storage] = []
+        storages: list[Storage] = []
         for number, storage in enumerate(self.trace.storages):
             if storage.born < 0:
-                found.append(
+                storages.append(
                     storage
                     if storage.freed is None
                     else replace(storage, freed=last.get(number, 0) + 1)
                 )
             elif number in first:
                 freed = None if storage.freed is None else last[number] + 1
-                found.append(replace(storage, born=first[number], freed=freed))
+                storages.append(replace(storage, born=first[number], freed=freed))
             else:
-                found.append(replace(storage, nbytes=0, born=0, freed=0))
+                storages.append(replace(storage, nbytes=0, born=0, freed=0))
         for number in self.internal.values():
             begin, end = first.get(number, 0), last.get(number, 0) + 1
-            found.append(Storage(size.get(number, 0), begin, end, "activation"))
-        return found
+            storages.append(Storage(size.get(number, 0), begin, end, "activation"))
+        return storages
 
 
 def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:

@@ -49,15 +49,15 @@ def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> 
     ends = [0]  # of what was freed before each op
     for index in range(len(trace.ops)):
         ends.append(ends[-1] if moved[index] else max(ends[-1], place[index] + 1))
-    found: list[Storage] = []
+    storages: list[Storage] = []
     for number, storage in enumerate(trace.storages):
         if storage.born >= 0 and moved[storage.born] and number not in last:
-            found.append(replace(storage, nbytes=0, born=0, freed=0))
+            storages.append(replace(storage, nbytes=0, born=0, freed=0))
             continue
         freed = storage.freed
         if freed is not None:
             at_once = number in last and used.get(number, -1) + 1 == freed
             freed = max(0 if at_once else ends[freed], last.get(number, -1) + 1)
         born = storage.born if storage.born < 0 else place[storage.born]
-        found.append(replace(storage, born=born, freed=freed))
-    return found
+        storages.append(replace(storage, born=born, freed=freed))
+    return storages

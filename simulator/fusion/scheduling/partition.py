@@ -45,10 +45,10 @@ def partition(
         )
     seconds = timer(gpu, profile) if profile and level in WHOLE else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
-    found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
+    parts = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
     if rule.templates and seconds:
-        return absorbed(found, trace, faster(trace, seconds))
-    return absorbed(found, trace) if rule.epilogues else found
+        return absorbed(parts, trace, faster(trace, seconds))
+    return absorbed(parts, trace) if rule.epilogues else parts
 
 
 def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:

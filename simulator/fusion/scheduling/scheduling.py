@@ -23,7 +23,7 @@ def groups(
     one group are of one of the ops' `graphs`."""
     made: dict[Key, Group] = {}
     readers: dict[Key, list[Group]] = {}
-    found: list[Group] = []
+    merged: list[Group] = []
     for place, node in enumerate(nodes):
         values = {value_of(key) for key in node.reads}
         sources = {made[value] for value in values if value in made}
@@ -42,7 +42,7 @@ def groups(
             group = _best(node, near - elsewhere, sources, graphs, after)
         if group is None:
             group = Group([], place, place)
-            found.append(group)
+            merged.append(group)
         group.nodes.append(node)
         group.last = place
         group.sources |= sources - {group}
@@ -52,7 +52,7 @@ def groups(
             known = readers.setdefault(_loose(key, node), [])
             if group not in known:
                 known.append(group)
-    return ordered(found)
+    return ordered(merged)
 
 
 def _best(
@@ -167,10 +167,10 @@ def reaches(group: Group, target: Group) -> bool:
     return False
 
 
-def ordered(found: list[Group]) -> list[Group]:
+def ordered(unordered: list[Group]) -> list[Group]:
     """Order groups by their first node, each after the groups that it depends on."""
     done: dict[Group, None] = {}
-    for group in found:
+    for group in unordered:
         stack = [group]
         while stack:
             one = stack[-1]

@@ -49,7 +49,7 @@ def fused(op: Signature) -> Work:
     """One launch, which reads each external value once and writes each needed value once."""
     generated = op.arg("generated", False)
     rows, cols, elements = (op.arg(name, 0) for name in ("rows", "cols", "elements"))
-    found = dims(
+    kernel_dims = dims(
         op.name.split(".")[1],
         op.arg("instructions", 0),
         rows,
@@ -59,14 +59,16 @@ def fused(op: Signature) -> Work:
         op.arg("looped"),
     )
     if not generated and elements:
-        found |= by_hand.cut(op.arg("instructions", 0), elements, rows, cols, op.arg("sums", 0))
+        kernel_dims |= by_hand.cut(
+            op.arg("instructions", 0), elements, rows, cols, op.arg("sums", 0)
+        )
     return Work(
         "generated" if generated else "fused",
         op.arg("flops", 0),
         op.read_bytes,
         op.write_bytes,
         instructions=op.arg("instructions", 0),
-        dims=found,
+        dims=kernel_dims,
     )
 
 
@@ -82,12 +84,12 @@ def dims(
     """How a fused kernel is told from others. The elements of a result lie in one of so many
     `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
     which wait for each other. Where it is not known whether it is `looped`, long rows are."""
-    found: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
+    named: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:
-        found["rows"] = rows
+        named["rows"] = rows
     if cols:
         looped = cols > PERSISTENT if looped is None else looped
-        found |= {"cols": cols, "looped": bool(rows) and looped}
+        named |= {"cols": cols, "looped": bool(rows) and looped}
     if elements:
-        found |= {"elements": elements, "steps": -(-instructions // elements)}
-    return found | {"operands": operands}
+        named |= {"elements": elements, "steps": -(-instructions // elements)}
+    return named | {"operands": operands}

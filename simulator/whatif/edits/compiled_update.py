@@ -114,10 +114,10 @@ def _loops(
             loop.instructions += round(instructions * share)
     for storage in inside:
         change.resize(storage, 0)
-    found = list({id(loop): loop for loop in loops.values()}.values())
-    for loop, counter in zip(found, counters, strict=False):
+    distinct = list({id(loop): loop for loop in loops.values()}.values())
+    for loop, counter in zip(distinct, counters, strict=False):
         loop.reads |= counter.reads
-    return found, counters
+    return distinct, counters
 
 
 def _joined(loops: dict[int, _Loop], storages: Sequence[int]) -> _Loop | None:

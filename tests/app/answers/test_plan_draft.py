@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.answers.plan_cards import (
+from app.answers.plan.cards import (
     candidate_cards,
     priced,
     switched,
@@ -14,9 +14,9 @@ from app.answers.plan_cards import (
     with_gpu,
     without_gpu,
 )
-from app.answers.plan_draft import Draft, checked, first, of_table, opened
-from app.answers.plan_fields import prices, sentence
-from app.answers.plan_words import load_words
+from app.answers.plan.draft import Draft, checked, first, of_table, opened
+from app.answers.plan.fields import prices, sentence
+from app.answers.plan.words import load_words
 from app.answers.sentence import Field
 from simulator.errors import InputError
 

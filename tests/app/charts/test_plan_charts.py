@@ -16,11 +16,11 @@ from app.charts.plan.tornado import tornado_drawing, tornado_height
 from app.drawing import TABULATED, Box, Drawing, Group, Item, Line, Marker, Pill, Rectangle, Text
 from app.drawing.items import SHARES_LEFT
 from app.drawing.svg import document
-from app.scenes.plan_front import front_scene, frontier
-from app.scenes.plan_headline import headline_scene
-from app.scenes.plan_queue import queue_scene
-from app.scenes.plan_table import columns, distinguishing, mode_of, short_name, shown, texts
-from app.scenes.plan_tornado import tornado_scene
+from app.scenes.plan.front import front_scene, frontier
+from app.scenes.plan.headline import headline_scene
+from app.scenes.plan.queue import queue_scene
+from app.scenes.plan.table import columns, distinguishing, mode_of, short_name, shown, texts
+from app.scenes.plan.tornado import tornado_scene
 from app.theme import DARK
 from simulator.planning import Assumption, Plan, Row
 from simulator.planning.queue_detail import QueueDetail

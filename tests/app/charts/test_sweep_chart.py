@@ -23,7 +23,7 @@ from app.drawing import (
     Text,
 )
 from app.drawing.colours import STACK
-from app.scenes.sweep_scene import scene_of_swept
+from app.scenes.sweep.scene import scene_of_swept
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 

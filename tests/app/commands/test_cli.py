@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from app.answers.subject import DATA_SIZES, data_sizes, sizes
+from app.answers.given_sizes import DATA_SIZES
+from app.answers.subject import data_sizes, sizes
 from simulator.formats.trace_file import load
 from tests.app.conftest import Run, stdout
 

@@ -196,7 +196,7 @@ def test_a_page_names_its_colours_and_defines_each() -> None:
 
 def test_an_svg_file_needs_no_qt(tmp_path: Path) -> None:
     code = (
-        "import sys; from app.commands.options import Written; "
+        "import sys; from app.commands.written import Written; "
         "from app.drawing import Drawing, Text; from app.widgets.drawing import put; "
         "files = Written(svg=sys.argv[1], theme='light'); "
         "put(files, lambda metrics: Drawing(9, 9, (Text(0, 5, 'µs'),))); "

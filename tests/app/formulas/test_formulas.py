@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolTip
 
 from app.answers.answer import Answer, batch_regimes, compute_answer
 from app.explorer.window.explaining import Explanation
-from app.explorer.window.verdict import VerdictBar
+from app.explorer.window.verdict.bar import VerdictBar
 from app.formulas.columns import COLUMN_FORMULAS
 from app.formulas.formula import Formula, title_of
 from app.formulas.launches import achieved, intensity

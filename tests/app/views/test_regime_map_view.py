@@ -11,7 +11,7 @@ from app.answers.axes import AxisValues
 from app.answers.side import Side
 from app.scenes.regime_map import Chart, ExactShifts, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
-from app.scenes.sweep_curves import Curve
+from app.scenes.sweep.curves import Curve
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.scenario.scenario import Scenario, predict

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from app.answers.axes import AxisValues
 from app.answers.side import Side
 from app.quantities import number, seconds
-from app.scenes.sweep_curves import finer, moved
+from app.scenes.sweep.curves import finer, moved
 from app.theme import DARK, LIGHT, Theme
 from app.views.sweep.view import Sweep
 from simulator.analysis.regimes import Shift

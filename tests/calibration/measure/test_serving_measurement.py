@@ -12,13 +12,13 @@ import torch
 from calibration.cases import serving as cases
 from calibration.cases.serving import TINY, Load, poisson
 from calibration.measure import serving as measuring
-from calibration.measure.batching import Chunk, Run, run
-from calibration.measure.server import LlamaServer
+from calibration.measure.programs.batching import Chunk, Run, run
+from calibration.measure.programs.server import LlamaServer
 from simulator.networks.catalogue import build
 from simulator.networks.llama import Llama
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, serve
-from simulator.planning.step_time import constant
+from simulator.planning.step.step_time import constant
 
 
 class Virtual:

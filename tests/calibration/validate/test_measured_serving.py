@@ -4,7 +4,7 @@ import pytest
 
 from calibration.validate.measured_serving import FILE, Row, iterations, rows, step
 from simulator.hardware.host import host as find_host
-from simulator.planning.step_time import constant
+from simulator.planning.step.step_time import constant
 
 MEASURED = rows(FILE)
 

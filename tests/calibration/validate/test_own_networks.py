@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from calibration.cases.case import Case, Step
-from calibration.cases.own import OWN_CASES, OWN_COMPILED
-from calibration.cases.own_networks import OWN
+from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
+from calibration.cases.own.networks import OWN
 from calibration.cases.package_networks import SIZED
 from calibration.cases.package_networks_second import SIZED_SECOND
 from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED

@@ -12,7 +12,7 @@ from calibration.validate.closed_loop import closed_loop
 from calibration.validate.published_loops import Compared, kendall, loops
 from calibration.validate.published_serving import summary
 from simulator.planning.serving import Rules
-from simulator.planning.step_time import constant
+from simulator.planning.step.step_time import constant
 
 
 def compared(card: str, predicted: float, measured: float, case: str = "a") -> Compared:

@@ -24,7 +24,7 @@ PLAIN = predict(BASE)
 def world(scenario: Scenario) -> Prediction:
     """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
     found = resolve(scenario)
-    batch = found.ask.batch or 1
+    batch = found.request.batch or 1
     if batch > 5000:
         raise InputError("5000 at most")
     bandwidth = found.gpu.bandwidth_bytes_per_s / PLAIN.gpu.bandwidth_bytes_per_s

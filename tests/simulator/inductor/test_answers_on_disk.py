@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from simulator.inductor.answer import Answer
+from simulator.inductor.breaks.pieces import Piece
 from simulator.inductor.cache import ScheduleCache
-from simulator.inductor.pieces import Piece
 from simulator.inductor.schedule import Buffer, Schedule
 
 WHOLE = Schedule([], [Buffer(512, "input")], [], "2.13.0", "3.9.0")

@@ -8,9 +8,9 @@ import sys
 import pytest
 from torch import nn
 
-from simulator.inductor.deepening import depths, schedule_by_extension, shorten
+from simulator.inductor.deep.deepening import depths, schedule_by_extension, shorten
+from simulator.inductor.deep.stack import Stack, stack
 from simulator.inductor.refusal import RefusalError
-from simulator.inductor.stack import Stack, stack
 from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 ROWS = Tensor((4, 8), "float32", (8, 1))

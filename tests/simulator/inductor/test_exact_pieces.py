@@ -11,8 +11,8 @@ from simulator.fusion import Fused, fused
 from simulator.fusion.graphs import graph_break_notes, graphs
 from simulator.hardware.gpu import gpu
 from simulator.inductor.answer import Answer
-from simulator.inductor.exact_pieces import exact_pieces
-from simulator.inductor.pieces import Piece, broken
+from simulator.inductor.breaks.exact_pieces import exact_pieces
+from simulator.inductor.breaks.pieces import Piece, broken
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Signature, Tensor, Trace
 from tests.simulator.fusion import breaking

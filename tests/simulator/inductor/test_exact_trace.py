@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from simulator.hardware.gpu import gpu
+from simulator.inductor.breaks.graph_breaks import line_of, reason
 from simulator.inductor.exact import question_of
 from simulator.inductor.exact_trace import eager_ops, exact_trace
-from simulator.inductor.graph_breaks import line_of, reason
 from simulator.inductor.loop_ops import steps
 from simulator.inductor.question import Question, decoded, encoded
 from simulator.inductor.refusal import RefusalError

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from simulator.inductor.extension import extend
-from simulator.inductor.periods import ENOUGH, ContinuedRow, Row, continued
+from simulator.inductor.deep.extension import extend
+from simulator.inductor.deep.periods import ENOUGH, ContinuedRow, Row, continued
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Phase, Signature, Tensor
 

@@ -7,8 +7,8 @@ import pytest
 from torch import nn
 
 from simulator import predict_trace, trace
-from simulator.inductor.pieces import Piece, broken
-from simulator.inductor.survey import explanation
+from simulator.inductor.breaks.pieces import Piece, broken
+from simulator.inductor.breaks.survey import explanation
 from simulator.records import Break, Trace
 from tests.simulator.fusion import breaking
 

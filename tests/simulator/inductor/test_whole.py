@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from simulator.inductor.child import Child
+from simulator.inductor.deep.stack import stack
 from simulator.inductor.exact import question_of
-from simulator.inductor.stack import stack
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved

@@ -11,8 +11,8 @@ from simulator import plan
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import CATALOGUE
-from simulator.planning.batch_rows import lost_share
-from simulator.planning.batch_search import batch_scenario, gradient_bytes, ring
+from simulator.planning.batches.rows import lost_share
+from simulator.planning.batches.search import batch_scenario, gradient_bytes, ring
 from simulator.planning.row_scenario import scenario_of
 from simulator.planning.spec_file import read
 from simulator.scenario.scenario import Scenario, predict

@@ -6,9 +6,9 @@ import torch
 
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
-from simulator.planning.fused_kernels import saved_s
 from simulator.planning.spec import Workload
-from simulator.planning.tables import asked, machine
+from simulator.planning.step.fused_kernels import saved_s
+from simulator.planning.step.tables import asked, machine
 
 WORK = Workload("serving", "llama3-8b", token_budget=2048, max_requests=64)
 

@@ -22,8 +22,8 @@ from simulator.planning.serve_plan import factor
 from simulator.planning.serving import percentile
 from simulator.planning.spec import Prices
 from simulator.planning.spec_file import read
-from simulator.planning.step_time import constant
-from simulator.planning.tables import machine
+from simulator.planning.step.step_time import constant
+from simulator.planning.step.tables import machine
 from simulator.planning.verdict import front, ranked
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.power import supply

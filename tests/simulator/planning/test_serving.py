@@ -8,7 +8,7 @@ import pytest
 from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, percentile, serve
 from simulator.planning.steady import largest_rate, steady
-from simulator.planning.step_time import StepTime, constant
+from simulator.planning.step.step_time import StepTime, constant
 
 STEP = StepTime(
     np.linspace(6e-3, 0.1, 2049),

@@ -15,22 +15,23 @@ from simulator.collectives.price import collective_time
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
 from simulator.parallel.predict_step import predict_network
-from simulator.planning import rank_step, serve_search
+from simulator.planning import serve_search
 from simulator.planning.bounds import bound, splits
-from simulator.planning.rank_step import (
+from simulator.planning.result import Row
+from simulator.planning.serve_plan import candidate
+from simulator.planning.serve_search import of_card
+from simulator.planning.spec_file import read
+from simulator.planning.step import rank_step
+from simulator.planning.step.rank_step import (
     Communication,
     communication,
     communication_share,
     node,
     with_communication,
 )
-from simulator.planning.result import Row
-from simulator.planning.serve_plan import candidate
-from simulator.planning.serve_search import of_card
-from simulator.planning.spec_file import read
-from simulator.planning.step_time import constant
-from simulator.planning.tables import Machine, asked, machine
-from simulator.planning.traced_step import of_rank, parts, steps
+from simulator.planning.step.step_time import constant
+from simulator.planning.step.tables import Machine, asked, machine
+from simulator.planning.step.traced_step import of_rank, parts, steps
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.profile import learned

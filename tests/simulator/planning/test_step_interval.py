@@ -10,8 +10,8 @@ import pytest
 
 from simulator.collectives.price import collective_time
 from simulator.hardware.gpu import gpu
-from simulator.planning.rank_step import Communication, communication, node
-from simulator.planning.step_interval import Parts, ends
+from simulator.planning.step.rank_step import Communication, communication, node
+from simulator.planning.step.step_interval import Parts, ends
 from simulator.simulate.step_columns import StepColumns
 
 MS = 1e-3

@@ -26,14 +26,14 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 def test_each_trace_is_told_of_as_it_is_made():
     told: list[int] = []
-    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    trace_source.make(BERT.request, BERT.gpu, progress=lambda: told.append(1))
     assert len(told) == 1
-    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    trace_source.make(BERT.request, BERT.gpu, progress=lambda: told.append(1))
     assert len(told) == 1  # it is there
-    trace_source.make(BERT.ask, BERT.gpu, ("batch", 16), lambda: told.append(1))
+    trace_source.make(BERT.request, BERT.gpu, ("batch", 16), lambda: told.append(1))
     assert len(told) >= 5
     count = len(told)
-    trace_source.trace_unedited(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
+    trace_source.trace_unedited(replace(BERT.request, batch=3, seq=24), BERT.gpu)
     assert len(told) == count  # not asked by `make`
 
 
@@ -44,9 +44,9 @@ def test_each_trace_is_told_of_as_it_is_made():
 def test_a_family_along_one_size_answers_where_nothing_is_traced(
     line: Line, points: list[tuple[int, int]], tmp_path: Path
 ):
-    asks = [replace(BERT.ask, batch=batch, seq=seq) for batch, seq in points]
+    asks = [replace(BERT.request, batch=batch, seq=seq) for batch, seq in points]
     fresh = [trace_source._run(ask, BERT.gpu) for ask in asks]
-    trace_source.make(replace(BERT.ask, batch=points[0][0], seq=points[0][1]), BERT.gpu, line)
+    trace_source.make(replace(BERT.request, batch=points[0][0], seq=points[0][1]), BERT.gpu, line)
     trace_source.forget()
     trace_source.keep_on_disk(tmp_path)
     trace_source.trace_elsewhere()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as with_fields
 
-from app.answers.plan_draft import first
+from app.answers.plan.draft import first
 from app.lessons import packaged as lessons
 from simulator.analysis.sweep import axis
 from simulator.errors import UntracedError
@@ -156,7 +156,7 @@ def test_every_packaged_family_gives_fresh_traces(name: str):
 
 
 def test_other_requests_are_not_answered():
-    request = resolve(Scenario("gpt2", dtype="fp16")).ask
+    request = resolve(Scenario("gpt2", dtype="fp16")).request
     assert found(request, "h200") is not None
     for other in (
         replace(request, sizes=(("layers", 3),)),
@@ -170,7 +170,7 @@ def test_other_requests_are_not_answered():
 
 
 def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
-    request = resolve(Scenario("gpt2", dtype="fp16")).ask
+    request = resolve(Scenario("gpt2", dtype="fp16")).request
     monkeypatch.setattr(index, "_digest_of_tracing", lambda: "other code")
     assert found(request, "h200") is None
 
@@ -187,12 +187,12 @@ def test_versions_that_would_trace_otherwise_trace(
     assert (read_index().torch, read_index().python) == ("2.13", "3.11")
     monkeypatch.setattr(index, "torch_version", lambda: torch)
     monkeypatch.setattr(index, "python_version", lambda: python)
-    request = resolve(Scenario("gpt2", dtype="fp16")).ask
+    request = resolve(Scenario("gpt2", dtype="fp16")).request
     assert (found(request, "h200") is not None) is answers
 
 
 def test_a_damaged_file_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    request = resolve(Scenario("gpt2", dtype="fp16")).ask
+    request = resolve(Scenario("gpt2", dtype="fp16")).request
     name = read_index().entries[f"{name_of(request)}.h200"].file
     (tmp_path / name).write_bytes((FOLDER / name).read_bytes()[:-9])
     monkeypatch.setattr(packaged, "FOLDER", tmp_path)
@@ -228,9 +228,9 @@ def test_every_scenario_of_the_lessons_is_packaged():
         for scenario in scenarios:
             resolved = resolve(scenario)
             try:
-                trace_source.trace_unedited(resolved.ask, resolved.gpu)
+                trace_source.trace_unedited(resolved.request, resolved.gpu)
             except UntracedError as need:
-                raise AssertionError(f"{lesson.name}: {need.ask}") from None
+                raise AssertionError(f"{lesson.name}: {need.request}") from None
 
 
 @pytest.mark.parametrize("command", [

@@ -70,9 +70,9 @@ def by_mode(network: str) -> list[Prediction]:
 
 def test_the_mode_says_how_a_network_of_a_file_is_run(tmp_path: Path) -> None:
     network = written(tmp_path, "pass")
-    asks = [resolve(Scenario(network, mode=mode)).ask.run for mode in MODES]
+    asks = [resolve(Scenario(network, mode=mode)).request.run for mode in MODES]
     assert asks == ["eager", "captured", "compiled"]
-    asks = [resolve(Scenario("bert-base", mode=mode)).ask.run for mode in MODES]
+    asks = [resolve(Scenario("bert-base", mode=mode)).request.run for mode in MODES]
     assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not ask
 
 

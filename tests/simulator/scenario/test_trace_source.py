@@ -47,7 +47,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 def fresh(scenario: Scenario) -> Trace:
     found = resolve(scenario)
-    return trace_source._run(trace_source._settled(found.ask), found.gpu)
+    return trace_source._run(trace_source._settled(found.request), found.gpu)
 
 
 def trace(scenario: Scenario) -> Trace:
@@ -99,11 +99,11 @@ def test_a_family_answers_from_the_fourth_batch_on(runs: list[Any]) -> None:
         predict(replace(BERT, batch=batch))
     assert runs == [(2, 16), (3, 16), (5, 16)]
     found = resolve(replace(BERT, batch=9))
-    assert trace_source.reason_to_trace(found.ask, found.gpu) is not None
+    assert trace_source.reason_to_trace(found.request, found.gpu) is not None
     predict(replace(BERT, batch=9))
     fitted = len(runs)
     assert 3 < fitted < 12
-    assert trace_source.reason_to_trace(found.ask, found.gpu) is None
+    assert trace_source.reason_to_trace(found.request, found.gpu) is None
     for batch in (1, 7, 64, 333):
         there = replace(BERT, batch=batch)
         assert same(trace(there), fresh(there))
@@ -177,7 +177,7 @@ def test_traces_on_disk(tmp_path: Path, runs: list[Any], monkeypatch: pytest.Mon
     assert same(predict(BERT).trace, p.trace) and predict(BERT).period_s == p.period_s
     assert len(runs) == 1 and q.trace.gpu == "b200_sxm"
     found = resolve(BERT)
-    assert trace_source.facts(found.ask, found.gpu) == ("bert-base", 4, 16)
+    assert trace_source.facts(found.request, found.gpu) == ("bert-base", 4, 16)
     predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert len(runs) == 2  # another trace
     trace_source.forget()

@@ -30,7 +30,7 @@ SHARES = ("compute", "memory", "overhead")
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
     found = resolve(scenario)
-    lines = trace_source._families(found.ask, found.gpu)
+    lines = trace_source._families(found.request, found.gpu)
 
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
@@ -124,7 +124,7 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         assert not found.retraced and not found.refused
         row = draw.randrange(len(found))
         there = resolve(found.scenarios[row])
-        fresh = trace_source._run(there.ask, there.gpu)
+        fresh = trace_source._run(there.request, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)
         assert trace_source.trace_resolved(there) == fresh

@@ -57,7 +57,7 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
 
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     found: list[object] = []
-    need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
+    need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
     worker.tracing.request = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
     waiting: list[Callable[[str], None]] = []
     there: list[bool] = []
@@ -83,7 +83,7 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
 
 def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
     said: list[str] = []
-    need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
+    need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
     worker.tracing.request = lambda need, urgent, told: told("")  # pyright: ignore
 
     def ask(cancelled: object) -> str:
@@ -101,7 +101,9 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
     tracing = Tracing()
     tracing.request(
-        UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu), True, told.append
+        UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu),
+        True,
+        told.append,
     )
     delete(tracing)  # as Qt does when its owner goes, child process and all
     QCoreApplication.processEvents()

@@ -10,7 +10,7 @@ from app.explorer.inspector.applied import AppliedList
 from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
 from app.widgets.drawing import application
-from app.widgets.parameter_controls import Controls, RangeSlider
+from app.widgets.fields.parameter_controls import Controls, RangeSlider
 from simulator.errors import InputError
 from simulator.scenario.parameters import Parameter
 from simulator.whatif import apply, whatifs

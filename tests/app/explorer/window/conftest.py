@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from app.answers.cluster_choice import ClusterQuestion
-from app.answers.plan_draft import of_table
+from app.answers.plan.draft import of_table
 from app.examples import FIRST
 from app.explorer.background.cluster_process import OnMessage
 from app.explorer.background.worker import Worker

@@ -9,7 +9,7 @@ from app.explorer.window.window import Window
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.ranks import RanksSideBySide
 from app.views.cluster.split import Split
-from app.widgets.sentence_fields import TextField
+from app.widgets.fields.sentence_fields import TextField
 from tests.app.explorer.keys import typed
 from tests.app.explorer.window.cluster_driver import (
     SMALL,

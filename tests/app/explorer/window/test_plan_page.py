@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.answers.cards import MIME
 from app.answers.cluster_choice import ClusterChoice
-from app.answers.plan_draft import of_table
+from app.answers.plan.draft import of_table
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
-from app.widgets.sentence_fields import TextField
+from app.widgets.fields.sentence_fields import TextField
 from simulator.planning import Row
 from tests.app.explorer.keys import typed
 from tests.app.explorer.waiting import wait

@@ -1,7 +1,7 @@
 """The page of the plan before its first candidate is predicted."""
 
-from app.answers.plan_draft import first
-from app.answers.planned import Planned
+from app.answers.plan.draft import first
+from app.answers.plan.planned import Planned
 from app.drawing.items import Text
 from app.explorer.window.window import Window
 from app.views.plan.front import CostAgainstSpeed

@@ -8,8 +8,8 @@ from PySide6.QtCore import QRectF
 
 from app.answers.answer import Answer, compute_answer
 from app.examples import FIRST
-from app.explorer.window.verdict import VerdictBar
-from app.explorer.window.verdict_columns import COLUMNS, column_edges
+from app.explorer.window.verdict.bar import VerdictBar
+from app.explorer.window.verdict.columns import COLUMNS, column_edges
 from app.theme import THEMES
 from app.widgets.drawing import application
 from app.widgets.paint import Paint, width

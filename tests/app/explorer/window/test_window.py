@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.examples import FIRST
-from app.explorer.window.verdict import GRACE_MS
+from app.explorer.window.verdict.bar import GRACE_MS
 from app.explorer.window.window import Window
 from app.quantities import data
 from app.views.memory import MemoryCanvas, MemoryView

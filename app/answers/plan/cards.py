@@ -1,0 +1,132 @@
+"""The candidates of a plan as cards: what is tried of each GPU, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.answers.plan.draft import Draft
+from app.quantities import number
+from simulator.errors import InputError
+from simulator.hardware.gpu import gpu
+from simulator.planning.prices import price
+from simulator.planning.serve_search import listed
+from simulator.planning.spec import ENGINES
+
+Tried = Literal["counts", "engines"]
+_COUNTS = (1, 2, 4, 8)
+_NOUN: dict[Tried, str] = {"counts": "count", "engines": "engine"}
+
+
+@dataclass(frozen=True)
+class CandidateCard:
+    """One GPU of the contest. `counts` and `engines` say of each that is offered whether it is
+    tried; `price` is USD an hour of one GPU, "" if none is known; `source` is "yours" or the list's
+    date, `source_whole` all that is known of it."""
+
+    id: str
+    title: str
+    use: bool
+    counts: tuple[tuple[str, bool], ...]
+    engines: tuple[tuple[str, bool], ...]
+    price: str
+    source: str
+    source_whole: str
+    detail: str
+
+
+def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
+    """The cards, in the order of the spec; those that do not take part too."""
+    spec = draft.spec
+    chosen = spec.candidates
+    offered = [e for e in ENGINES if spec.workload.kind == "serving" or e != "vllm"]
+    cards: list[CandidateCard] = []
+    for card in listed(chosen, everyone=True):
+        counts, engines = chosen.counts_of(card.id), chosen.engines_of(card.id)
+        if spec.workload.kind != "serving":  # where vllm stands for a compiled step
+            engines = tuple("compiled+graph" if e == "vllm" else e for e in engines)
+        paid = price(card, spec.prices)
+        whole = paid.source if paid else "no price is known; type yours"
+        cards.append(
+            CandidateCard(
+                card.id,
+                card.name,
+                chosen.uses(card.id),
+                tuple((f"{n}", n in counts) for n in sorted({*_COUNTS, *counts})),
+                tuple((e, e in engines) for e in offered),
+                f"{paid.usd_per_h:.2f}" if paid else "",
+                "no price" if paid is None else whole.partition(":")[0].partition(",  ")[0],
+                whole,
+                f"{card.memory_bytes / 2**30:.0f} GiB, "
+                f"{number(card.bandwidth_bytes_per_s / 1e12)} TB/s",
+            )
+        )
+    return tuple(cards)
+
+
+def with_gpu(draft: Draft, name: str) -> Draft:
+    """Add a GPU to the contest. Raises InputError if it takes part already."""
+    card = gpu(name)
+    known = [each.id for each in listed(draft.spec.candidates, everyone=True)]
+    if card.id in known:
+        if draft.spec.candidates.uses(card.id):
+            raise InputError(f"{card.name} is a candidate already; change its card")
+        return switched(draft, card.id, True)
+    return draft.put([*draft.table["candidates"]["gpus"], card.id], "candidates", "gpus")
+
+
+def without_gpu(draft: Draft, gpu_id: str) -> Draft:
+    """Remove a GPU with its choices; its price stays for another time. Raises InputError if it is
+    the only one."""
+    rest = [c.id for c in listed(draft.spec.candidates, everyone=True) if c.id != gpu_id]
+    if not rest:
+        raise InputError("the only candidate cannot be removed; add another GPU first")
+    names = draft.table["candidates"].get("gpus", "all")
+    if names == "all" or "all" in names:
+        remaining = rest
+    else:
+        remaining = [name for name in names if gpu(name).id != gpu_id]
+    return _without_own(draft, gpu_id).put(remaining, "candidates", "gpus")
+
+
+def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
+    """Switch a GPU on or off; its choices stay. Raises InputError for the last that is on."""
+    on = {c.id for c in listed(draft.spec.candidates)} - {gpu_id}
+    if not use and not on:
+        raise InputError("the only GPU that is on cannot be switched off; switch on another first")
+    return draft.put(None if use else False, "candidates", "per_gpu", _own(draft, gpu_id), "use")
+
+
+def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
+    """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last."""
+    card = next(c for c in candidate_cards(draft) if c.id == gpu_id)
+    offered = card.counts if what == "counts" else card.engines
+    chosen = [each for each, on in offered if on != (each == name)]
+    if not chosen:
+        raise InputError(
+            f"{card.title} needs at least one {_NOUN[what]}; choose another first, or switch the "
+            "card off"
+        )
+    value: list[Any] = [int(n) for n in chosen] if what == "counts" else chosen
+    return draft.put(value, "candidates", "per_gpu", _own(draft, gpu_id), what)
+
+
+def priced(draft: Draft, gpu_id: str, text: str) -> Draft:
+    """Set the user's price of a GPU's hour, in USD unless it has a unit; "" goes back to the
+    list's."""
+    name = _named(draft.get("prices", "hourly") or {}, gpu_id)
+    bare = text.replace(".", "", 1).replace(",", "").isdigit()
+    return draft.put((f"{text} USD/h" if bare else text) or None, "prices", "hourly", name)
+
+
+def _own(draft: Draft, gpu_id: str) -> str:
+    """The name under which the spec holds what is tried of a GPU alone."""
+    return _named(draft.get("candidates", "per_gpu") or {}, gpu_id)
+
+
+def _named(section: dict[str, Any], gpu_id: str) -> str:
+    return next((name for name in section if gpu(name).id == gpu_id), gpu_id)
+
+
+def _without_own(draft: Draft, gpu_id: str) -> Draft:
+    return draft.put(None, "candidates", "per_gpu", _own(draft, gpu_id))

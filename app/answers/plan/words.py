@@ -1,0 +1,87 @@
+"""Words of a plan's page: what its load means, and a candidate's figures as cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.answers.plan.draft import Draft
+from app.answers.plan.planned import Planned
+from simulator.formats.numbers import short
+from simulator.planning import Row
+from simulator.planning.spec import Spec, adapted
+from simulator.planning.wording import amount, duration, latency, usd
+
+
+def load_words(draft: Draft) -> str:
+    """The load in units a second: "20,480 tokens a second in, 6,000 out"."""
+    spec = draft.spec
+    work = spec.workload
+    if work.kind == "training":
+        step = (work.batch or 0) * work.accumulation
+        words = [f"{amount(step)} samples a step of one GPU"] if step else []
+        if work.lora_rank is not None:
+            words.append(f"LoRA of rank {work.lora_rank} at {', '.join(adapted(work))}")
+        return "; ".join(words)
+    if work.requests_csv is not None:
+        return f"arrivals and lengths of {Path(work.requests_csv).name}"
+    rate = spec.rate_per_s
+    if rate is None or work.prompt is None or work.output is None:
+        return "" if rate is None else f"{amount(rate * 3600)} samples an hour"
+    into, out = amount(rate * work.prompt.mean), amount(rate * work.output.mean)
+    return f"{into} tokens a second in, {out} out"
+
+
+def empty_words(planned: Planned) -> str:
+    """What stands in place of candidates before the first is predicted."""
+    return "Planning …" if planned.progress else "No plan yet"
+
+
+def status_words(row: Row) -> str:
+    """Whether a candidate holds the limits: "fits", "72% sure", "too slow"."""
+    if row.status == "uncertain" and row.chance is not None:
+        return f"{row.chance:.0%} sure"
+    return row.status
+
+
+def short_gpu(name: str) -> str:
+    """A GPU's name without its maker and its memory: "H200 SXM", "RTX 4090"."""
+    for maker in ("GeForce ", "NVIDIA "):
+        name = name.removeprefix(maker)
+    words = name.partition(" (")[0].split(" ")
+    if len(words) > 1 and words[-1].endswith("GB"):
+        words = words[:-1]
+    return " ".join(words)
+
+
+def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
+    """A candidate's figures with their names, each with its 80% interval."""
+    unit = "tokens" if spec.workload.kind == "serving" or spec.workload.tokens else "samples"
+    percent = f"{spec.limits.percentile:g}%"
+    lines: list[tuple[str, str]] = []
+    if row.usd_total is not None:
+        lines.append(("Cost", usd(row.usd_total)))
+    elif row.usd_per_h is not None:
+        million = row.usd_per_million
+        each = "" if million is None else f", {usd(million)} per million {unit}"
+        lines.append(("Cost", f"{usd(row.usd_per_h)} an hour{each}"))
+    for name, value, span in (
+        (f"Time per token, {percent}", row.per_token_s, row.per_token_interval_s),
+        (f"First token, {percent}", row.first_token_s, row.first_token_interval_s),
+    ):
+        if value is not None:
+            lines.append((name, latency(value, *(span or (None, None)))))
+    if row.duration_s is not None:
+        ends = row.duration_interval_s or (None, None)
+        lines.append(("Takes", duration(row.duration_s, *ends)))
+    elif row.per_token_s is None and row.latency_s is not None:
+        ends = row.latency_interval_s or (None, None)
+        lines.append(("A batch takes", latency(row.latency_s, *ends)))
+    if row.batch is not None:
+        lines.append(("Batch", short(row.batch, 3)))
+    if row.largest_rate_per_s is not None:
+        lines.append(("Carries at most", f"{short(row.largest_rate_per_s, 3)} a second"))
+    if row.memory_share is not None:
+        lines.append(("Memory", f"{row.memory_share:.0%} of the card"))
+    if row.reason:
+        lines.append(("Limits", row.reason))
+    return lines

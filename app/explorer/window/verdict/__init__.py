@@ -1,0 +1,4 @@
+"""The verdict bar of the window: the regime, the time with its interval, what changes the regime.
+
+May import widgets, answers, formulas and the docks; not the rest of the window.
+"""

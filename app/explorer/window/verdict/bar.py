@@ -1,0 +1,173 @@
+"""The verdict bar: the regime, the time and its interval, and what changes the regime.
+
+It is painted; its accessible description says the same in words."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.answers.answer import Answer, BatchRegimes
+from app.answers.figures import verdict
+from app.explorer.background.worker import later
+from app.explorer.docks.veil import OPACITY
+from app.explorer.window.verdict.columns import SHIFT, column_edges
+from app.explorer.window.verdict.figures import figures
+from app.formulas.formula import Formula
+from app.formulas.step import metrics
+from app.theme import HEAD_PX, Theme
+from app.widgets.paint import Paint
+from app.widgets.style import VERDICT_HEIGHT
+
+_PAD_PX, _NARROW_PAD_PX, _NARROW_PX = 14.0, 10.0, 1300
+"""The space beside a column's texts, and that in a bar narrower than the last."""
+GRACE_MS = 40
+"""Delay before an outdated answer is dimmed: while a slider is dragged, a new answer usually
+comes sooner, and nothing flickers."""
+
+
+class VerdictBar(QWidget):
+    """The answer to the current scenario.
+
+    A `stale` answer belongs to an earlier scenario and is drawn at 60% opacity, as is the regime
+    shift while it belongs to an earlier answer. `explained` gives the screen position of the figure
+    whose formula the user wants to see.
+    """
+
+    explained = Signal(QPoint)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.theme = theme
+        self.answer: Answer | None = None
+        self.along: BatchRegimes | None = None
+        self.searched = False
+        self.stale = False
+        self.searched_for: Answer | None = None
+        """The answer that `along` belongs to."""
+        self._dimmed = later(GRACE_MS, self.update, self)
+        self.waiting = "Predicting …"
+        self.sentence = ""
+        self.at: int | None = None
+        self.setFixedHeight(VERDICT_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Verdict")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show an answer; the regime shift stays until it is searched again."""
+        self.answer, self.stale = answer, False
+        if self.along is None and answer is not self.searched_for:
+            self.searched = False
+        p = answer.prediction
+        self.sentence = verdict(p, answer.subject) + "".join(f"\n{note}" for note in p.notes)
+        self.setAccessibleDescription(self.sentence)
+        self.update()
+
+    def show_along(self, along: BatchRegimes | None) -> None:
+        """Show where the regime shifts along the batch."""
+        self.along, self.searched, self.searched_for = along, True, self.answer
+        self.update()
+
+    def set_stale(self, stale: bool) -> None:
+        """Set whether the answer is outdated; it is dimmed after `GRACE_MS`."""
+        if stale != self.stale:
+            self.stale = stale
+            if stale:
+                self._dimmed.start()
+            else:
+                self.update()
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(1264, VERDICT_HEIGHT)
+
+    def formulas(self) -> tuple[Formula, ...]:
+        """The formula of each figure, from the left; empty without an answer."""
+        along = self.along if self.answer is self.searched_for else None
+        return metrics(self.answer, along) if self.answer is not None else ()
+
+    def column(self, x: float) -> int:
+        """The index of the column at pixel `x`."""
+        return bisect_right(column_edges(self.width())[1:-1], x)
+
+    def formula(self, at: QPoint) -> Formula | None:
+        """The formula of the figure at a screen position, else of the one that has the focus."""
+        here = self.mapFromGlobal(at)
+        column = self.column(here.x()) if self.rect().contains(here) else self.at or 0
+        formulas = self.formulas()
+        return formulas[column] if formulas else None
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            formula = self.formula(event.globalPos())
+            first = self.column(event.pos().x()) == 0
+            intro = f"{self.sentence}\n\n" if first else ""
+            QToolTip.showText(event.globalPos(), intro + formula.text if formula else "", self)
+            return True
+        return super().event(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.answer is not None:
+            self.explained.emit(event.globalPosition().toPoint())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        formulas = self.formulas()
+        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()))
+        if step and formulas:
+            last = len(formulas) - 1
+            self.at = min(max(0, self.at + step), last) if self.at is not None else 0
+            self.setAccessibleDescription(formulas[self.at].text)
+            QToolTip.showText(self.mapToGlobal(self._place(self.at)), formulas[self.at].text, self)
+            self.update()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and formulas:
+            self.explained.emit(self.mapToGlobal(self._place(self.at or 0)))
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.at = None
+        self.setAccessibleDescription(self.sentence)
+        super().focusOutEvent(event)
+
+    def _place(self, at: int) -> QPoint:
+        """A point in a figure's column, near its bottom."""
+        return QPoint(round(column_edges(self.width())[at] + _PAD_PX), VERDICT_HEIGHT - 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint = Paint(painter, self.theme)
+        area = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        paint.box(area, self.theme.bg1, self.theme.line)
+        if self.answer is None:
+            paint.text(20, area.center().y(), self.waiting, self.theme.ink2, HEAD_PX, 600)
+            painter.end()
+            return
+        pad = _NARROW_PAD_PX if self.width() < _NARROW_PX else _PAD_PX
+        columns = pairwise(column_edges(area.width()))
+        draws = figures(self.along, self.searched)
+        for at, ((left, right), draw) in enumerate(zip(columns, draws, strict=True)):
+            answer = self.searched_for if at == SHIFT and self.along is not None else self.answer
+            answer = answer or self.answer
+            painter.setOpacity(OPACITY if self.stale or answer is not self.answer else 1.0)
+            if left:
+                paint.line([(left, 14), (left, VERDICT_HEIGHT - 14)], self.theme.line)
+            draw(paint, left + pad, right - left - 2 * pad, answer)
+            if self.hasFocus() and at == (self.at or 0):
+                paint.ring(QRectF(left + 3, 3, right - left - 6, VERDICT_HEIGHT - 6))
+        painter.end()

@@ -1,0 +1,92 @@
+"""What a plan's answer rests on: each assumption with the figure at both of its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from app.answers.plan.planned import candidate_of
+from simulator.planning import Assumption, Plan, Row
+from simulator.planning.spec import Spec
+
+_LEAST = 0.002
+"""Of the figure: an assumption that moves it less is counted, not drawn."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An assumption: the figure at the low and at the high end of its value, in seconds; None where
+    nothing runs there."""
+
+    name: str
+    value: str
+    low_value: str
+    high_value: str
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True)
+class TornadoScene:
+    """Bars by how much they move the figure. `now_s` is the figure as it stands, `limit_s` the
+    largest that holds; `still` counts assumptions that move it by less than 0.2%."""
+
+    bars: tuple[Bar, ...]
+    now_s: float
+    limit_s: float | None
+    figure: str
+    still: int
+
+
+def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
+    """The varied assumptions of a plan; None if it has none."""
+    row = varied_row(plan)
+    if row is None:
+        return None
+    limits = spec.limits
+    if spec.workload.kind == "serving":
+        now, limit = row.per_token_s, limits.per_token_s
+    elif spec.workload.kind == "training":
+        now, limit = row.duration_s, limits.deadline_s
+    else:
+        now, limit = row.latency_s, limits.latency_s
+    varied = [a for a in plan.assumptions if a.low is not None and a.high is not None]
+    if now is None or not varied:
+        return None
+    bars = [_bar(a) for a in varied if _swing(a, now) >= _LEAST * now]
+    bars.sort(key=lambda bar: -_reach(bar, now))
+    return TornadoScene(tuple(bars), now, limit, plan.figure, len(varied) - len(bars))
+
+
+def varied_row(plan: Plan) -> Row | None:
+    """The candidate that the assumptions are varied for: the first that has the figure."""
+    if plan.kind == "serving":
+        return next((row for row in plan.rows if row.per_token_s is not None), None)
+    return next((row for row in plan.rows if row.latency_s is not None), None)
+
+
+def is_varied(plan: Plan, row: Row) -> bool:
+    """Whether the assumptions are varied for this candidate."""
+    varied = varied_row(plan)
+    return varied is not None and candidate_of(varied) == candidate_of(row)
+
+
+def _bar(a: Assumption) -> Bar:
+    return Bar(a.name, a.value, a.low_value, a.high_value, _finite(a.low), _finite(a.high))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
+
+
+def _ends(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None and isfinite(value)]
+
+
+def _swing(a: Assumption, now_s: float) -> float:
+    return max((abs(end - now_s) for end in _ends((a.low, a.high))), default=now_s)
+
+
+def _reach(bar: Bar, now_s: float) -> float:
+    return max((abs(end - now_s) for end in _ends((bar.low_s, bar.high_s))), default=now_s)

@@ -1,0 +1,214 @@
+"""The data of a sweep: each side's figures along an axis, and the shifts of the first side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from app.answers.answer import subject_of
+from app.answers.axes import AxisValues, value_on
+from app.answers.axes import line as line_of
+from app.answers.side import Side
+from app.answers.swept import swept
+from app.quantities import number, plain
+from app.scenes.pixel_scale import Floats
+from app.scenes.sweep.measured import MeasuredPoint, points
+from simulator.analysis.along import Figures
+from simulator.analysis.regimes import Shift
+from simulator.analysis.sweep import Sweep
+from simulator.analysis.sweep import axis as axis_of
+from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
+from simulator.prediction import REGIMES, Regime
+from simulator.scenario.scenario import Scenario, Value
+from simulator.simulate.step_columns import COLUMNS
+
+NAMES = {"batch": "Batch", "seq": "Sequence length"}
+"""The axes, with what they are called."""
+
+_UNITS = {"batch": "samples", "seq": "tokens"}
+_CALLED = {**NAMES, "gpu": "GPU"}
+_FIELDS = ("batch", "seq", "gpu", "mode")  # what a scenario without what-ifs says of itself
+_PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a trace of its own
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A side along an axis: `columns` are those of `step_columns` at `values`, in their
+    order. `here` is where the side itself is; `measured` what was timed of it."""
+
+    side: Side
+    here: float
+    values: Floats
+    columns: Mapping[str, Floats]
+    measured: tuple[MeasuredPoint, ...] = ()
+
+    def regime(self, row: int) -> Regime:
+        """The regime of a point."""
+        return REGIMES[int(self.columns["regime"][row])]
+
+    def same(self, other: Curve) -> bool:
+        """Is this the other's line, as where sides differ in nothing but their place on it?"""
+        mine, theirs = self.columns["period_s"], other.columns["period_s"]
+        shared, here, there = np.intersect1d(self.values, other.values, return_indices=True)
+        return shared.size > 1 and bool(np.array_equal(mine[here], theirs[there]))
+
+    def here_s(self) -> tuple[float, float, float]:
+        """The time where the side is, and its 80% interval."""
+        at = self.row(self.here)
+        if at is None:
+            return self.side.prediction.period_s, *self.side.prediction.interval_s
+        period, low, high = (float(self.columns[n][at]) for n in ("period_s", "low_s", "high_s"))
+        return period, low, high
+
+    def row(self, value: float) -> int | None:
+        """The point at a value."""
+        rows = np.flatnonzero(self.values == value)
+        return int(rows[0]) if rows.size else None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The current side first. `refused` says why there are no curves; `notes` what is missing."""
+
+    axis: str
+    line: AxisValues | None = None
+    curves: tuple[Curve, ...] = ()
+    shifts: tuple[Shift, ...] = ()
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+    about: bool = False
+    """Are the shifts approximate, interpolated between the points?"""
+
+    @property
+    def unfit(self) -> float | None:
+        """From which point on the current side does not fit in memory."""
+        if not self.curves:
+            return None
+        first = self.curves[0]
+        fits = first.columns["fits"] > 0
+        at = int(np.flatnonzero(fits)[-1]) + 1 if fits.any() else 0
+        return float(first.values[at]) if at < fits.size else None
+
+
+class CancelledError(Exception):
+    """The question was cancelled."""
+
+
+def axis_name(name: str) -> str:
+    """The name of an axis as shown: "Sequence length", "Host speed"."""
+    return _CALLED.get(name, name.replace("_", " ").capitalize())
+
+
+def value_words(value: Value) -> str:
+    """A value of an axis: "4,096", "0.241", "eager"."""
+    if isinstance(value, int | float):
+        return plain(value) if float(value).is_integer() else number(value)
+    return str(value)
+
+
+def within_words(name: str) -> str:
+    """A name of an axis within a sentence: "sequence length", "GPU"."""
+    return name if name.isupper() else name.lower()
+
+
+def axis_title(name: str, unit: str = "") -> str:
+    """An axis with its unit: "Batch, samples"."""
+    unit = _UNITS.get(name, unit)
+    return axis_name(name) + (f", {unit}" if unit else "")
+
+
+def lacking(scenario: Scenario, axis: str) -> str:
+    """Why a network has no such axis, as far as the catalogue knows; "" where it may have it."""
+    entry = CATALOGUE.get(scenario.network)
+    if axis != "seq" or entry is None or entry.seq is not None:
+        return ""
+    return f"{scenario.network} has no {NAMES[axis].lower()} to change"
+
+
+def place_of(side: Side, axis: str) -> float:
+    """The value of a side on an axis. Raises InputError if it has no such axis."""
+    value = value_on(side.scenario, axis)
+    if value is None:
+        known = subject_of(side.scenario, side.prediction)
+        value = known.batch if axis == "batch" else known.seq
+    if value is None:
+        raise InputError(f"{side.scenario.network} has no {NAMES[axis].lower()} to change")
+    return float(value)
+
+
+def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
+    """A scenario at a value of an axis, without what it said of that axis before."""
+    kept = tuple(a for a in scenario.whatifs if a.name != axis)
+    if not kept and axis in _FIELDS:
+        return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
+    return axis_of(scenario, axis).at(replace(scenario, whatifs=kept), value)
+
+
+def finer(line: AxisValues, here: float) -> AxisValues:
+    """An axis of doublings with points between, and where the scenario is."""
+    values = [float(v) for v in line.values if isinstance(v, int | float)]
+    parts = _PARTS.get(line.name, 1)
+    between = {
+        int(low + (high - low) * part / parts)
+        for low, high in pairwise(values)
+        for part in range(parts)
+    }
+    return replace(line, values=tuple(sorted({int(here), int(values[-1]), *between})))
+
+
+def curves(
+    sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
+) -> Curves:
+    """Sweep the current side, then the others. Raises CancelledError if cancelled."""
+
+    def step(_: str) -> None:
+        if cancelled():
+            raise CancelledError
+
+    ordered = [sides[current], *(s for i, s in enumerate(sides) if i != current)]
+    drawn: list[Curve] = []
+    shifts: tuple[Shift, ...] = ()
+    notes: list[str] = []
+    line: AxisValues | None = None
+    for side in ordered:
+        step("")
+        try:
+            here = place_of(side, axis)
+            line = line or finer(line_of(side.scenario, axis), here)
+            answer = swept({side.letter: side.scenario}, line, step)
+        except InputError as error:
+            if not drawn:
+                return Curves(axis, refused=str(error))
+            notes.append(f"{side.letter} is not drawn: {error}")
+            continue
+        drawn.append(_curve(side, here, answer.line, answer.sweeps[0], answer.tried))
+        shifts = shifts or (answer.shifts if len(drawn) == 1 else ())
+        notes += [
+            f"{side.letter}: {why}" for why in dict.fromkeys(answer.sweeps[0].refused.values())
+        ]
+    return Curves(axis, line, tuple(drawn), shifts, "", tuple(notes))
+
+
+def _curve(
+    side: Side,
+    here: float,
+    line: AxisValues,
+    sweep: object,
+    tried: tuple[tuple[float, Figures], ...],
+) -> Curve:
+
+    assert isinstance(sweep, Sweep)
+    known = {
+        float(v): [float(sweep.columns[name][i]) for name in COLUMNS]
+        for i, v in enumerate(line.values)
+        if i not in sweep.refused and isinstance(v, int | float)
+    }
+    known |= {value: list(each.row) for value, each in tried}
+    values = sorted(known)
+    table = np.array([known[v] for v in values])
+    columns = {n: table[:, i] for i, n in enumerate(COLUMNS)}
+    return Curve(side, here, np.array(values), columns, points(side, line.name, here))

@@ -1,0 +1,56 @@
+"""Measured points of a sweep: steps that were timed on the GPU, and a profiler's trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from app.answers.answer import batch_and_seq
+from app.answers.side import Side
+from app.quantities import number, seconds
+from simulator.errors import InputError
+from simulator.measured.profiler_trace import read
+from simulator.measured.steps import alike
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """Seconds at a value of the axis: of a step, or (`busy`) those in which a kernel ran."""
+
+    value: float
+    seconds: float
+    busy: bool
+    source: str
+
+    def words(self, predicted_s: float) -> str:
+        """The text of a point: "3.02 ms, predicted/measured 0.98 (never fitted)"."""
+        what = "GPU busy " if self.busy else ""
+        ratio = number(predicted_s / self.seconds) if self.seconds else ""
+        return f"{what}{seconds(self.seconds)}, predicted/measured {ratio} ({self.source})"
+
+
+def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
+    """What was measured of a side along an axis, everything else as it is; nothing of an axis
+    other than batch and sequence."""
+    batch, seq = batch_and_seq(side.scenario)
+    marks: list[MeasuredPoint] = []
+    if axis in ("batch", "seq") and side.scenario.trace_file is None:
+        for step in alike(side.scenario):
+            value, other = (step.batch, step.seq) if axis == "batch" else (step.seq, step.batch)
+            if value is not None and other == (seq if axis == "batch" else batch):
+                source = "part of the fit" if step.fitted else "never fitted"
+                marks.append(MeasuredPoint(float(value), step.period_s, False, source))
+    if side.measured:
+        path = Path(side.measured)
+        try:
+            busy_s = _busy_s(path, path.stat().st_mtime_ns)
+        except (OSError, InputError):  # the view of the measured step says why
+            return tuple(marks)
+        marks.append(MeasuredPoint(here, busy_s, True, path.name))
+    return tuple(marks)
+
+
+@lru_cache(maxsize=8)
+def _busy_s(path: Path, _mtime_ns: int) -> float:
+    return read(path).gpu_busy_s

@@ -1,0 +1,14 @@
+"""The networks as users write them by hand, by name."""
+
+from __future__ import annotations
+
+from calibration.cases.own.generators import GENERATORS
+from calibration.cases.own.network import Own
+from calibration.cases.own.pictures import PICTURES
+from calibration.cases.own.tables import TABLES
+from calibration.cases.own.text import TEXT
+
+OWN: dict[str, type[Own]] = {
+    f"own-{name}": network for name, network in {**TEXT, **TABLES, **PICTURES, **GENERATORS}.items()
+}
+"""Each is made without arguments, or with its own sizes."""

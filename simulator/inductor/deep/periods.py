@@ -1,0 +1,104 @@
+"""Continue a list that grows by the same rows with every step, from two of its lengths. The counts
+in a row grow by the same amount from period to period and from list to list."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+ENOUGH = 2
+"""The least number of adjacent periods in the shorter list: with fewer, all numbers would be needed
+to fit the growth, and none would check it."""
+
+
+class Row(NamedTuple):
+    """The part that is equal in every period, and the counts."""
+
+    label: Hashable
+    counts: tuple[int, ...]
+
+
+class ContinuedRow(NamedTuple):
+    """A row of the continued list: row `like` of the longer list with new counts."""
+
+    like: int
+    counts: tuple[int, ...]
+
+
+def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
+    """`long` with `times` more of the periods that it has one more of than `short`.
+
+    None where the two differ by anything else: what lies before and after a period must be the same
+    in both, and there must be ENOUGH periods in whose rows every count is linear in the period's
+    number and in how many there are.
+    """
+    period = len(long) - len(short)
+    front = _common(short, long)
+    back = _common(short[::-1], long[::-1])
+    if period < 0 or front + back < len(short):
+        return None
+    if period == 0:
+        return [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(len(long))]
+    values = _steady(short, long, period, range(len(short) - back, front))
+    if values is None:
+        return None
+    start, copies = values
+    made = [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(start)]
+    for copy in range(copies + 1 + times):
+        for place in range(start, start + period):
+            x, step, more = _growth(short, long, place, period)
+            counts = tuple(a + copy * b + times * c for a, b, c in zip(x, step, more, strict=True))
+            made.append(ContinuedRow(place + min(copy, copies) * period, counts))
+    return made + [
+        ContinuedRow(i + period, _onward(short[i], long[i + period], times))
+        for i in range(start + copies * period, len(short))
+    ]
+
+
+def _common(one: Sequence[Row], other: Sequence[Row]) -> int:
+    """Rows of the same labels at the start of both."""
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a.label != b.label or len(a.counts) != len(b.counts):
+            return place
+    return min(len(one), len(other))
+
+
+def _onward(short: Row, long: Row, times: int) -> tuple[int, ...]:
+    return tuple(b + times * (b - a) for a, b in zip(short.counts, long.counts, strict=True))
+
+
+def _steady(
+    short: Sequence[Row], long: Sequence[Row], period: int, where: range
+) -> tuple[int, int] | None:
+    """The first row and the number of the most periods of `short` that are linear, one more of
+    them being in `long`; the labels of all rows in `where` repeat."""
+    for copies in range(len(where) // period, ENOUGH - 1, -1):
+        for start in range(where.stop - copies * period, where.start - 1, -1):
+            rows = range(start, start + period)
+            if all(_linear(short, long, place, period, copies) for place in rows):
+                return start, copies
+    return None
+
+
+def _growth(
+    short: Sequence[Row], long: Sequence[Row], place: int, period: int
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Of each count: what it is in the first period, its step to the next, and its step where there
+    is one period more."""
+    first, second, before = long[place].counts, long[place + period].counts, short[place].counts
+    steps = tuple(b - a for a, b in zip(first, second, strict=True))
+    return first, steps, tuple(b - a for a, b in zip(before, first, strict=True))
+
+
+def _linear(
+    short: Sequence[Row], long: Sequence[Row], place: int, period: int, copies: int
+) -> bool:
+    first, step, more = _growth(short, long, place, period)
+    for copy in range(copies + 1):
+        at = tuple(a + copy * b for a, b in zip(first, step, strict=True))
+        if long[place + copy * period].counts != at:
+            return False
+        before = tuple(a - b for a, b in zip(at, more, strict=True))
+        if copy < copies and short[place + copy * period].counts != before:
+            return False
+    return True

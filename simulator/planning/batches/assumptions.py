@@ -1,0 +1,180 @@
+"""The assumptions of a plan of fixed batches, and how much each of them matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import nan
+
+from simulator.analysis.sweep import sweep_of
+from simulator.errors import RidgepointError
+from simulator.hardware.gpu import gpu
+from simulator.planning.batches.rows import lost_share
+from simulator.planning.batches.search import batch_scenario, gradient_bytes, ring, sample_tokens
+from simulator.planning.result import Assumption, Row
+from simulator.planning.spec import Spec
+from simulator.planning.wording import amount, duration, usd, watts
+
+_YOURS = "your spec"
+Figure = Callable[[int, float, float], float]
+"""The plan's figure at another batch, from the latency and the period of its step."""
+
+
+def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
+    """The assumptions of the best row, each varied alone; the figure is the duration of a training,
+    else the latency of a batch, in seconds."""
+    best = next((row for row in rows if row.latency_s is not None), None)
+    if best is None:
+        return []
+    varied = list(
+        _of_training(spec, best) if best.duration_s is not None else _of_batch(spec, best)
+    )
+    varied.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
+    return [*varied, *_fixed(spec, best)]
+
+
+def _of_batch(spec: Spec, row: Row) -> Iterator[Assumption]:
+    assert row.latency_s is not None
+    yield _step(row.latency_s, row.latency_interval_s)
+    yield from _batches(spec, row, lambda batch, latency_s, period_s: latency_s)
+
+
+def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
+    """All figures scale with the steps and with 1 / (1 − lost), so that most ends are products."""
+    whole, work = row.duration_s, spec.workload
+    assert whole is not None and row.latency_s
+    lost = lost_share(spec, row.count)
+    waits_s = _waits_s(spec, row)
+
+    def losing(share: float) -> float:
+        return whole * (1 - lost) / (1 - share) if share < 1 else nan
+
+    yield _step(whole, row.duration_interval_s)
+    yield Assumption(
+        "amount to train on",
+        amount(work.tokens or work.samples or 0.0),
+        _YOURS,
+        "0.75×",
+        "1.25×",
+        0.75 * whole,
+        1.25 * whole,
+    )
+
+    def at_batch(batch: int, latency_s: float, period_s: float) -> float:
+        step_s = period_s * work.accumulation + waits_s
+        before_s = row.latency_s or nan
+        return whole * (row.batch or 1) / batch * step_s / before_s
+
+    yield from _batches(spec, row, at_batch)
+    if waits_s:
+        each = waits_s / row.latency_s * whole
+        yield Assumption(
+            "wait of the replicas",
+            f"{waits_s / row.latency_s:.0%} of a step: a ring over the card's link, not overlapped",
+            "2·(n−1)/n of the gradients: an upper bound",
+            "all overlapped",
+            "link half as fast",
+            whole - each,
+            whole + each,
+        )
+    if work.checkpoint_every_s:
+        own = [lost_share(_of_work(spec, checkpoint_every_s=t * work.checkpoint_every_s), row.count)
+               for t in (0.5, 2.0)]  # fmt: skip
+        yield Assumption(
+            "time between checkpoints",
+            duration(work.checkpoint_every_s),
+            f"{_YOURS}; Daly, first order",
+            "0.5×",
+            "2×",
+            *map(losing, own),
+        )
+    if work.failures_every_s:
+        own = [lost_share(_of_work(spec, failures_every_s=t * work.failures_every_s), row.count)
+               for t in (0.5, 2.0)]  # fmt: skip
+        yield Assumption(
+            "time between failures of one GPU",
+            duration(work.failures_every_s),
+            f"{_YOURS}; Daly, first order",
+            "0.5×",
+            "2×",
+            *map(losing, own),
+        )
+
+
+def _step(value: float, ends: tuple[float, float] | None) -> Assumption:
+    low, high = ends or (value, value)
+    return Assumption(
+        "time of a step",
+        "as predicted",
+        "the 80% interval of the profile",
+        f"× {low / value:.2f}",
+        f"× {high / value:.2f}",
+        low,
+        high,
+    )
+
+
+def _batches(spec: Spec, row: Row, figure: Figure) -> Iterator[Assumption]:
+    """Half and twice the batch, predicted; an end that does not fit is not known."""
+    batch = round(row.batch or 1)
+    halves = [max(batch // 2, 1), 2 * batch]
+    source = _YOURS if spec.workload.batch else "the fastest tried that fits and holds the limit"
+    ends = [_at_batch(spec, row, each, figure) for each in halves]
+    low, high = (f"{each}" for each in halves)
+    yield Assumption("batch of one GPU", f"{batch}", source, low, high, *ends)
+
+
+def _at_batch(spec: Spec, row: Row, batch: int, figure: Figure) -> float:
+    base = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+    try:
+        swept = sweep_of([replace(base, batch=batch)])
+    except RidgepointError:
+        return nan
+    if swept.refused or not swept.columns["fits"][0]:
+        return nan
+    c = swept.columns
+    return figure(batch, float(c["latency_s"][0]), float(c["period_s"][0]))
+
+
+def _waits_s(spec: Spec, row: Row) -> float:
+    """Seconds a step that replicas wait for each other."""
+    if row.count == 1:
+        return 0.0
+    card = gpu(row.gpu)
+    base = batch_scenario(spec, card, row.engine, row.precision)
+    asked = replace(base, batch=round(row.batch or 1))
+    return ring(card, row.count, gradient_bytes(asked)) or 0.0
+
+
+def _of_work(spec: Spec, **values: float) -> Spec:
+    return replace(spec, workload=replace(spec.workload, **values))
+
+
+def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
+    """The assumptions that are not varied, and what is not modelled."""
+    if row.duration_s is None:
+        yield Assumption("arrivals", "batches are always full", "no queue is modelled")
+    elif row.count == 1:
+        yield Assumption("replicas", "one GPU", "nothing to wait for")
+    if spec.workload.tokens:
+        own = _YOURS if spec.workload.seq else "the network's own, none given"
+        scenario = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+        tokens = sample_tokens(replace(scenario, batch=int(row.batch or 1)))
+        yield Assumption("tokens of a sample", f"{tokens:,}", own)
+    if row.duration_s is not None:
+        yield Assumption(
+            "checkpoints, failures",
+            f"{1 - (row.utilisation or 1.0):.2%} of the run",
+            "Daly, first order" if spec.workload.checkpoint_every_s else "none given: none",
+        )
+    if spec.workload.lora_rank is not None:
+        yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
+    price = "none"
+    if row.usd_per_h is not None:
+        price = f"{usd(row.usd_per_h / row.count)} an hour for each GPU"
+    yield Assumption("price", price, row.price_source)
+    power = "unknown"
+    if row.watts is not None:
+        power = f"{watts(row.watts)}, PUE {spec.prices.pue:g} included"
+    yield Assumption("power", power, row.power_source)
+    yield Assumption("not modelled", "loading of data, network, splits of one model", "")

@@ -1,0 +1,163 @@
+"""Candidates for fixed batches: inference at a rate, and training to the last token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from simulator.analysis.sweep import sweep_of
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
+from simulator.planning.batches.rows import inferred, trained
+from simulator.planning.result import Row
+from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
+from simulator.planning.spec import Spec, adapted
+from simulator.planning.step.tables import asked
+from simulator.planning.step.traced_step import trace_at
+from simulator.scenario.resolve import resolve
+from simulator.scenario.scenario import Scenario
+from simulator.whatif import apply
+
+_MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce-overhead"}
+_BATCHES = (1, 8, 32, 128, 512)
+
+Communication = Callable[[GPU, int, float], float | None]
+"""Seconds a step that replicas wait for each other: of a GPU, a count and bytes of gradients; None
+where it is not known. The place of a model of several GPUs."""
+
+
+def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
+    """A ring's bound without overlap: 2·(n−1)/n of the gradients over one direction of the link."""
+    if count == 1:
+        return 0.0
+    if gpu.interconnect_bytes_per_s is None:
+        return None
+    return 2 * (count - 1) / count * gradient_bytes / (gpu.interconnect_bytes_per_s / 2)
+
+
+def search(
+    spec: Spec,
+    progress: Progress,
+    so_far: SoFar = lambda rows: None,
+    communication: Communication = ring,
+) -> SearchResult:
+    """Every candidate: predicted steps at each batch, replicas by count. `so_far` is called with
+    the rows after each GPU."""
+    result = SearchResult([], {}, {})
+    cards = listed(spec.candidates)
+    for done, card in enumerate(cards):
+        progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
+        engines = dict.fromkeys(
+            "compiled+graph" if e == "vllm" else e for e in spec.candidates.engines_of(card.id)
+        )
+        for precision in spec.candidates.precisions_of(card.id):
+            for engine in engines:
+                name = f"{card.name}, {engine}, {precision}"
+                try:
+                    result.rows += _rows(spec, card, engine, precision, communication)
+                except InputError as error:
+                    result.pruned[name] = str(error)
+        so_far(result.rows)
+    if not result.rows and result.pruned:
+        name, reason = next(iter(result.pruned.items()))
+        raise InputError(f"no candidate can be predicted; {name}: {reason}")
+    return result
+
+
+def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenario:
+    """The scenario of a step, without its batch."""
+    work = spec.workload
+    training = work.kind == "training"
+    base = asked(work.network, card, precision, _MODES[engine])
+    base = replace(
+        base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
+    )
+    if work.lora_rank is not None:
+        adapters = {LORA_RANK: work.lora_rank, LORA_MODULES: "+".join(adapted(work))}
+        base = replace(base, sizes={**base.sizes, **adapters})
+    return apply(base, "recompute", {}) if training and work.recompute else base
+
+
+def _rows(
+    spec: Spec,
+    card: GPU,
+    engine: str,
+    precision: str,
+    communication: Communication,
+) -> list[Row]:
+    work = spec.workload
+    training = work.kind == "training"
+    base = batch_scenario(spec, card, engine, precision)
+    batches = (work.batch,) if work.batch else _BATCHES
+    scenarios = [replace(base, batch=batch) for batch in batches]
+    swept = sweep_of(scenarios)
+    if len(swept.refused) == len(scenarios):
+        raise InputError(next(iter(swept.refused.values())))
+    places = [i for i in range(len(scenarios)) if i not in swept.refused]
+    fits = [i for i in places if swept.columns["fits"][i]]
+    common: dict[str, Any] = {
+        "gpu": card.id,
+        "name": card.name,
+        "engine": engine,
+        "precision": precision,
+    }
+    if not fits:
+        need = float(swept.columns["memory_bytes"][places[0]])
+        return [
+            Row(
+                **common,
+                count=1,
+                status="no memory",
+                binds="capacity",
+                reason=f"batch {batches[places[0]]} needs {need / 2**30:.1f} of "
+                f"{card.memory_bytes / 2**30:.1f} GiB",
+            )
+        ]
+    latency = spec.limits.latency_s
+    ok = [i for i in fits if latency is None or swept.columns["latency_s"][i] <= latency]
+    best = max(ok or fits[:1], key=lambda i: swept.columns["samples_per_s"][i])
+    c = {name: float(column[best]) for name, column in swept.columns.items()}
+    binds = swept.regime(best) or ""
+    if training:
+        weights, tokens = gradient_bytes(scenarios[best]), 1
+        if work.tokens:
+            tokens = sample_tokens(scenarios[best])
+        return [
+            trained(
+                spec,
+                card,
+                count,
+                common,
+                batches[best] or 0,
+                c,
+                binds,
+                communication(card, count, weights),
+                tokens,
+            )
+            for count in spec.candidates.counts_of(card.id)
+        ]
+    return inferred(spec, card, common, batches[best] or 0, c, binds)
+
+
+def gradient_bytes(scenario: Scenario) -> float:
+    """Bytes of gradients: as many as of weights, and of adapters alone where these are trained."""
+    resolved = resolve(scenario)
+    trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
+    if LORA_RANK not in scenario.sizes:
+        return float(trace.weight_bytes)
+    return float(sum(s.nbytes for s in trace.storages if s.role == "gradient"))
+
+
+def sample_tokens(scenario: Scenario) -> int:
+    """Tokens of a sample, at the network's own sequence where the scenario names none. Raises
+    InputError if the network has no tokens."""
+    resolved = resolve(scenario)
+    trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
+    if not trace.tokens:
+        raise InputError(
+            f"workload.tokens: {scenario.network} has no tokens: expected samples; give "
+            "workload.samples"
+        )
+    return trace.tokens // trace.samples

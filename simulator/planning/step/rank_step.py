@@ -1,0 +1,120 @@
+"""The collectives of a replica over several GPUs, and its step with them.
+
+Each layer is split as Megatron does (Shoeybi et al. 2019): a rank has its share of the heads, of
+the feed-forward layer and of the vocabulary. All ranks do the same, so that one stands for all.
+Between their kernels they add up what they computed: the rows of the embedding, and in each of L
+layers the outputs of attention and of the feed-forward layer, 2·L + 1 all-reduces of tokens · width
+elements. One all-gather collects the logits. Nothing computes beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.cluster.cluster import Cluster, cluster
+from simulator.collectives.price import collective_time
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.planning.step.direct_reduce import direct_s
+from simulator.planning.step.traced_step import sizes_of
+from simulator.simulate.step_columns import StepColumns
+from simulator.timing.power import supply
+from simulator.timing.profile import learned
+
+Floats = NDArray[np.float64]
+
+_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+_NEAR = 1e-6  # share of a step by which host and period differ where the host takes longest
+
+
+@dataclass(frozen=True)
+class Communication:
+    """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
+    their interval, on the host that issues them, and `direct_s` with all-reduces of an engine."""
+
+    seconds: Floats
+    low_s: Floats
+    high_s: Floats
+    issue_s: Floats
+    direct_s: Floats
+
+
+def node(gpu: GPU, split: int) -> Cluster:
+    """So many of a GPU, linked with each other. Raises InputError if the collectives of its links
+    are not known."""
+    link = gpu.interconnect
+    if not link:
+        raise InputError("its cards have no link: its file gives no interconnect")
+    if not link.startswith(("NVLink", "PCIe")):
+        raise InputError(f"its cards have no link whose collectives are known, but {link}")
+    if link.startswith("NVLink") and "bridge" in link and split > 2:
+        raise InputError(f"its cards have no link among {split}: {link} joins two")
+    return cluster(f"{split}x{gpu.id}")
+
+
+def communication(
+    name: str, points: Sequence[tuple[int, int]], dtype: str, group: Cluster, mode: str
+) -> Communication:
+    """The collectives of a forward at points (sequences, new tokens of each). Logits are those of
+    the last token of each sequence."""
+    sizes = sizes_of(name)
+    width, vocab, layers = (sizes[key] for key in ("width", "vocab", "layers"))
+    element = _BYTES[dtype]
+    rows: list[tuple[float, ...]] = []
+    for sequences, tokens in points:
+        reduced = sequences * tokens * width * element
+        added = collective_time("all_reduce", reduced, group, mode=mode)
+        gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
+        direct = min(added.seconds, direct_s(reduced, group))
+        rows.append(
+            tuple(
+                (2 * layers + 1) * a + b
+                for a, b in (
+                    (added.seconds, gathered.seconds),
+                    (added.interval_s[0], gathered.interval_s[0]),
+                    (added.interval_s[1], gathered.interval_s[1]),
+                    (added.issue_s, gathered.issue_s),
+                    (direct, gathered.seconds),
+                )
+            )
+        )
+    gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
+    seconds, low_s, high_s, issue_s, least_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, least_s + gap_s)
+
+
+def with_communication(
+    step: StepColumns[Floats], moved: Communication, gpu: GPU, mode: str
+) -> StepColumns[Floats]:
+    """The steps of a rank with their collectives, one after the other. Where the host of an eager
+    step takes longest, it issues them too, and they fill time in which the GPU waits. Intervals
+    combine as independent ones; a collective draws what a waiting process does. Shares become those
+    of the longer step."""
+    period_s = step.period_s + moved.seconds
+    if mode == "eager":
+        waits = step.host_s > (1 - _NEAR) * step.period_s
+        gpu_s = np.where(waits, step.gpu_busy_s, step.period_s) + moved.seconds
+        period_s = np.maximum(gpu_s, step.host_s + moved.issue_s)
+    below = np.hypot(step.period_s - step.low_s, moved.seconds - moved.low_s)
+    above = np.hypot(step.high_s - step.period_s, moved.high_s - moved.seconds)
+    card = supply(gpu)
+    waiting_w = np.nan if card is None else card.known.idle_w + card.known.clocked_w
+    times = step.period_s / period_s
+    return step._replace(
+        period_s=period_s,
+        low_s=period_s - below,
+        high_s=period_s + above,
+        joules=step.joules + waiting_w * (period_s - step.period_s),
+        compute=step.compute * times,
+        memory=step.memory * times,
+        overhead=step.overhead * times,
+    )
+
+
+def communication_share(step: StepColumns[Floats]) -> Floats:
+    """What the shares of steps with collectives leave."""
+    return 1 - step.compute - step.memory - step.overhead

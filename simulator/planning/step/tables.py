@@ -1,0 +1,219 @@
+"""Step times, weights and cache of a served network on a GPU, predicted from its traces."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import CATALOGUE
+from simulator.planning.spec import Workload
+from simulator.planning.step.fused_kernels import saved_s
+from simulator.planning.step.rank_step import (
+    Communication,
+    communication,
+    communication_share,
+    node,
+    with_communication,
+)
+from simulator.planning.step.step_interval import Parts, ends
+from simulator.planning.step.step_time import StepTime
+from simulator.planning.step.traced_step import (
+    cache_bytes,
+    head_share,
+    logits_bytes,
+    of_rank,
+    steps,
+    trace_at,
+    weight_bytes,
+)
+from simulator.prediction import REGIMES
+from simulator.scenario.resolve import resolve
+from simulator.scenario.scenario import Scenario
+from simulator.simulate.step_columns import StepColumns
+from simulator.timing.profile import learned
+from simulator.timing.rates import dram_reach
+from simulator.whatif import apply
+
+Floats = NDArray[np.float64]
+
+FUSED = ("compiled+graph", "vllm")
+"""Engines with fused kernels. Others run the kernels of eager PyTorch, captured but in "eager"."""
+KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
+FAR = 8192
+_BATCHES = (1, 16, 64, 256)
+_PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
+_CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
+_CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
+WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+"""Precisions that are what-ifs upon the plain one."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One replica: a GPU, or `split` GPUs of a tensor-parallel group. Its step; bytes on each GPU
+    of weights, of activations at the peak, and of cache a token; `shares` of compute, memory,
+    overhead and communication in a decode, and the share of communication in a prefill; watts that
+    each GPU draws in decodes by batch and in prefills by tokens, NaN if unknown; `largest` rates
+    that are known."""
+
+    step: StepTime
+    weight_bytes: float
+    activation_bytes: float
+    cache_bytes_per_token: float
+    shares: dict[str, float]
+    dtype: str
+    decode_w: Floats
+    prefill_w: Floats
+    split: int = 1
+    prompt_communication: float = 0.0
+    largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
+
+    def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
+        """Watts while it works: decodes of a batch, beside prompts for a share of the time."""
+        decode = self.decode_w[min(round(batch), self.decode_w.size - 1)]
+        prefill = self.prefill_w[min(round(prompt), self.prefill_w.size - 1)]
+        return float((1 - prompt_share) * decode + prompt_share * prefill)
+
+    def shares_beside(self, prompt_share: float) -> dict[str, float]:
+        """Shares of decodes beside prompts for a share of the time, which are compute but for
+        their communication."""
+        shares = {name: (1 - prompt_share) * share for name, share in self.shares.items()}
+        moves = prompt_share * self.prompt_communication
+        shares["compute"] = shares.get("compute", 0.0) + prompt_share - moves
+        if moves:
+            shares["communication"] = shares.get("communication", 0.0) + moves
+        return shares
+
+    def cache_tokens(self, gpu: GPU, memory_share: float) -> int:
+        """Tokens of cache in what weights and activations leave of this share of the memory."""
+        room = gpu.memory_bytes * memory_share - self.weight_bytes - self.activation_bytes
+        return max(int(room / self.cache_bytes_per_token), 0)
+
+
+def plain_dtype(gpu: GPU, precision: str) -> str:
+    """The dtype of activations: a card without bf16 products serves in fp16."""
+    if precision in ("fp16", "fp32"):
+        return precision
+    return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
+
+
+def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
+    """The scenario of a precision: low ones are what-ifs upon the plain one."""
+    scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
+    name = WHATIFS.get(precision)
+    if name is None:
+        return scenario
+    return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
+
+
+def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 1) -> Machine:
+    """What serves the workload: one GPU, or a replica over `split` of them. InputError where the
+    GPU, its links or the precision cannot."""
+    decode_network = f"{work.network}-decode"
+    if decode_network not in CATALOGUE:
+        raise InputError(_unserved(work.network))
+    group = node(gpu, split) if split > 1 else None
+    mode = "eager" if engine == "eager" else "cuda_graph"
+    budget = max(work.token_budget, _CUT)
+    longs = (*(n for n in _PREFILLS if n < budget), budget)
+    pieces = (budget // _CUT, _CUT)
+    points = [(1, n) for n in longs] + [pieces]
+    prefill = of_rank(asked(work.network, gpu, precision, mode), split)
+    sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
+    grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
+    decode = of_rank(asked(decode_network, gpu, precision, mode), split)
+    plain = plain_dtype(gpu, precision)
+    prefills, decodes = steps(prefill, points), steps(decode, grid)
+    row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each
+    middle_of_grid, longest = len(sizes) + min(3, len(sizes) - 1), len(longs) - 1
+    decode_moves = prefill_moves = 0.0
+    kernels, moved = decodes, None
+    if group is not None:
+        moved = communication(work.network, points, plain, group, mode)
+        prefills = with_communication(prefills, moved, gpu, mode)
+        prefill_moves = float(communication_share(prefills)[longest])
+        moved = communication(work.network, [(b, 1) for b, _ in grid], plain, group, mode)
+        decodes = with_communication(decodes, moved, gpu, mode)
+        decode_moves = float(communication_share(decodes)[middle_of_grid])
+    period = prefills.period_s
+    cut = period[-1] / period[longest]
+    quadratic = max(0.0, 1 - cut) * period[longest] / float(budget) ** 2
+    linear = period[:-1] - quadratic * np.array(longs, float) ** 2
+    tokens = np.arange(budget + 1, dtype=float)
+    forward = np.interp(tokens, longs, np.maximum.accumulate(linear))
+    table = decodes.period_s.reshape(3, len(sizes))
+    batches = np.arange(work.max_requests + 1, dtype=float)
+    empty = np.interp(batches, sizes, np.maximum.accumulate(table[0]))
+    near = np.interp(batches, sizes, np.maximum(table[1] - table[0], 0) / (KNEE - 1) / sizes)
+    far = np.interp(batches, sizes, np.maximum(table[2] - table[1], 0) / (FAR - KNEE) / sizes)
+    head, weights = head_share(prefill, _CUT) * (1 - prefill_moves), weight_bytes(decode, KNEE)
+    cache = (
+        cache_bytes(decode, KNEE, FAR)
+        / _CACHE_BYTES[plain]
+        * _CACHE_BYTES[work.kv_precision or plain]
+    )
+    times = _CACHE_BYTES[work.kv_precision or plain] / _CACHE_BYTES[plain]
+    traced = near * times
+    if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
+        paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
+        near, far = np.minimum(near, paged), np.minimum(far, paged)
+    else:
+        near, far = traced, far * times
+    attention = np.maximum(traced - near, 0.0) * KNEE * batches
+    unfused = empty
+    if engine in FUSED:
+        empty = np.maximum(empty - saved_s(prefill, decode, batches), 0.1 * empty)
+        forward = np.maximum(forward - saved_s(prefill, decode, tokens), 0.1 * forward)
+    middle = StepColumns(*(c[middle_of_grid] for c in decodes))
+    parts = Parts(
+        StepColumns(*(c[row] for c in kernels)),
+        (unfused - empty)[list(sizes)],
+        attention[list(sizes)],
+        None if moved is None else Communication(*(each[row] for each in astuple(moved))),
+        work.host_per_step_s,
+    )
+    low, high = (np.interp(batches, sizes, end) for end in ends(parts, engine))
+    step = StepTime(
+        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, low, high
+    )
+    peak = float(prefills.memory_bytes[longest])
+    activations = max(peak - weights - logits_bytes(prefill, budget), 0.0)
+    shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
+    if group is not None:
+        shares["communication"] = decode_moves
+    decode_w = (decodes.joules / decodes.period_s).reshape(3, len(sizes))[1]  # at KNEE tokens each
+    prefill_w = (prefills.joules / period)[: len(longs)]
+    return Machine(
+        step,
+        weights,
+        activations,
+        cache,
+        shares,
+        plain,
+        np.interp(batches, sizes, decode_w),
+        np.interp(tokens, longs, prefill_w),
+        split,
+        prefill_moves,
+    )
+
+
+def parameters(work: Workload) -> float:
+    """Parameters of a served network."""
+    name = f"{work.network}-decode"
+    if name not in CATALOGUE:
+        raise InputError(_unserved(work.network))
+    resolved = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
+    return float(trace_at(resolved, 1, KNEE).parameters)
+
+
+def _unserved(network: str) -> str:
+    known = sorted(n.removesuffix("-decode") for n in CATALOGUE if n.endswith("-decode"))
+    return (
+        f"workload.network = {network!r} cannot be served: expected a network with a decode step "
+        f"of its own: {', '.join(known)}; choose one"
+    )
