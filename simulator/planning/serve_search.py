@@ -31,8 +31,8 @@ _BEST = 3  # and of these with resampled intervals
 
 @dataclass
 class SearchResult:
-    """The rows, the reasons for pruning, and the machines of a search. `late` are reasons of
-    candidates whose prompts alone make too many tokens late: planned where nothing else holds."""
+    """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons of
+    candidates whose prompts alone make too many tokens late: planned if no other row fits."""
 
     rows: list[Row]
     pruned: dict[str, str]
@@ -41,7 +41,7 @@ class SearchResult:
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
-    """The GPUs that take part, or `everyone` that is named; "all" stands for all that are known."""
+    """The GPUs that take part, or, with `everyone`, all that are named; "all" names every GPU."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]
@@ -51,10 +51,10 @@ def search(
     spec: Spec, workers: int, progress: Progress, so_far: SoFar = lambda rows: None
 ) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
-    simulated in full. `so_far` is called with the rows whenever there are more."""
+    simulated in full. `so_far` is called with the rows whenever rows are added."""
     weights = parameters(spec.workload)
     cards = listed(spec.candidates)
-    found = SearchResult([], {}, {})
+    result = SearchResult([], {}, {})
     # Cards share the traces of a precision, with its what-if applied: precisions one by one.
     precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
     groups = [
@@ -63,49 +63,51 @@ def search(
         for card in cards
         if precision in spec.candidates.precisions_of(card.id)
     ]
-    for late in (False, True):
-        one = partial(of_card, spec, weights, late=late)
-        for done, part in enumerate(_mapped(one, groups, workers), 1):
-            found.rows += part.rows
-            found.pruned |= part.pruned
-            found.late |= part.late
-            found.machines |= part.machines
-            progress(f"planned {done:,} of {len(groups):,}{_so_far(found.rows)}")
-            so_far(found.rows)
-        if not found.late:
-            break
-        if any(row.status in ("fits", "uncertain") for row in found.rows):
-            found.pruned |= found.late
-            break
+
+    def plan_groups(late: bool) -> None:
+        plan_card = partial(of_card, spec, weights, late=late)
+        for done, part in enumerate(_mapped(plan_card, groups, workers), 1):
+            result.rows += part.rows
+            result.pruned |= part.pruned
+            result.late |= part.late
+            result.machines |= part.machines
+            progress(f"planned {done:,} of {len(groups):,}{_so_far(result.rows)}")
+            so_far(result.rows)
+
+    plan_groups(late=False)
+    if any(row.status in ("fits", "uncertain") for row in result.rows):
+        result.pruned |= result.late
+    elif result.late:
+        plan_groups(late=True)
     by_id = {card.id: card for card in cards}
-    found.rows = _refine(spec, found, by_id, workers, progress)
-    return found
+    result.rows = _refine(spec, result, by_id, workers, progress)
+    return result
 
 
 def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = False) -> SearchResult:
-    """Every split, engine and count of one precision of one card; of those that `prompt_bound`
-    rejects the reason alone, or, where they are asked for as `late`, they and no others."""
+    """Every split, engine and count of one precision of one card. Of splits that `prompt_bound`
+    rejects, the reasons alone; with `late`, these splits and no others."""
     precision, card = group
-    found = SearchResult([], {}, {})
+    result = SearchResult([], {}, {})
     for split in splits(spec, card, precision, weights):
         name = card.name if split == 1 else f"{card.name}, tp={split}"
         if reason := bound(spec, card, precision, weights, split) or _uncounted(spec, card, split):
-            found.pruned[f"{name}, {precision}"] = reason
+            result.pruned[f"{name}, {precision}"] = reason
             continue
         reason = prompt_bound(spec, card, precision, weights, split)
         if reason and not late:
-            found.late[f"{name}, {precision}"] = reason
+            result.late[f"{name}, {precision}"] = reason
         if bool(reason) != late:
             continue
         for engine in spec.candidates.engines_of(card.id):
             try:
                 one = machine(spec.workload, card, precision, engine, split)
             except InputError as error:
-                found.pruned[f"{name}, {engine}, {precision}"] = str(error)
+                result.pruned[f"{name}, {engine}, {precision}"] = str(error)
                 continue
-            found.machines[card.id, engine, precision, split] = one
-            _counts(spec, card, engine, precision, one, found)
-    return found
+            result.machines[card.id, engine, precision, split] = one
+            _counts(spec, card, engine, precision, one, result)
+    return result
 
 
 def _uncounted(spec: Spec, card: GPU, split: int) -> str | None:
@@ -127,7 +129,7 @@ def _so_far(rows: list[Row]) -> str:
 
 
 def _counts(
-    spec: Spec, card: GPU, engine: str, precision: str, one: Machine, found: SearchResult
+    spec: Spec, card: GPU, engine: str, precision: str, one: Machine, result: SearchResult
 ) -> None:
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
@@ -137,29 +139,35 @@ def _counts(
         if fits == 2:
             split = "" if one.split == 1 else f", tp={one.split}"
             name = f"{count} × {card.name}{split}, {engine}, {precision}"
-            found.pruned[name] = "fewer of them hold every limit"
+            result.pruned[name] = "fewer of them hold every limit"
             continue
         row = candidate(quick, card, count, engine, precision, one, MIDDLE)
-        found.rows.append(row)
+        result.rows.append(row)
         if row.status == "no memory":
             break
         fits += row.status == "fits"
 
 
-def _mapped(one: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+def _mapped(
+    function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
+) -> Iterator[Result]:
     if workers < 2 or len(tasks) < 8:
-        yield from map(one, tasks)
+        yield from map(function, tasks)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(one, tasks)
+        yield from pool.map(function, tasks)
 
 
 def _refine(
-    spec: Spec, found: SearchResult, cards: dict[str, GPU], workers: int, progress: Progress
+    spec: Spec, result: SearchResult, cards: dict[str, GPU], workers: int, progress: Progress
 ) -> list[Row]:
     """The cheapest that fit, or the nearest, simulated with the whole load and intervals."""
     order = sorted(
-        (r for r in found.rows if r.status in ("fits", "too slow") and r.first_token_s is not None),
+        (
+            r
+            for r in result.rows
+            if r.status in ("fits", "too slow") and r.first_token_s is not None
+        ),
         key=lambda row: (
             row.status != "fits",
             row.usd_per_h is None,
@@ -170,7 +178,7 @@ def _refine(
         _Finalist(
             row,
             cards[row.gpu],
-            found.machines[row.gpu, row.engine, row.precision, row.split],
+            result.machines[row.gpu, row.engine, row.precision, row.split],
             place < _BEST,
         )
         for place, row in enumerate(order)
@@ -180,7 +188,7 @@ def _refine(
     for row in order:
         progress(f"simulating {row.configuration}")
         again[id(row)] = next(rows)
-    return [again.get(id(row), row) for row in found.rows]
+    return [again.get(id(row), row) for row in result.rows]
 
 
 class _Finalist(NamedTuple):
