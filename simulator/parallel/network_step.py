@@ -7,7 +7,6 @@ whole.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import msgspec
 from simulator.blocks.repetition import repeated
 from simulator.blocks.runs import LEAST, UnequalBlocksError, path_of_blocks
 from simulator.caches.derived import Derived
+from simulator.caches.lru import LRUCache
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
@@ -30,24 +30,17 @@ from simulator.records import Trace
 if TYPE_CHECKING:
     from simulator.tracing.parallel.networks import NetworkStep
 
-_MOST_TRACES = 48
-_TRACES: OrderedDict[str, tuple[Trace, str]] = OrderedDict()
+_TRACES: LRUCache[tuple[Trace, str]] = LRUCache(48)
 _REPEATED: Derived[Trace] = Derived(2)
 _RESHARDED: Derived[Trace | None] = Derived(8)
-_SHARDED: OrderedDict[str, tuple[tuple[int, ...], Trace, str]] = OrderedDict()
-_MOST_ROLES = 8
-_ROLES: OrderedDict[str, Roles] = OrderedDict()
+_SHARDED: LRUCache[tuple[tuple[int, ...], Trace, str]] = LRUCache(8)
+_ROLES: LRUCache[Roles] = LRUCache(8)
 
 
 def network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
     """The traces of the distinct ranks. Raises InputError if the network cannot be spread so."""
     key = repr((step, spread, cluster.gpus, cluster.gpus_per_node, cluster.gpu.id))
-    if key not in _ROLES:
-        _ROLES[key] = _network_roles(step, spread, cluster)
-        if len(_ROLES) > _MOST_ROLES:
-            _ROLES.popitem(last=False)
-    _ROLES.move_to_end(key)
-    return _ROLES[key]
+    return _ROLES.get(key, lambda: _network_roles(step, spread, cluster))
 
 
 def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
@@ -160,19 +153,15 @@ def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> 
     over another number of ranks are not traced again."""
     if not spread.fsdp or spread.dp == 1:
         return _all_blocks(step, spread, cluster, passes)
-    key = repr((step, replace(spread, dp=1), passes, cluster.gpu.id))
     ranks = tuple(range(0, spread.dp * spread.tp, spread.tp))
-    if key in _SHARDED:
-        before, trace, blocks = _SHARDED[key]
-        other = _RESHARDED.get(trace, lambda: resharded(trace, before, ranks), ranks)
-        if other is not None:
-            _SHARDED.move_to_end(key)
-            return other, blocks
-    trace, blocks = _all_blocks(step, spread, cluster, passes)
-    _SHARDED[key] = ranks, trace, blocks
-    if len(_SHARDED) > _MOST_ROLES:
-        _SHARDED.popitem(last=False)
-    return trace, blocks
+    traced_ranks, trace, blocks = _SHARDED.get(
+        repr((step, replace(spread, dp=1), passes, cluster.gpu.id)),
+        lambda: (ranks, *_all_blocks(step, spread, cluster, passes)),
+    )
+    if traced_ranks == ranks:
+        return trace, blocks
+    other = _RESHARDED.get(trace, lambda: resharded(trace, traced_ranks, ranks), ranks)
+    return (other, blocks) if other is not None else _all_blocks(step, spread, cluster, passes)
 
 
 def _all_blocks(
@@ -194,17 +183,18 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
     """The trace of rank 0, and the path of the blocks."""
     how = (spread.dp, spread.tp, spread.fsdp, spread.reshard, spread.prefetch, spread.recompute)
     key = repr((step, how, passes, cluster.gpu.id))
-    if key not in _TRACES:
-        # torch is imported only where a step is traced
-        from simulator.tracing.parallel.networks import program
-        from simulator.tracing.parallel.program import trace_rank
+    return _TRACES.get(key, lambda: _trace_rank_0(step, spread, cluster, passes))
 
-        world = spread.dp * spread.tp
-        trace = trace_rank(
-            program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
-        )
-        _TRACES[key] = trace, path_of_blocks(trace)
-        if len(_TRACES) > _MOST_TRACES:
-            _TRACES.popitem(last=False)
-    _TRACES.move_to_end(key)
-    return _TRACES[key]
+
+def _trace_rank_0(
+    step: NetworkStep, spread: Layout, cluster: Cluster, passes: int
+) -> tuple[Trace, str]:
+    # torch is imported only where a step is traced
+    from simulator.tracing.parallel.networks import program
+    from simulator.tracing.parallel.program import trace_rank
+
+    world = spread.dp * spread.tp
+    trace = trace_rank(
+        program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
+    )
+    return trace, path_of_blocks(trace)

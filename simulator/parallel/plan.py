@@ -49,7 +49,6 @@ class RankPlan:
     channels: list[int]
     sync_after: list[bool]
     tail_s: float
-    kernel_of_op: dict[int, int] = field(default_factory=dict[int, int])
     times: dict[int, CollectiveTime] = field(default_factory=dict[int, CollectiveTime])
 
 
@@ -113,7 +112,7 @@ def plan(
         if number not in kernel_of and stream in newest:  # a view: what its stream did last
             kernel_of[number] = newest[stream]
     tail = float(np.asarray(launches.tail_s)) + carried_s
-    return replace(out, tail_s=tail, kernel_of_op=kernel_of)
+    return replace(out, tail_s=tail)
 
 
 def _waits(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -78,19 +79,7 @@ def _captured(each: RankPlan, profile: Profile) -> RankPlan:
     host_s = [0.0] * len(each.host_s)
     if host_s:
         host_s[0] = profile.graph_launch_s
-    return RankPlan(
-        each.rank,
-        each.stream,
-        host_s,
-        each.seconds,
-        each.after,
-        each.parts,
-        each.channels,
-        [False] * len(host_s),
-        0.0,
-        each.kernel_of_op,
-        each.times,
-    )
+    return replace(each, host_s=host_s, sync_after=[False] * len(host_s), tail_s=0.0)
 
 
 def _period(ran: list[RankTimes]) -> float:

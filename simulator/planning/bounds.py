@@ -34,7 +34,7 @@ def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
     """Why no count of this card can serve in this precision and split, by its data sheet alone;
-    None where nothing speaks against it. `weights` are parameters."""
+    None if the sheet does not rule it out. `weights` are parameters."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):
@@ -64,8 +64,8 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1)
 def prompt_bound(
     spec: Spec, card: GPU, precision: str, weights: float, split: int = 1
 ) -> str | None:
-    """Why too many tokens are late on any count of this card, though the weights fit; None where
-    nothing speaks against it.
+    """Why too many tokens are late on any count of this card, though the weights fit; None if this
+    bound does not show it.
 
     An iteration that reads a prompt takes at least p, its products at the peak, and any other one
     at least w, the weights read once and the host's work. With λ requests a second a share of

@@ -31,8 +31,8 @@ _BEST = 3  # and of these with resampled intervals
 
 @dataclass
 class SearchResult:
-    """The rows, the reasons for pruning, and the machines of a search. `late` are reasons of
-    candidates whose prompts alone make too many tokens late: planned where nothing else holds."""
+    """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons of
+    candidates whose prompts alone make too many tokens late: planned if no other row fits."""
 
     rows: list[Row]
     pruned: dict[str, str]
@@ -41,7 +41,7 @@ class SearchResult:
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
-    """The GPUs that take part, or `everyone` that is named; "all" stands for all that are known."""
+    """The GPUs that take part, or, with `everyone`, all that are named; "all" names every GPU."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]
@@ -51,7 +51,7 @@ def search(
     spec: Spec, workers: int, progress: Progress, so_far: SoFar = lambda rows: None
 ) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
-    simulated in full. `so_far` is called with the rows whenever there are more."""
+    simulated in full. `so_far` is called with the rows whenever rows are added."""
     weights = parameters(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
@@ -63,28 +63,30 @@ def search(
         for card in cards
         if precision in spec.candidates.precisions_of(card.id)
     ]
-    for late in (False, True):
-        one = partial(of_card, spec, weights, late=late)
-        for done, part in enumerate(_mapped(one, groups, workers), 1):
+
+    def plan_groups(late: bool) -> None:
+        plan_card = partial(of_card, spec, weights, late=late)
+        for done, part in enumerate(_mapped(plan_card, groups, workers), 1):
             result.rows += part.rows
             result.pruned |= part.pruned
             result.late |= part.late
             result.machines |= part.machines
             progress(f"planned {done:,} of {len(groups):,}{_so_far(result.rows)}")
             so_far(result.rows)
-        if not result.late:
-            break
-        if any(row.status in ("fits", "uncertain") for row in result.rows):
-            result.pruned |= result.late
-            break
+
+    plan_groups(late=False)
+    if any(row.status in ("fits", "uncertain") for row in result.rows):
+        result.pruned |= result.late
+    elif result.late:
+        plan_groups(late=True)
     by_id = {card.id: card for card in cards}
     result.rows = _refine(spec, result, by_id, workers, progress)
     return result
 
 
 def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = False) -> SearchResult:
-    """Every split, engine and count of one precision of one card; of those that `prompt_bound`
-    rejects the reason alone, or, where they are asked for as `late`, they and no others."""
+    """Every split, engine and count of one precision of one card. Of splits that `prompt_bound`
+    rejects, the reasons alone; with `late`, these splits and no others."""
     precision, card = group
     result = SearchResult([], {}, {})
     for split in splits(spec, card, precision, weights):
@@ -146,12 +148,14 @@ def _counts(
         fits += row.status == "fits"
 
 
-def _mapped(one: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+def _mapped(
+    function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
+) -> Iterator[Result]:
     if workers < 2 or len(tasks) < 8:
-        yield from map(one, tasks)
+        yield from map(function, tasks)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(one, tasks)
+        yield from pool.map(function, tasks)
 
 
 def _refine(

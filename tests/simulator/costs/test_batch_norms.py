@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simulator.costs import Work
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
@@ -51,20 +52,24 @@ def test_cudnn_channels_last_clears_counters() -> None:
     assert [w.family for w in found] == ["fill", "batch_norm_backward"]
 
 
-def test_native_batch_norm_training_is_three_launches() -> None:
-    half = ((2, 4, 3, 3), "bfloat16")
-    found = launched(
+def native_training(x: Any, channel: Any) -> tuple[Work, ...]:
+    return launched(
         sig(
             "aten.native_batch_norm.default",
-            [half, C, C],
+            [x, channel, channel],
             args={"training": True},
-            input=half,
-            weight=C,
-            bias=C,
-            running_mean=C,
-            running_var=C,
+            input=x,
+            weight=channel,
+            bias=channel,
+            running_mean=channel,
+            running_var=channel,
         )
     )
+
+
+def test_native_batch_norm_training_is_three_launches() -> None:
+    half = ((2, 4, 3, 3), "bfloat16")
+    found = native_training(half, C)
     # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
     assert [w.read_bytes for w in found] == [144, 64, 144 + 64]
     assert [w.write_bytes for w in found] == [32, 48, 144]
@@ -112,18 +117,7 @@ def test_channels_last_blocks_meet_where_there_are_eight(
     stride = (channels * side * side, 1, channels * side, channels)
     x = Tensor((batch, channels, side, side), "bfloat16", stride)
     c = ((channels,), "float32")
-    found = launched(
-        sig(
-            "aten.native_batch_norm.default",
-            [x, c, c],
-            args={"training": True},
-            input=x,
-            weight=c,
-            bias=c,
-            running_mean=c,
-            running_var=c,
-        )
-    )
+    found = native_training(x, c)
     assert [w.family for w in found][:-3] == ["fill"] * shared
     dims = found[-3].dims
     assert (dims["blocks"], dims["steps"], dims["shared"]) == (blocks, steps, shared)

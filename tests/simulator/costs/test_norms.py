@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from simulator.costs import Work
 from tests.simulator.costs.conftest import launched, sig
 
 X = ((3, 8), "float32")
@@ -57,20 +60,24 @@ def test_rms_norm_in_half() -> None:
     assert (work.read_bytes, work.write_bytes, work.flops) == (64, 60, 4 * 24)
 
 
-def test_layer_norm_backward_is_two_launches() -> None:
-    found = launched(
+def layer_norm_backward(x: Any, statistics: Any, weight: Any) -> tuple[Work, ...]:
+    return launched(
         sig(
             "aten.native_layer_norm_backward.default",
-            [X, W, W],
-            args=SHAPE,
-            grad_out=X,
-            input=X,
-            mean=S,
-            rstd=S,
-            weight=W,
-            bias=W,
+            [x, weight, weight],
+            args={"normalized_shape": list(weight[0])},
+            grad_out=x,
+            input=x,
+            mean=statistics,
+            rstd=statistics,
+            weight=weight,
+            bias=weight,
         )
     )
+
+
+def test_layer_norm_backward_is_two_launches() -> None:
+    found = layer_norm_backward(X, S, W)
     # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
     assert [w.read_bytes for w in found] == [248, 216]
     assert [w.write_bytes for w in found] == [96, 64]
@@ -79,19 +86,7 @@ def test_layer_norm_backward_is_two_launches() -> None:
 def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
     x, s = ((70_000, 96), "float32"), ((70_000, 1), "float32")
     w = ((96,), "float32")
-    found = launched(
-        sig(
-            "aten.native_layer_norm_backward.default",
-            [x, w, w],
-            args={"normalized_shape": [96]},
-            grad_out=x,
-            input=x,
-            mean=s,
-            rstd=s,
-            weight=w,
-            bias=w,
-        )
-    )
+    found = layer_norm_backward(x, s, w)
     assert [w.family for w in found] == ["norm", "weight_gradient", "reduction", "reduction"]
     # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes, of weight and bias
     assert found[1].dims["runs"] == 3 * 2188
@@ -103,19 +98,7 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
 )
 def test_warps_of_a_weight_gradient(rows: int, steps: int, threads: int) -> None:
     x, s, w = ((rows, 96), "float32"), ((rows, 1), "float32"), ((96,), "float32")
-    found = launched(
-        sig(
-            "aten.native_layer_norm_backward.default",
-            [x, w, w],
-            args={"normalized_shape": [96]},
-            grad_out=x,
-            input=x,
-            mean=s,
-            rstd=s,
-            weight=w,
-            bias=w,
-        )
-    )
+    found = layer_norm_backward(x, s, w)
     dims = found[1].dims
     assert (dims["blocks"], dims["steps"], dims["threads"]) == (3, steps, threads)
 

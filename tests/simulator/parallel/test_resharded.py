@@ -23,16 +23,16 @@ def step(training=True):
 
 
 def traced(text, ranks, training=True):
-    asked = layout(text, cluster(f"{ranks}xh200"))
-    return trace_rank(program(step(training), asked, 1), 0, ranks, GPU, ranks)
+    spread = layout(text, cluster(f"{ranks}xh200"))
+    return trace_rank(program(step(training), spread, 1), 0, ranks, GPU, ranks)
 
 
 @pytest.mark.parametrize("more", ["reshard=0", "recompute"])
 def test_other_ranks_do_what_torch_does_on_them(more):
     """258 and 1001 rows do not divide: 258/4 = 64.5, rank 0 holds 65."""
     fields = {"reshard": more != "reshard=0", "recompute": more == "recompute"}
-    asked = {n: replace(layout("fsdp", cluster(f"{n}xh200")), **fields) for n in (2, 4)}
-    few, whole = (trace_rank(program(step(), asked[n], 1), 0, n, GPU, n) for n in (2, 4))
+    layouts = {n: replace(layout("fsdp", cluster(f"{n}xh200")), **fields) for n in (2, 4)}
+    few, whole = (trace_rank(program(step(), layouts[n], 1), 0, n, GPU, n) for n in (2, 4))
     other = resharded(few, (0, 1), (0, 1, 2, 3))
     assert [op.signature for op in other.ops] == [op.signature for op in whole.ops]
     assert [(op.collective, op.storages, op.stream, op.after) for op in other.ops] == [
@@ -41,7 +41,7 @@ def test_other_ranks_do_what_torch_does_on_them(more):
     assert other.storages == whole.storages
 
 
-def test_inference_does_not_tell_the_sizes_of_weights():
+def test_sizes_of_weights_do_not_follow_from_inference():
     assert resharded(traced("fsdp", 2, training=False), (0, 1), (0, 1, 2, 3)) is None
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from simulator import plan
 from simulator.hardware.gpu import gpu
+from simulator.planning import serve_search
 from simulator.planning.bounds import prompt_bound
 from simulator.planning.spec_file import read
 
@@ -61,3 +64,14 @@ def test_late_candidates_are_planned_where_nothing_else_holds() -> None:
     both = plan(table)
     assert {row.gpu for row in both.rows} == {"h200_sxm"}
     assert list(both.pruned) == ["A40, bf16"]
+
+
+def test_a_late_candidate_that_is_planned_is_not_pruned_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serve_search, "prompt_bound", lambda *candidate: "late")
+    table = deepcopy(SERVE)
+    table["candidates"]["gpus"] = ["h200"]
+    late = plan(table)
+    assert [row.status for row in late.rows] == ["fits", "fits"]
+    assert not late.pruned
