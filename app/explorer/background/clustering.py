@@ -155,7 +155,7 @@ class Clustering(QObject):
     def _on_message(self, question: Asked, kind: Kind, what: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
-            if now.search is not None and question == now.search.asked:
+            if now.search is not None and question == now.search.target:
                 self._show(replace(now, search=_further(now.search, kind, what)))
             return
         if not isinstance(question, ClusterQuestion):
