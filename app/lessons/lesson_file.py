@@ -110,17 +110,17 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
 
 def _sides(file: FileKeys) -> tuple[LessonSide, ...]:
     first = _scenario("a", file.a, None)
-    found = [LessonSide("a", file.a.label or "A", first, _cluster("a", file.a, None, first))]
+    sides = [LessonSide("a", file.a.label or "A", first, _cluster("a", file.a, None, first))]
     for letter in "bcd":
         side: SideKeys | None = getattr(file, letter)
         if side is not None:
             label = side.label or letter.upper()
             scenario = _scenario(letter, side, file.a)
             cluster = _cluster(letter, side, file.a, scenario)
-            found.append(LessonSide(letter, label, scenario, cluster))
-    if any(len(side.label) > _MAX_LABEL for side in found):
+            sides.append(LessonSide(letter, label, scenario, cluster))
+    if any(len(side.label) > _MAX_LABEL for side in sides):
         raise InputError(f"label is longer than {_MAX_LABEL} characters: shorten it")
-    return tuple(found)
+    return tuple(sides)
 
 
 def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
@@ -190,8 +190,12 @@ def _check_clusters(sides: tuple[LessonSide, ...], file: FileKeys, guess: str) -
             *(t for c in file.card for t in (c.figure, c.note)),
         ):
             for written in PLACE.findall(text):
-                found = place(written)
-                if found and found.side == side.letter and found.word not in (*FIGURES, *NAMED):
+                placeholder = place(written)
+                if (
+                    placeholder
+                    and placeholder.side == side.letter
+                    and placeholder.word not in (*FIGURES, *NAMED)
+                ):
                     raise InputError(
                         f"{{{written}}} of [{side.letter}], which has a cluster: expected one of "
                         f"{', '.join((*FIGURES, *NAMED))}; choose one"
@@ -268,20 +272,22 @@ def _check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | No
                 "such as {period}; add the other brace"
             )
         for written in PLACE.findall(text):
-            found = place(written)
-            if found is None:
+            placeholder = place(written)
+            if placeholder is None:
                 near = get_close_matches(written, [*WORDS, *SHIFT], 1)
                 hint = f"did you mean {{{near[0]}}}?" if near else f"expected one of {known()}"
                 raise InputError(
                     f"{key} has {{{written[:40]}}}, which is not a placeholder: {hint}"
                 )
-            if found.side not in letters:
+            if placeholder.side not in letters:
                 raise InputError(
-                    f"{key} has {{{written}}}, but there is no side [{found.side}]; add it"
+                    f"{key} has {{{written}}}, but there is no side [{placeholder.side}]; add it"
                 )
-            if found.word in SHIFT and line is None:
+            if placeholder.word in SHIFT and line is None:
                 raise InputError(f"{key} has {{{written}}}: expected an axis in `over`; add it")
-            if key in ("question", "choice") and (found.word in SHIFT or found.side != "a"):
+            if key in ("question", "choice") and (
+                placeholder.word in SHIFT or placeholder.side != "a"
+            ):
                 raise InputError(
                     f"{key} has {{{written}}}, which would give the answer away: expected "
                     "figures of side a"
