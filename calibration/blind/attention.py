@@ -48,10 +48,10 @@ def _heads(point: Params, heads: int, length: int, grad: bool) -> Tensor:
     sizes, dtype = (point["batch"], heads, length, point["width"]), point["dtype"]
     if point["interleaved"]:
         batch, heads, length, width = sizes
-        found = random(batch, length, heads, width, dtype=dtype).transpose(1, 2)
+        tensor = random(batch, length, heads, width, dtype=dtype).transpose(1, 2)
     else:
-        found = random(*sizes, dtype=dtype)
-    return found.detach().requires_grad_(grad)
+        tensor = random(*sizes, dtype=dtype)
+    return tensor.detach().requires_grad_(grad)
 
 
 def _mask(point: Params) -> Tensor | None:

@@ -50,13 +50,13 @@ def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tenso
     *outer, last = sizes
     make: Callable[..., Tensor] = partial(random, dtype=dtype)
     if layout == "transposed":
-        found = make(*outer[:-1], last, outer[-1]).transpose(-1, -2)
+        tensor = make(*outer[:-1], last, outer[-1]).transpose(-1, -2)
     elif layout == "slice":
-        found = make(*outer, 2 * last)[..., :last]
+        tensor = make(*outer, 2 * last)[..., :last]
     elif layout == "offset":
-        found = make(*outer, last + 1)[..., 1:]
+        tensor = make(*outer, last + 1)[..., 1:]
     elif layout == "channels_last":
-        found = channels_last(make(*sizes))
+        tensor = channels_last(make(*sizes))
     else:
-        found = make(*sizes)
-    return found.detach().requires_grad_(grad)
+        tensor = make(*sizes)
+    return tensor.detach().requires_grad_(grad)

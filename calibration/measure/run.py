@@ -34,8 +34,9 @@ QUICK_POINTS = 600
 
 
 def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
-    """Register the points of a kind, or of all but those in `APART`, and return their operations;
-    what cannot be imported is said and left out. InputError where that leaves nothing."""
+    """Register the points of a kind, or of all but those in `APART`, and return their operations.
+    Packages that cannot be imported are skipped, each with a message. Raises InputError if no
+    operation is left."""
     for each, package in PACKAGES.items():
         if each in APART and kind != each:
             continue
@@ -45,14 +46,14 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
             say(f"{each} points are left out: {error}")
     every = [each for each in get_args(Kind) if each not in APART]
     kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
-    found = [each for each in OPERATIONS.values() if each.kind in kinds]
-    if not found:
+    operations = [each for each in OPERATIONS.values() if each.kind in kinds]
+    if not operations:
         raise InputError(
             f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "
             "none could be imported; install what is missing (said above), or ask for another "
             "--kind"
         )
-    return found
+    return operations
 
 
 def planned(
