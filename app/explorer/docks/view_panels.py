@@ -47,6 +47,7 @@ class ViewPanels(QObject):
         self.panels: dict[Offered, Panel] = {}
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
+        self._cancelled: set[Offered] = set()
         self._unloaded = sorted(VIEWS, key=lambda view: view.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._load_next)
@@ -71,6 +72,19 @@ class ViewPanels(QObject):
         for offered, view in self.views.items():
             if view.follows:
                 self.panels[offered].dim(True)
+
+    def cancel(self) -> None:
+        """Cancel the questions of all views. A view asks again when it next comes to the front."""
+        for offered, panel in self.panels.items():
+            if self.worker.busy(_key(offered)):
+                self.worker.cancel(_key(offered))
+                self._cancelled.add(offered)
+                panel.say("cancelled; leave the page and come back to go on")
+
+    def _shown(self, offered: Offered) -> None:
+        if offered in self._cancelled:
+            self._stale.add(offered)
+        self.view(offered)
 
     def _load_next(self) -> None:
         while self._unloaded:
@@ -142,7 +156,7 @@ class ViewPanels(QObject):
 
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
-        panel.visibilityChanged.connect(lambda shown: self.view(offered) if shown else None)
+        panel.visibilityChanged.connect(lambda shown: self._shown(offered) if shown else None)
         panel.menu.addAction("Show chart as table").triggered.connect(
             lambda: TableDialog(self.view(offered)).show()
         )
@@ -177,6 +191,7 @@ class ViewPanels(QObject):
 
     def _draw(self, offered: Offered, view: View) -> None:
         self._stale.discard(offered)
+        self._cancelled.discard(offered)
         sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
