@@ -23,6 +23,7 @@ from simulator.scenario.scenario import Scenario
 
 _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
+_CANCELLED = "cancelled; leave the page and come back to go on"
 
 
 class ViewPanels(QObject):
@@ -79,7 +80,8 @@ class ViewPanels(QObject):
             if self.worker.busy(_key(offered)):
                 self.worker.cancel(_key(offered))
                 self._cancelled.add(offered)
-                panel.say("cancelled; leave the page and come back to go on")
+                panel.say(_CANCELLED)
+                self.views[offered].fail(_CANCELLED)
 
     def _shown(self, offered: Offered) -> None:
         if offered in self._cancelled:
@@ -217,6 +219,7 @@ class ViewPanels(QObject):
 
         def failed(error: RidgepointError) -> None:
             self.panels[offered].say(str(error))
+            view.fail(str(error))
 
         self.worker.ask(key, question, done, failed, SLOW, True)
 
