@@ -138,7 +138,8 @@ class ViewPanels(QObject):
         self.enlarged.show()
 
     def _front(self) -> list[Offered]:
-        """The view that has the focus, else the first visible one; none where none is visible."""
+        """The view that has the focus, else the first visible one; none, with a message, if all
+        panels are closed."""
         visible = self._visible()
         focus = QApplication.focusWidget()
         focused = [
@@ -146,6 +147,8 @@ class ViewPanels(QObject):
             for offered in visible
             if focus is not None and self.view(offered).isAncestorOf(focus)
         ]
+        if not visible:
+            self.refused.emit("no chart is shown; choose one in the View menu")
         return [*focused, *visible][:1]
 
     def _visible(self) -> list[Offered]:
