@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QLabel,
     QPushButton,
@@ -165,3 +166,12 @@ def test_a_lesson_that_was_cancelled_goes_on_when_it_is_shown_again(window: Wind
     window.session.show("Lessons")
     wait(window.worker)
     assert view.attempt is not None
+
+
+def test_a_page_without_the_verdict_does_not_explain_it(window: Window):
+    window.session.show("Lessons")
+    window.explaining.open(QPoint(-1000, -1000))
+    assert QApplication.activePopupWidget() is None
+    assert window.banner.label.text() == (
+        "No figure here has a formula: point at one, or go to a page that shows the verdict"
+    )
