@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
+_WITHOUT_SCENARIO = ("Cluster", "Plan", "Lessons")
+"""Workspaces that show other steps than that of the scenario on one GPU."""
 
 
 class Applicable:
@@ -38,6 +40,8 @@ class Applicable:
         """Why an action does not apply, by its name; "" if it does."""
         window, state = self.window, self.window.session.state
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
+        if state.workspace in _WITHOUT_SCENARIO:
+            unpredicted = "The export is of the scenario on one GPU: go to a page that shows it"
         unplanned = "" if window.plan_page.planning.planned.plan else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}

@@ -47,6 +47,16 @@ def test_what_is_not_there_is_not_written(window: Window):
     assert action(window, "Export report …").isEnabled()
 
 
+def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):
+    for page in ("Cluster", "Plan", "Lessons"):
+        window.session.show(page)
+        assert action(window, "Export report …").toolTip() == (
+            "The export is of the scenario on one GPU: go to a page that shows it"
+        )
+    window.session.show("Compare")
+    assert action(window, "Export report …").isEnabled()
+
+
 def test_a_plan_report_needs_a_plan(window: Window):
     window.plan_page.planning.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
     assert not action(window, "Write plan report …").isEnabled()
