@@ -160,6 +160,7 @@ def test_a_lesson_that_was_cancelled_goes_on_when_it_is_shown_again(window: Wind
     assert window.panels.panels[offered].subtitle.accessibleName() == (
         "cancelled; leave the page and come back to go on"
     )
+    assert view.page.reveal.waiting == "Cancelled; leave the page and come back to go on"
     wait(window.worker)
     assert view.attempt is None
     window.session.show("Explore")
