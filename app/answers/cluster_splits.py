@@ -59,7 +59,7 @@ class SplitRanking:
 class SplitSearch:
     """A search: how much of it is done, what it is doing, and in the end its ranking."""
 
-    asked: SplitQuestion
+    target: SplitQuestion
     share: float = 0.0
     doing: str = ""
     ranking: SplitRanking | None = None
@@ -67,7 +67,7 @@ class SplitSearch:
 
 def split_question(question: ClusterQuestion) -> SplitQuestion:
     """The search that a question asks for: the same whichever split is chosen. Raises InputError
-    where the scenario's batch cannot be told."""
+    where the network has no batch."""
     choice = question.choice
     batch = replica_batch(question) * choice.dp
     routes = [word for word in choice.more.split() if word.partition("=")[0] in _ROUTES]
@@ -86,14 +86,14 @@ def replica_batch(question: ClusterQuestion) -> int:
 def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
     """Whether a search is about the step and the cluster of a question."""
     try:
-        return split_question(question) == search.asked
+        return split_question(question) == search.target
     except RidgepointError:
         return False
 
 
-def switched(asked: SplitQuestion, spread: Layout) -> ClusterQuestion:
+def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
     """The question under a split, with its share of the batch of all GPUs for each replica."""
-    question = asked.question
+    question = target.question
     more = [f"microbatches={spread.microbatches}"] if spread.microbatches > 1 else []
     more += question.choice.more.split()
     choice = ClusterChoice(
@@ -103,12 +103,12 @@ def switched(asked: SplitQuestion, spread: Layout) -> ClusterQuestion:
     return ClusterQuestion(replace(question.scenario, batch=batch), choice)
 
 
-def split_ranking(asked: SplitQuestion, progress: Progress) -> SplitRanking:
-    """Search. Raises InputError as `ridgepoint split` does."""
+def split_ranking(target: SplitQuestion, progress: Progress) -> SplitRanking:
+    """Rank the splits of a step. Raises InputError as `ridgepoint split` does."""
     from simulator.parallel.split_search import search_splits
 
-    one = asked.question.step
-    splits = search_splits(one.step, one.cluster, one.host, one.mode, progress)
+    step = target.question.step
+    splits = search_splits(step.step, step.cluster, step.host, step.mode, progress)
     return SplitRanking(
         tuple(RankedSplit(each.layout, each.period_s, each.reason) for each in splits.ranked),
         tuple(PrunedSplit(each.layout, each.cause, each.reason) for each in splits.pruned),

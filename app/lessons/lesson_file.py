@@ -190,11 +190,11 @@ def _check_clusters(sides: tuple[LessonSide, ...], file: FileKeys, guess: str) -
             *(t for c in file.card for t in (c.figure, c.note)),
         ):
             for written in PLACE.findall(text):
-                place_of = place(written)
+                placeholder = place(written)
                 if (
-                    place_of
-                    and place_of.side == side.letter
-                    and place_of.word not in (*FIGURES, *NAMED)
+                    placeholder
+                    and placeholder.side == side.letter
+                    and placeholder.word not in (*FIGURES, *NAMED)
                 ):
                     raise InputError(
                         f"{{{written}}} of [{side.letter}], which has a cluster: expected one of "
@@ -272,20 +272,22 @@ def _check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | No
                 "such as {period}; add the other brace"
             )
         for written in PLACE.findall(text):
-            place_of = place(written)
-            if place_of is None:
+            placeholder = place(written)
+            if placeholder is None:
                 near = get_close_matches(written, [*WORDS, *SHIFT], 1)
                 hint = f"did you mean {{{near[0]}}}?" if near else f"expected one of {known()}"
                 raise InputError(
                     f"{key} has {{{written[:40]}}}, which is not a placeholder: {hint}"
                 )
-            if place_of.side not in letters:
+            if placeholder.side not in letters:
                 raise InputError(
-                    f"{key} has {{{written}}}, but there is no side [{place_of.side}]; add it"
+                    f"{key} has {{{written}}}, but there is no side [{placeholder.side}]; add it"
                 )
-            if place_of.word in SHIFT and line is None:
+            if placeholder.word in SHIFT and line is None:
                 raise InputError(f"{key} has {{{written}}}: expected an axis in `over`; add it")
-            if key in ("question", "choice") and (place_of.word in SHIFT or place_of.side != "a"):
+            if key in ("question", "choice") and (
+                placeholder.word in SHIFT or placeholder.side != "a"
+            ):
                 raise InputError(
                     f"{key} has {{{written}}}, which would give the answer away: expected "
                     "figures of side a"

@@ -112,33 +112,31 @@ class Outcome:
         low, high = float(self.curve.low[row]), float(self.curve.high[row])
         return (low, high) if low < high else None
 
-    def regime(self, said: str) -> ParallelRegime | None:
-        """A card's regime: that of a side where it is a letter."""
-        return (
-            self.sides[said].regime
-            if said in self.sides
-            else next((r for r in PARALLEL_REGIMES if r == said), None)
-        )
+    def regime(self, name: str) -> ParallelRegime | None:
+        """A card's regime: that of a side if `name` is its letter; None if it is neither."""
+        if name in self.sides:
+            return self.sides[name].regime
+        return next((regime for regime in PARALLEL_REGIMES if regime == name), None)
 
     def filled(self, text: str) -> str:
         """Fill in the placeholders of a text; figures not predicted yet become a dash."""
-        return PLACE.sub(lambda found: self._written(found[1]), text)
+        return PLACE.sub(lambda match: self._written(match[1]), text)
 
     def _written(self, written: str) -> str:
-        place_of = place(written)
-        if place_of is None:
+        placeholder = place(written)
+        if placeholder is None:
             return written
-        if place_of.word in SHIFT:
-            return self._of_change(place_of.word)
-        p, first = self.sides.get(place_of.side), self.sides.get("a")
+        if placeholder.word in SHIFT:
+            return self._of_change(placeholder.word)
+        p, first = self.sides.get(placeholder.side), self.sides.get("a")
         if p is None or first is None:
             return "–"
-        if place_of.word in NAMES:
-            return NAMES[place_of.word](p)
-        word = WORDS[place_of.word]
-        if place_of.compared == "faster":
+        if placeholder.word in NAMES:
+            return NAMES[placeholder.word](p)
+        word = WORDS[placeholder.word]
+        if placeholder.compared == "faster":
             return faster(word.of(first), word.of(p))
-        if place_of.compared == "times":
+        if placeholder.compared == "times":
             before = word.of(first)
             return trimmed(number(word.of(p) / before)) if before else "–"
         return word.text(word.of(p))

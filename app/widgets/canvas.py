@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QMouseEvent, QPainter, QPaintEven
 from PySide6.QtWidgets import QWidget
 
 from app.drawing.colours import Mark
-from app.theme import BODY_PX, LABEL_PX, Theme
-from app.widgets.paint import Paint, width
+from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.paint import Paint, face, width
 
 CARD_LINE, _PAD = 18.0, 12.0
 
@@ -86,6 +86,14 @@ class Canvas(QWidget):
     @abstractmethod
     def draw(self, paint: Paint) -> None:
         """Paint everything but the card."""
+
+    def paint_message(self, paint: Paint, words: str) -> None:
+        """Paint words in place of the content, such as why there is none."""
+        area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
+        paint.painter.setFont(face(SUPPORT_PX)[0])
+        paint.painter.setPen(QColor(self.theme.ink2))
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        paint.painter.drawText(area, int(flags), words)
 
     def hit(self, at: QPointF) -> Any:
         """The item at a point, or None."""

@@ -72,6 +72,9 @@ class View(QWidget):
     def answer(self, result: Any) -> None:
         """Show the result of `question`."""
 
+    def fail(self, reason: str) -> None:
+        """Show why `question` has no result."""
+
     def subtitle(self) -> str:
         """The main figure of the view in a few words, shown beside the title."""
         return ""

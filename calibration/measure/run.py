@@ -34,8 +34,9 @@ QUICK_POINTS = 600
 
 
 def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
-    """Register the points of a kind, or of all but those in `APART`, and return their operations;
-    what cannot be imported is said and left out. InputError where that leaves nothing."""
+    """Register the points of a kind, or of all but those in `APART`, and return their operations.
+    Packages that cannot be imported are skipped, each with a message. Raises InputError if no
+    operation is left."""
     for each, package in PACKAGES.items():
         if each in APART and kind != each:
             continue

@@ -202,7 +202,8 @@ def scaling(
     points: list[tuple[int, ParallelPrediction]] = []
     count = 1
     while count * group <= question.cluster.gpus:
-        progress(f"predicting {count * group} GPUs")
+        gpus = count * group
+        progress(f"predicting {gpus} GPU{'s' if gpus > 1 else ''}")
         each = total // count if strong else batch
         if not strong or total % count == 0:
             try:

@@ -38,7 +38,9 @@ def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
         y = box.top + _LINE_PX * (at + 0.5)
         time = seconds(part_s)
         room = box.width - 16 - metrics.width(time, LABEL_PX) - 6
-        name = fitting(metrics, room, PARTS[kind], PARTS[kind].rpartition(" ")[2], "")
+        full = PARTS[kind]
+        first, last = full.partition(" ")[0], full.rpartition(" ")[2]
+        name = fitting(metrics, room, full, last, first, "")
         items.append(Rectangle(Box(box.left, y - 5, 11, 10), Pattern(kind), "line2", radius=2))
         items.append(Text(box.left + 16, y, name, "ink3"))
         items.append(Text(box.right, y, time, PART_INKS[kind], anchor="end"))

@@ -38,12 +38,14 @@ class CancelledError(RidgepointError):
 
 
 class ClusterProcess:
-    """The process, started with the first question. One thread asks at a time, any may end it."""
+    """The process, started with the first question. One thread asks at a time, any may end it.
+    The process may still be at work on the last question after its thread stopped waiting."""
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
         self._ending = threading.Lock()
         self._number = 0
+        self._question: Asked | None = None
         self._child: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
@@ -54,6 +56,7 @@ class ClusterProcess:
             if cancelled():
                 raise CancelledError("cancelled")
         try:
+            self._question = question
             self._ask(question, cancelled, on_message)
         finally:
             self._asking.release()
@@ -94,6 +97,12 @@ class ClusterProcess:
                 f"the process that predicts {_network(question)} on several GPUs ended "
                 "unexpectedly, perhaps because memory ran out; try a smaller batch or network"
             ) from None
+
+    def end_question(self, question: Asked) -> None:
+        """End the process if this object is its last question, not another one, such as a
+        lesson's."""
+        if self._question is question:
+            self.end()
 
     def end(self) -> None:
         """End the process, with what it is doing."""

@@ -41,6 +41,7 @@ class Clustering(QObject):
         self._ask = ask or self.process.ask
         self.watched = False
         self.clustered = Clustered(question_of(session.state))
+        self._asked: Asked = self.clustered.question
         self._pause = later(_PAUSE_MS, self._start, self)
         session.changed.connect(self._on_changed)
         self._received.connect(self._on_message)
@@ -62,7 +63,7 @@ class Clustering(QObject):
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
-            self.process.end()
+            self.process.end_question(self._asked)
             now = self.clustered
             late = now.answer is not None and not now.stale
             words = "" if late else "Cancelled. Predict again to go on."
@@ -144,6 +145,8 @@ class Clustering(QObject):
         done: Callable[[], None],
         failed: Callable[[RidgepointError], None],
     ) -> None:
+        self._asked = asked
+
         def run(cancelled: Callable[[], bool]) -> None:
             def on_message(kind: Kind, what: Any) -> None:
                 self._received.emit(asked, kind, what)
@@ -155,7 +158,7 @@ class Clustering(QObject):
     def _on_message(self, question: Asked, kind: Kind, what: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
-            if now.search is not None and question == now.search.asked:
+            if now.search is not None and question == now.search.target:
                 self._show(replace(now, search=_further(now.search, kind, what)))
             return
         if not isinstance(question, ClusterQuestion):

@@ -23,6 +23,7 @@ from simulator.scenario.scenario import Scenario
 
 _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
+_CANCELLED = "cancelled; leave the page and come back to go on"
 
 
 class ViewPanels(QObject):
@@ -47,6 +48,7 @@ class ViewPanels(QObject):
         self.panels: dict[Offered, Panel] = {}
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
+        self._cancelled: set[Offered] = set()
         self._unloaded = sorted(VIEWS, key=lambda view: view.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._load_next)
@@ -71,6 +73,20 @@ class ViewPanels(QObject):
         for offered, view in self.views.items():
             if view.follows:
                 self.panels[offered].dim(True)
+
+    def cancel(self) -> None:
+        """Cancel the questions of all views. A view asks again when it next comes to the front."""
+        for offered, panel in self.panels.items():
+            if self.worker.busy(_key(offered)):
+                self.worker.cancel(_key(offered))
+                self._cancelled.add(offered)
+                panel.say(_CANCELLED)
+                self.views[offered].fail(_CANCELLED)
+
+    def _shown(self, offered: Offered) -> None:
+        if offered in self._cancelled:
+            self._stale.add(offered)
+        self.view(offered)
 
     def _load_next(self) -> None:
         while self._unloaded:
@@ -122,7 +138,8 @@ class ViewPanels(QObject):
         self.enlarged.show()
 
     def _front(self) -> list[Offered]:
-        """The view that has the focus, else the first visible one; none where none is visible."""
+        """The view that has the focus, else the first visible one; none, with a message, if all
+        panels are closed."""
         visible = self._visible()
         focus = QApplication.focusWidget()
         focused = [
@@ -130,6 +147,8 @@ class ViewPanels(QObject):
             for offered in visible
             if focus is not None and self.view(offered).isAncestorOf(focus)
         ]
+        if not visible:
+            self.refused.emit("no chart is shown; choose one in the View menu")
         return [*focused, *visible][:1]
 
     def _visible(self) -> list[Offered]:
@@ -142,7 +161,7 @@ class ViewPanels(QObject):
 
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
-        panel.visibilityChanged.connect(lambda shown: self.view(offered) if shown else None)
+        panel.visibilityChanged.connect(lambda shown: self._shown(offered) if shown else None)
         panel.menu.addAction("Show chart as table").triggered.connect(
             lambda: TableDialog(self.view(offered)).show()
         )
@@ -177,6 +196,7 @@ class ViewPanels(QObject):
 
     def _draw(self, offered: Offered, view: View) -> None:
         self._stale.discard(offered)
+        self._cancelled.discard(offered)
         sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
@@ -202,6 +222,7 @@ class ViewPanels(QObject):
 
         def failed(error: RidgepointError) -> None:
             self.panels[offered].say(str(error))
+            view.fail(str(error))
 
         self.worker.ask(key, question, done, failed, SLOW, True)
 

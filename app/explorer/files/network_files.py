@@ -16,6 +16,7 @@ from app.answers.changes import with_network
 from app.explorer.background.answering import Answering
 from app.explorer.background.factories import ChosenFactory, FileFactories
 from app.explorer.background.watching import Watching
+from app.explorer.background.worker import later
 from app.explorer.files.banner import Banner
 from app.explorer.files.factory_choice import FactoryChoice
 from app.explorer.state.incoming import code_of
@@ -23,6 +24,8 @@ from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 
 _KEY = "opened file"
+_SOON_MS = 150
+"""Delay after which the banner shows that a file is still being opened."""
 
 
 class NetworkFiles(QObject):
@@ -40,6 +43,8 @@ class NetworkFiles(QObject):
         self.answering, self.worker = answering, answering.worker
         self.choice: FactoryChoice | None = None
         self._reading: QProcess | None = None
+        self._doing = ""
+        self._soon = later(_SOON_MS, self._show_progress, self)
         self._watching = Watching()
         self._watching.setParent(self)
         self._watching.saved.connect(answering.reload)
@@ -63,16 +68,39 @@ class NetworkFiles(QObject):
         process.start(
             sys.executable, ["-m", "app.explorer.background.factories", str(path), *named]
         )
-        self.status_changed.emit(f"Opening {path.name} (Esc cancels)")
+        self._start(f"Running {path.name} to list its networks")
 
     def cancel(self) -> None:
         """Cancel opening."""
         process, self._reading = self._reading, None
         self.worker.cancel(_KEY)
+        self._soon.stop()
+        self.banner.clear(_KEY)
         if process is not None:
             process.kill()
             process.waitForFinished(500)
             process.deleteLater()
+
+    def _show_progress(self) -> None:
+        self.banner.say(self._doing, _KEY, wrong=False, offers={"Cancel": self._stop})
+
+    def _start(self, doing: str) -> None:
+        """Show what is being done in the status bar, and soon in the banner."""
+        self._doing = doing
+        self.status_changed.emit(f"{doing} (Esc cancels)")
+        if self.banner.about == _KEY and self.banner.isVisible():
+            self._show_progress()
+        else:
+            self._soon.start()
+
+    def _end(self) -> None:
+        self._soon.stop()
+        self.banner.clear(_KEY)
+        self.status_changed.emit("")
+
+    def _stop(self) -> None:
+        self.cancel()
+        self.status_changed.emit("Cancelled")
 
     def _read(self, process: QProcess, path: Path) -> None:
         """Read the output of the process once it has ended."""
@@ -93,7 +121,7 @@ class NetworkFiles(QObject):
         elif listed.chosen is not None:
             self._predict(path, listed.chosen)
         else:
-            self.status_changed.emit("")
+            self._end()
             self.choice = FactoryChoice(
                 self.window_, path, listed.factories, lambda name: self.open(path, name)
             )
@@ -105,16 +133,17 @@ class NetworkFiles(QObject):
         scenario = replace(scenario, batch=chosen.batch, seq=chosen.seq)
 
         def done(answer: Answer) -> None:
-            self.status_changed.emit("")
+            self._end()
             self.answering.store(answer)
             self.session.set_scenario(scenario, f"open {path.name}")
 
+        self._start(f"Tracing {chosen.name} of {path.name}")
         self.worker.ask(
             _KEY, lambda _: compute_answer(scenario), done, lambda error: self._fail(str(error))
         )
 
     def _fail(self, reason: str) -> None:
-        self.status_changed.emit("")
+        self._end()
         self.banner.say(reason)
 
     def _show_reload_error(self, path: Path, error: RidgepointError) -> None:

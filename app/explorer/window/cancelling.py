@@ -19,6 +19,7 @@ def cancel(window: Window) -> None:
     window.networks.cancel()
     window.plan_page.planning.cancel()
     window.cluster_page.clustering.cancel()
+    window.panels.cancel()
     window.worker.cancel_all()
     window.answering.stop()
     window.advising.stop()

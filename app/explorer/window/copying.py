@@ -20,5 +20,6 @@ def copy_command(window: Window) -> None:
         on_cluster = state.workspace == page.workspace
         text = page.command if on_cluster else as_command(state.scenario)
         QGuiApplication.clipboard().setText(text)
+        window.status.say("Copied the command line")
 
     window.opening.attempt(copy)

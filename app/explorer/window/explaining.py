@@ -64,7 +64,8 @@ class Explanation(QFrame):
 
 
 class Explaining:
-    """Explains the figure under the pointer, else the one that has the focus, else the verdict."""
+    """Explains the figure under the pointer, else the one that has the focus, else the verdict
+    where the page shows it."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
@@ -74,11 +75,17 @@ class Explaining:
         """Explain the figure at a screen position."""
         place = QCursor.pos() if at is None else at
         under = QApplication.widgetAt(place)
-        for start in (under, QApplication.focusWidget(), self.window.verdict):
+        verdict = self.window.verdict if self.window.verdict.isVisible() else None
+        for start in (under, QApplication.focusWidget(), verdict):
             formula = _formula(start, place)
             if formula is not None:
                 self.show(formula, place)
                 return
+        self.window.banner.say(
+            "No figure here has a formula: point at one, or go to a page that shows the verdict",
+            about="card",
+            wrong=False,
+        )
 
     def show(self, formula: Formula, at: QPoint) -> Explanation:
         """Show a formula beside a screen position, inside the window."""

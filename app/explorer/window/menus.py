@@ -31,6 +31,8 @@ class Menus(QMenuBar):
         self._view(self.addMenu("View"))
         self._scenario(self.addMenu("Scenario"))
         self._help(self.addMenu("Help"))
+        for menu in self.findChildren(QMenu):
+            menu.setToolTipsVisible(True)  # the reasons why actions are disabled, and paths
 
     def _file(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey

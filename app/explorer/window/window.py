@@ -24,6 +24,7 @@ from app.explorer.shelf.shelf import Shelf
 from app.explorer.state.files import Files
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
+from app.explorer.window.applicable import WITH_SIDES, Applicable
 from app.explorer.window.cancelling import cancel, is_busy
 from app.explorer.window.cluster_page import ClusterPage
 from app.explorer.window.commands import Commands
@@ -45,8 +46,6 @@ from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, pa
 
 _WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
 """Workspaces whose views show the prediction themselves, or ask the user for it."""
-_WITH_SIDES = ("Explore", "Compare")
-"""Workspaces that show the scenario cards."""
 
 
 class Window(QMainWindow):
@@ -88,6 +87,7 @@ class Window(QMainWindow):
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         menus = Menus(self)
         self.shortcuts = Shortcuts(self.actions(), self.files.remembered)
+        self.applicable = Applicable(self)
         actions = self.shortcuts.actions
         self.head = Head(menus, self.buttons, actions["Undo"], actions["Redo"])
         search, copy = actions["Commands …"], actions["Duplicate scenario"]
@@ -178,7 +178,7 @@ class Window(QMainWindow):
         shown = self.layout_.show(workspace)
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
-        self.strip.setVisible(shown in _WITH_SIDES)
+        self.strip.setVisible(shown in WITH_SIDES)
         for page in self.pages:
             page.show(shown == page.workspace)
         self._advise()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import ClassVar
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -15,8 +16,10 @@ from app.theme import SUPPORT_PX, Theme
 from app.views.cluster.cluster_view import PictureView
 from app.widgets.drawn import QT_METRICS
 from app.widgets.fields.controls import Segments
+from app.widgets.paint import width as text_width
 from simulator.parallel.prediction import PARALLEL_REGIMES
 
+_SEGMENT_PAD = 12
 _KINDS = {"weak": "same batch a replica", "strong": "same batch in all"}
 
 
@@ -28,6 +31,8 @@ class Scaling(PictureView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.kinds = Segments("Batch of the scaling", _KINDS, {})
+        for kind, button in self.kinds.buttons.items():  # each fits while it is chosen, in bold
+            button.setMinimumWidth(ceil(text_width(_KINDS[kind], SUPPORT_PX, 600)) + _SEGMENT_PAD)
         self.kinds.chosen.connect(lambda kind: self.scaled.emit(kind == "strong"))
         head = QHBoxLayout()
         head.setContentsMargins(8, 4, 8, 0)

@@ -138,6 +138,24 @@ class Split(ClusterView):
         outer.addWidget(self.area)
 
     def update_clustered(self, clustered: Clustered) -> None:
+        focused = self.window().focusWidget() in self._turns
+        self._update(clustered)
+        if focused:
+            self._focus_turn()
+
+    @property
+    def _turns(self) -> tuple[QPushButton, ...]:
+        """Buttons that take turns: each is hidden or disabled while another one is of use."""
+        return self.stop, self.retry, self.search.start, *self.search.buttons[:1]
+
+    def _focus_turn(self) -> None:
+        """Keep the focus on the button of use, where Qt would hand it to the next widget."""
+        for button in self._turns:
+            if button.isVisibleTo(self) and button.isEnabled():
+                button.setFocus()
+                return
+
+    def _update(self, clustered: Clustered) -> None:
         question = clustered.question
         if question != self._shown:
             self._show_question(question)

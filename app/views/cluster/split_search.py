@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.answers.cluster_splits import RankedSplit, SplitRanking, SplitSearch, switched
 from app.answers.clustered import Clustered
 from app.quantities import percent, seconds
+from app.views.cluster.text_row import TextRow, wrapped
 
 _PRUNED = 4
 """Pruned splits that are listed; the table of the panel has all."""
@@ -53,42 +54,31 @@ class SplitSearchRows(QWidget):
             self._list(search, search.ranking, now)
 
     def _list(self, search: SplitSearch, ranking: SplitRanking, now: str) -> None:
-        batch = search.asked.question.scenario.batch
-        self._add(_label(f"Fastest splits of batch {batch:,}", "title"))
+        batch = search.target.question.scenario.batch
+        self._add(wrapped(f"Fastest splits of batch {batch:,}", "title"))
         best_s = ranking.ranked[0].period_s
         for each in ranking.ranked:
             self._rank(search, each, best_s, now)
         if ranking.pruned:
-            self._add(_label(ranking.pruned_words, "title"))
+            self._add(wrapped(ranking.pruned_words, "title"))
         for each in ranking.pruned[:_PRUNED]:
-            self._add(_label(f"{each.layout}: {each.reason}", "quiet"))
+            self._add(wrapped(f"{each.layout}: {each.reason}", "quiet"))
         more = len(ranking.pruned) - _PRUNED
         if more > 0:
-            self._add(_label(f"{more} more in the table of this panel (Ctrl+T)", "quiet"))
+            self._add(wrapped(f"{more} more in the table of this panel (Ctrl+T)", "quiet"))
 
     def _rank(self, search: SplitSearch, each: RankedSplit, best_s: float, now: str) -> None:
         slower = "fastest" if each.period_s == best_s else f"+{percent(each.period_s / best_s - 1)}"
-        name = _label(str(each.layout), "")
-        reason = _label(f"{seconds(each.period_s)}, {slower}; {each.reason}", "quiet")
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(name)
-        texts.addWidget(reason)
-        row = QWidget()
-        row.setProperty("look", "plain")
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addLayout(texts, 1)
-        if switched(search.asked, each.layout).choice.parallel == now:
-            line.addWidget(_label("in use", "quiet"))
-        else:
-            button = QPushButton("Switch")
-            button.setAccessibleName(f"Switch to this split: {each.layout}")
-            button.setToolTip("Switch to this split; undo takes it back")
-            button.clicked.connect(lambda: self.chosen.emit(search.asked, each.layout))
-            line.addWidget(button)
-            self.buttons.append(button)
-        self._add(row)
+        figures = f"{seconds(each.period_s)}, {slower}; {each.reason}"
+        if switched(search.target, each.layout).choice.parallel == now:
+            self._add(TextRow(str(each.layout), figures, wrapped("in use", "quiet")))
+            return
+        button = QPushButton("Switch")
+        button.setAccessibleName(f"Switch to this split: {each.layout}")
+        button.setToolTip("Switch to this split; undo takes it back")
+        button.clicked.connect(lambda: self.chosen.emit(search.target, each.layout))
+        self.buttons.append(button)
+        self._add(TextRow(str(each.layout), figures, button))
 
     def _add(self, widget: QWidget) -> None:
         self.column.addWidget(widget)
@@ -100,17 +90,10 @@ def search_rows(search: SplitSearch | None) -> list[list[str]]:
     if search is None or search.ranking is None:
         return []
     ranking = search.ranking
-    rows = [[str(each.layout), f"{seconds(each.period_s)}; {each.reason}"]
-            for each in ranking.ranked]  # fmt: skip
-    return [
-        *rows,
-        *([str(each.layout), f"pruned by {each.cause}: {each.reason}"] for each in ranking.pruned),
+    fitting = [
+        [str(each.layout), f"{seconds(each.period_s)}; {each.reason}"] for each in ranking.ranked
     ]
-
-
-def _label(text: str, tone: str) -> QLabel:
-    label = QLabel(text)
-    label.setWordWrap(True)
-    if tone:
-        label.setProperty("tone", tone)
-    return label
+    pruned = [
+        [str(each.layout), f"pruned by {each.cause}: {each.reason}"] for each in ranking.pruned
+    ]
+    return fitting + pruned

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.answers.cluster_scaling import WhatIf
 from app.answers.cluster_words import what_if_words
 from app.answers.clustered import Clustered
 from app.quantities import change, seconds
+from app.views.cluster.text_row import TextRow
 
 
 class WhatIfRows(QWidget):
@@ -49,26 +50,13 @@ class WhatIfRows(QWidget):
     def _add(self, each: WhatIf, before_s: float) -> None:
         assert each.period_s is not None
         name = what_if_words(each.text)
-        words = QLabel(name)
-        effect = QLabel(
-            f"{change(before_s, each.period_s)}, to {seconds(each.period_s)}, "
-            f"{each.needed_bytes / 1e9:.3g} GB"
-        )
-        effect.setProperty("tone", "quiet")
         button = QPushButton("Apply")
         button.setAccessibleName(f"Apply: {name}")
         button.setToolTip(f"+{each.text}")
         button.clicked.connect(lambda: self.applied.emit(each.text))
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(words)
-        texts.addWidget(effect)
-        row = QWidget()
-        row.setProperty("look", "plain")
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addLayout(texts, 1)
-        line.addWidget(button)
+        effect = change(before_s, each.period_s)
+        figures = f"{effect}, to {seconds(each.period_s)}, {each.needed_bytes / 1e9:.3g} GB"
+        row = TextRow(name, figures, button)
         self.column.addWidget(row)
         self.rows.append(row)
         self.buttons.append(button)

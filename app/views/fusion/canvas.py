@@ -28,6 +28,8 @@ class FusionCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ops as blocks")
         self.scene = FusionScene("")
+        self.message = "No prediction yet"
+        """Shown while the scene has no blocks."""
         self.chosen: frozenset[int] = frozenset()
         self.refused = False
         self._pressed: int | None = None
@@ -44,6 +46,13 @@ class FusionCanvas(Canvas):
             f"{scene.name}: " + ", ".join(block.name for block in scene.blocks.values())
         )
         self.update()
+
+    def say(self, message: str) -> None:
+        """Set the words shown while the scene has no blocks."""
+        self.message = message
+        if not self.scene.blocks:
+            self.setAccessibleDescription(message)
+            self.update()
 
     def box(self, op: int) -> QRectF:
         """The rectangle of a block."""
@@ -69,15 +78,17 @@ class FusionCanvas(Canvas):
         return Card(block.name, tuple(rows), f"op {block.op}", block.regime)
 
     def draw(self, paint: Paint) -> None:
+        if not self.scene.blocks:
+            self.paint_message(paint, self.message)
+            return
         taken = [self._group(paint, fused) for fused in self.scene.sets]
         for flow in self.scene.flows:
             self._flow(paint, flow)
         for block in self.scene.blocks.values():
             self._block(paint, block, self.box(block.op))
-        if self.scene.blocks:
-            room = QRectF(0, 0, self.width(), self.height() - BARS_PX)
-            name_flows(paint, self.scene, self.box, self.scene.pitch(self.width()), room, taken)
-            self._bars(paint)
+        room = QRectF(0, 0, self.width(), self.height() - BARS_PX)
+        name_flows(paint, self.scene, self.box, self.scene.pitch(self.width()), room, taken)
+        self._bars(paint)
         if self._lifted is not None and self._pressed is not None:
             box = self.box(self._pressed).translated(self._lifted - self._pressed_at)
             self._block(paint, self.scene.blocks[self._pressed], box, lifted=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
@@ -75,6 +76,7 @@ class FusionView(View):
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.side, self.trial = sides[current], None
+        self.canvas.say(f"Tracing the ops of {Path(self.side.scenario.network).name} …")
         self._describe()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
@@ -107,6 +109,9 @@ class FusionView(View):
         self.canvas.refused = bool(self.trial and self.trial.refused)
         self.canvas.update()
         self._describe()
+
+    def fail(self, reason: str) -> None:
+        self.canvas.say(f"No diagram.\n{reason}")
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)

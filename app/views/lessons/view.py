@@ -99,6 +99,9 @@ class Lessons(View):
         if self.lesson is not None and self.lesson.name == name:
             self._show()
 
+    def fail(self, reason: str) -> None:
+        self._show(f"{reason[:1].upper()}{reason[1:]}")
+
     def subtitle(self) -> str:
         done = [n for n in self.outcomes if self.attempts[n].locked]
         good = sum(self.attempts[n].good(self.outcomes[n]) for n in done)
@@ -188,12 +191,12 @@ class Lessons(View):
         self._show()
         self.question_changed.emit()
 
-    def _show(self) -> None:
+    def _show(self, error: str = "") -> None:
         lesson = self.lesson
         if lesson is None:
             return
         where = f"Lesson {self.place + 1} of {len(self.all)}"
-        error = self.refused.get(lesson.name, "")
+        error = error or self.refused.get(lesson.name, "")
         self.page.show_lesson(lesson, where, self.attempt, self.outcome, error)
 
     def _again(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter
 
 from app.charts.regime_map.axes import axes, chips, legend
 from app.charts.regime_map.frame import Frame, frame_of
@@ -14,11 +14,11 @@ from app.drawing import Box, Group, Marker
 from app.drawing.labels import Labels
 from app.quantities import between, data, seconds
 from app.scenes.regime_map import Chart, Spot
-from app.theme import SUPPORT_PX, Theme
+from app.theme import Theme
 from app.views.regime_map import cursor as map_cursor
 from app.widgets.canvas import Canvas, Card
 from app.widgets.drawn import QT_METRICS, render
-from app.widgets.paint import Paint, face
+from app.widgets.paint import Paint
 from simulator.prediction import REGIMES
 
 _SIDE = 8.0
@@ -100,11 +100,7 @@ class MapCanvas(Canvas):
     def _without(self, paint: Paint, chart: Chart | None) -> None:
         """Say that the map is being computed, or why there is none."""
         words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
-        area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
-        paint.painter.setFont(face(SUPPORT_PX)[0])
-        paint.painter.setPen(QColor(self.theme.ink2))
-        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        paint.painter.drawText(area, int(flags), words)
+        self.paint_message(paint, words)
 
     def _ground(self, paint: Paint, frame: Frame) -> None:
         """Paint the ground from an image that is kept until its content changes."""

@@ -11,12 +11,13 @@ from app.answers.clustered import Clustered
 from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.collectives import collectives_drawing
 from app.charts.cluster.fabric import fabric_drawing
+from app.charts.cluster.gpu_box import gpu_items
 from app.charts.cluster.headline import cluster_headline
 from app.charts.cluster.lanes import lanes_drawing
 from app.charts.cluster.memory import memory_drawing
 from app.charts.cluster.ranks import ranks_drawing
 from app.charts.cluster.scaling import scaling_drawing
-from app.drawing import TABULATED, Drawing, Group, Item, Pill, Text
+from app.drawing import TABULATED, Box, Drawing, Group, Item, Pill, Text
 from app.drawing.items import SHARES_LEFT
 from app.drawing.svg import document
 from app.theme import DARK
@@ -126,6 +127,12 @@ def test_roads_are_named_with_their_use():
     assert "20 GB/s in use, 4%; 167 GB/s while a collective runs" in said
     assert "4 GB/s in use, 1%" in said
     assert [spot.key for spot in drawing.spots if isinstance(spot.key, int)] == [*range(16)]
+
+
+def test_a_narrow_gpu_names_each_part_of_its_time():
+    items = gpu_items(ANSWER, 0, Box(0, 0, 130, 260), TABULATED)
+    texts = [item.words for item in items if isinstance(item, Text)]
+    assert {"compute", "memory", "host", "exposed"} < {*texts}
 
 
 def test_the_scaling_marks_the_count_and_where_communication_takes_over():

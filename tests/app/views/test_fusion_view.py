@@ -153,3 +153,14 @@ def test_bytes_are_written_at_what_leaves_a_block(view: FusionView, tmp_path: Pa
     text = svg(view.canvas, tmp_path / "f.svg")
     written = {words for words in flows if f">{words}<" in text}
     assert written and len(written) >= len(flows) / 2  # as far as there is room
+
+
+def test_the_page_says_what_it_waits_for(application: Any, bert: Side) -> None:
+    view = FusionView(DARK)
+    view.draw((bert,), 0)
+    assert view.canvas.message == "Tracing the ops of bert-base …"
+    waiting = picture(view.canvas)
+    view.fail("gpt2 needs a GPU")
+    assert view.canvas.message == "No diagram.\ngpt2 needs a GPU"
+    assert picture(view.canvas) != waiting
+    assert view.canvas.accessibleDescription() == view.canvas.message

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.answers.cluster_choice import AnswerQuestion
 from app.explorer.background import cluster_process
-from app.explorer.background.cluster_process import OnMessage, serve
+from app.explorer.background.cluster_process import ClusterProcess, OnMessage, serve
 from simulator.errors import InputError
 from tests.app.cluster_answers import QUESTION
 
@@ -69,3 +70,42 @@ def test_errors_come_as_words(served: Any):
         "gpt2 cannot be predicted on several GPUs: ValueError: its own; expected a network that "
         "runs; run `ridgepoint trace` to see where it fails",
     )
+
+
+class Child:
+    """A process that only counts how often it is killed."""
+
+    kills = 0
+
+    def is_alive(self) -> bool:
+        return self.kills == 0
+
+    def kill(self) -> None:
+        self.kills += 1
+
+    def join(self, timeout: float) -> None:
+        pass
+
+
+def test_only_the_question_at_work_ends_the_process(monkeypatch: pytest.MonkeyPatch):
+    """The page's question is cancelled while a lesson's is at work: the lesson gets its answer."""
+    child, process, (ours, theirs) = Child(), ClusterProcess(), Pipe()
+    lesson, answers = AnswerQuestion(QUESTION), list[Any]()
+
+    def start() -> Any:
+        monkeypatch.setattr(process, "_child", child)
+        return ours
+
+    monkeypatch.setattr(process, "_start", start)
+    asking = threading.Thread(
+        target=process.ask, args=(lesson, lambda: False, lambda *message: answers.append(message))
+    )
+    asking.start()
+    assert theirs.poll(5) and theirs.recv() == (1, lesson)
+    process.end_question(QUESTION)
+    theirs.send((1, "answer", "figures"))
+    theirs.send((1, "done", None))
+    asking.join(5)
+    assert answers == [("progress", "starting torch"), ("answer", "figures")] and not child.kills
+    process.end_question(lesson)
+    assert child.kills == 1

@@ -134,3 +134,33 @@ def test_a_session_that_names_code_asks_too(opening: Opening, tmp_path: Path):
     opening.open([tmp_path / "s.ridge"])
     assert opening.session.state.scenario == FIRST
     assert opening.files.path is None
+
+
+def test_a_file_that_takes_long_is_in_the_banner_and_can_be_cancelled(
+    opening: Opening, tmp_path: Path
+):
+    path = tmp_path / "slow.py"
+    path.write_text("import time\ntime.sleep(60)\n", "utf-8")
+    opening.open([path])
+    opening.banner.offers.itemAt(0).widget().click()  # pyright: ignore
+    until(opening.banner.isVisible)
+    assert opening.banner.label.text() == "Running slow.py to list its networks"
+    assert opening.networks.busy
+    cancel = opening.banner.offers.itemAt(0).widget()  # pyright: ignore
+    assert cancel.text() == "Cancel"  # pyright: ignore
+    cancel.click()  # pyright: ignore
+    assert not opening.networks.busy and opening.banner.isHidden()
+    assert opening.session.state.scenario == FIRST
+
+
+def test_a_network_that_takes_long_to_trace_can_be_cancelled(opening: Opening, tmp_path: Path):
+    path = tmp_path / "slow.py"
+    slow = NETWORK.replace("return self.layer(x)", "import time; time.sleep(20); return x")
+    path.write_text(slow, "utf-8")
+    opening.open([path])
+    opening.banner.offers.itemAt(0).widget().click()  # pyright: ignore
+    until(lambda: opening.banner.label.text() == "Tracing Encoder of slow.py")
+    assert opening.banner.isVisible()
+    opening.banner.offers.itemAt(0).widget().click()  # pyright: ignore
+    assert not opening.networks.worker.busy() and opening.banner.isHidden()
+    assert opening.session.state.scenario == FIRST

@@ -16,10 +16,12 @@ from app.cli import app
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from app.quantities import seconds
+from app.theme import SUPPORT_PX
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.fabric import TheCluster
 from app.views.cluster.scaling import Scaling
 from app.views.cluster.split import Split
+from app.widgets.paint import width as text_width
 from tests.app.explorer.keys import typed
 from tests.app.explorer.window.cluster_driver import (
     TWO,
@@ -65,7 +67,9 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
 def test_a_search_is_cancelled_and_ends_with_its_question(window: Window, predictor: Predictor):
     split, clustering = view(window, Split), window.cluster_page.clustering
     predictor.gate.clear()
+    split.search.start.setFocus()
     split.search.start.click()
+    assert window.focusWidget() is split.stop
     clock = QElapsedTimer()
     clock.start()
     while split.bar.maximum() == 0 and clock.elapsed() < 5_000:
@@ -73,6 +77,7 @@ def test_a_search_is_cancelled_and_ends_with_its_question(window: Window, predic
     assert split.step.text().startswith("Estimate dp=2") and split.bar.value() == 25
     assert not split.search.start.isEnabled()
     split.stop.click()
+    assert window.focusWidget() is split.search.start
     assert clustering.clustered.search is None and not clustering.busy
     assert split.search.start.isEnabled() and split.message.isHidden()
     split.search.start.click()
@@ -126,6 +131,9 @@ def test_the_scaling_reaches_the_node_and_marks_the_count(window: Window, predic
 def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: Predictor):
     scaling = view(window, Scaling)
     weak = scaling.rows()
+    for button in scaling.kinds.buttons.values():
+        bold_px = text_width(button.text(), SUPPORT_PX, 600)
+        assert button.width() >= bold_px + 8  # chosen, with a border of 2 and a padding of 2
     scaling.kinds.buttons["strong"].click()
     settled(window)
     rows = scaling.rows()

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QLabel,
     QPushButton,
@@ -17,6 +18,7 @@ from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session_file import load
+from app.explorer.window.cancelling import cancel
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
@@ -144,3 +146,33 @@ def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
     assert load(tmp_path / "one.ridge")[0].scenario.batch == 8
     for left in window.findChildren(Leaving):
         left.deleteLater()
+
+
+def test_a_lesson_that_was_cancelled_goes_on_when_it_is_shown_again(window: Window):
+    window.session.show("Lessons")
+    offered = next(each for each in window.panels.panels if each.workspace == "Lessons")
+    view = window.panels.view(offered)
+    assert isinstance(view, Lessons)
+    wait(window.worker)
+    view.turn_to(1)
+    assert window.worker.busy()
+    cancel(window)
+    assert window.panels.panels[offered].subtitle.accessibleName() == (
+        "cancelled; leave the page and come back to go on"
+    )
+    assert view.page.reveal.waiting == "Cancelled; leave the page and come back to go on"
+    wait(window.worker)
+    assert view.attempt is None
+    window.session.show("Explore")
+    window.session.show("Lessons")
+    wait(window.worker)
+    assert view.attempt is not None
+
+
+def test_a_page_without_the_verdict_does_not_explain_it(window: Window):
+    window.session.show("Lessons")
+    window.explaining.open(QPoint(-1000, -1000))
+    assert QApplication.activePopupWidget() is None
+    assert window.banner.label.text() == (
+        "No figure here has a formula: point at one, or go to a page that shows the verdict"
+    )

@@ -1,0 +1,58 @@
+"""Disables the actions that do not apply, with the reason as their tooltip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.explorer.files.exporting import FORMS
+from app.explorer.state.session import LETTERS
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+WITH_SIDES = ("Explore", "Compare")
+"""Workspaces that show the scenario cards."""
+_WITHOUT_SCENARIO = ("Cluster", "Plan", "Lessons")
+"""Workspaces that show other steps than that of the scenario on one GPU."""
+
+
+class Applicable:
+    """Follows the session, its answer and its plan."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        window.session.changed.connect(self.update)
+        window.answering.answers_changed.connect(self.update)
+        window.plan_page.planning.changed.connect(self.update)
+        self.update()
+
+    def update(self) -> None:
+        """Enable or disable the actions."""
+        for name, reason in self.reasons().items():
+            action = self.window.shortcuts.actions[name]
+            action.setEnabled(not reason)
+            action.setToolTip(reason)
+        for offered, panel in self.window.panels.panels.items():
+            shown = offered.workspace == self.window.session.state.workspace
+            panel.toggleViewAction().setVisible(shown)
+
+    def reasons(self) -> dict[str, str]:
+        """Why an action does not apply, by its name; "" if it does."""
+        window, state = self.window, self.window.session.state
+        unpredicted = "" if window.answering.answer else "There is no prediction yet"
+        if state.workspace in _WITHOUT_SCENARIO:
+            unpredicted = "The export is of the scenario on one GPU: go to a page that shows it"
+        unplanned = "" if window.plan_page.planning.planned.plan else "There is no plan yet"
+        cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
+        reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
+        reasons["Write plan report …"] = unplanned
+        reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
+        for place, letter in enumerate(LETTERS):
+            if place == state.current:
+                reason = f"{letter} is the current scenario"
+            elif place >= len(state.sides):
+                reason = f"There is no scenario {letter}; duplicate one"
+            else:
+                reason = ""
+            reasons[f"Switch to {letter}"] = reason
+        return reasons

@@ -1,0 +1,92 @@
+"""Actions that do not apply are disabled, with the reason."""
+
+from dataclasses import replace
+
+from PySide6.QtGui import QAction, QGuiApplication
+
+from app.answers.plan_draft import of_table
+from app.explorer.docks.panel import Panel
+from app.explorer.state.session import NamedScenario
+from app.explorer.window.window import Window
+from tests.app.explorer.waiting import wait
+from tests.app.explorer.window import plan_driver
+from tests.app.explorer.window.conftest import INITIAL, SMALL_PLAN
+
+
+def action(window: Window, name: str) -> QAction:
+    return window.shortcuts.actions[name]
+
+
+def test_only_other_scenarios_can_be_switched_to(window: Window):
+    assert not action(window, "Switch to A").isEnabled()
+    assert action(window, "Switch to A").toolTip() == "A is the current scenario"
+    assert not action(window, "Switch to B").isEnabled()
+    assert action(window, "Switch to B").toolTip() == "There is no scenario B; duplicate one"
+    action(window, "Duplicate scenario").trigger()
+    assert action(window, "Switch to A").isEnabled()
+    action(window, "Switch to A").trigger()
+    assert window.session.state.current == 0 and action(window, "Switch to B").isEnabled()
+
+
+def test_scenarios_are_renamed_where_their_cards_are(window: Window):
+    assert action(window, "Rename").isEnabled()
+    window.session.show("Map")
+    assert not action(window, "Rename").isEnabled()
+    assert action(window, "Rename").toolTip() == (
+        "Go to Explore or Compare, whose scenario cards show the name"
+    )
+
+
+def test_what_is_not_there_is_not_written(window: Window):
+    assert action(window, "Export report …").isEnabled()
+    scenario = replace(INITIAL.sides[0].scenario, batch=37)
+    window.session.reset(replace(INITIAL, sides=(NamedScenario("Later", scenario),)))
+    assert not action(window, "Export report …").isEnabled()
+    assert action(window, "Export report …").toolTip() == "There is no prediction yet"
+    wait(window.worker)
+    assert action(window, "Export report …").isEnabled()
+
+
+def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):
+    for page in ("Cluster", "Plan", "Lessons"):
+        window.session.show(page)
+        assert action(window, "Export report …").toolTip() == (
+            "The export is of the scenario on one GPU: go to a page that shows it"
+        )
+    window.session.show("Compare")
+    assert action(window, "Export report …").isEnabled()
+
+
+def test_a_plan_report_needs_a_plan(window: Window):
+    window.plan_page.planning.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
+    assert not action(window, "Write plan report …").isEnabled()
+    assert action(window, "Write plan report …").toolTip() == "There is no plan yet"
+    window.session.show("Plan")
+    plan_driver.settled(window.plan_page.planning)
+    assert action(window, "Write plan report …").isEnabled()
+
+
+def test_the_view_menu_lists_the_panels_of_the_page(window: Window):
+    def listed() -> list[str]:
+        panels: list[Panel] = [*window.panels.panels.values(), *window.beside]
+        return [each.windowTitle() for each in panels if each.toggleViewAction().isVisible()]
+
+    window.session.show("Map")
+    assert listed() == ["Regime map", "Shelf", "Scenario"]
+    window.session.show("Compare")
+    assert listed() == ["From A to B", "Shelf", "Scenario"]
+
+
+def test_a_copied_command_is_confirmed(window: Window):
+    action(window, "Copy as command").trigger()
+    assert QGuiApplication.clipboard().text().startswith("ridgepoint predict bert-base")
+    assert window.status.activity.text() == "Copied the command line"
+
+
+def test_a_page_without_panels_has_no_table(window: Window):
+    window.session.show("Map")
+    panel = next(p for o, p in window.panels.panels.items() if o.workspace == "Map")
+    panel.hide()
+    action(window, "Show chart as table").trigger()
+    assert window.banner.label.text() == "no chart is shown; choose one in the View menu"
+    panel.show()
