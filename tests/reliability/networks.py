@@ -4,8 +4,10 @@
 
 A configuration of each model type is made with two layers, written as a `config.json` and loaded
 as a user would, `hf:FOLDER`. A line of JSON a case; what was answered already is skipped.
-Architectures that transformers itself does not build from such a configuration count as not built.
-The status is 1 where a prediction crashed.
+Architectures that transformers does not build from such a configuration count as not built, and
+those that fail in the same way in torch itself, on tensors without data and without Ridgepoint, as
+failing in torch: their default configuration contradicts itself, or they need other inputs than a
+configuration tells. The status is 1 where a prediction crashed.
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_map_only
 
 from simulator import predict
 from simulator.errors import InputError
@@ -86,7 +92,8 @@ def _shallow(config: Any) -> dict[str, Any]:
 
 
 def run(case: Case) -> dict[str, str]:
-    """The answer to one case: "predicted", "not built", "refused" or "crashed", and the text."""
+    """The answer to one case and its text: "predicted", "not built", "no inputs", "fails in torch",
+    "refused" or "crashed"."""
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         try:
@@ -96,18 +103,37 @@ def run(case: Case) -> dict[str, str]:
         try:
             network = load(f"hf:{folder}", batch=2, training=case.phase == "training")
         except InputError as error:
-            return _answer(case, "not built", str(error).replace(folder, ""))
+            state = "no inputs" if "cannot be made from" in str(error) else "not built"
+            return _answer(case, state, str(error).replace(folder, ""))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
         try:
             p = predict(network.module, network.args, network.kwargs, phase=case.phase)
         except InputError as error:
-            return _answer(case, "refused", str(error))
+            alike = _error_in_torch(network)
+            state = "fails in torch" if alike and alike in str(error) else "refused"
+            return _answer(case, state, str(error))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
     if not (math.isfinite(p.period_s) and p.period_s > 0):
         return _answer(case, "crashed", f"period_s is {p.period_s}")
     return _answer(case, "predicted", ", ".join(sorted(p.unmodelled)))
+
+
+def _error_in_torch(network: Any) -> str:
+    """The error of the network's forward on torch's own tensors without data; "" without one."""
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        module = network.module.to_empty(device="cpu")
+        args, kwargs = tree_map_only(
+            torch.Tensor,
+            lambda t: torch.empty_like(t, device="cpu"),
+            (network.args, network.kwargs),
+        )
+        try:
+            module(*args, **kwargs)
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error)[:60]}"
+    return ""
 
 
 def _answer(case: Case, state: str, text: str) -> dict[str, str]:
@@ -140,10 +166,13 @@ def _left(path: Path, shard: str) -> Iterator[Case]:
 def figure(path: Path) -> str:
     """The counts of all lines."""
     count = Counter(answer["state"] for answer in answered(path).values())
-    built = count["predicted"] + count["refused"] + count["crashed"]
+    run = count["predicted"] + count["refused"] + count["crashed"]
     return (
-        f"{count['predicted']} of {built} built are predicted, {count['refused']} refused, "
-        f"{count['crashed']} crash; {count['not built']} not built; {len(cases())} in all"
+        f"{count['predicted']} of the {run} that torch runs are predicted "
+        f"({count['predicted'] / max(1, run):.1%}), {count['refused']} refused, "
+        f"{count['crashed']} crash; of the others {count['fails in torch']} fail in torch too, "
+        f"{count['no inputs']} need inputs that no configuration tells, {count['not built']} are "
+        f"not built; {len(cases())} in all"
     )
 
 
