@@ -33,6 +33,7 @@ from torch.utils._pytree import tree_map_only
 from simulator import predict
 from simulator.errors import InputError
 from simulator.networks.loading import load
+from simulator.tracing.raising import line_of
 from tests.reliability import promises
 
 PHASES = ("inference", "training")
@@ -110,8 +111,8 @@ def run(case: Case) -> dict[str, str]:
         try:
             p = predict(network.module, network.args, network.kwargs, phase=case.phase)
         except InputError as error:
-            alike = _error_in_torch(network)
-            state = "fails in torch" if alike and alike in str(error) else "refused"
+            line = _failing_line_in_torch(network)
+            state = "fails in torch" if line and line in str(error) else "refused"
             return _answer(case, state, str(error))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
@@ -120,8 +121,8 @@ def run(case: Case) -> dict[str, str]:
     return _answer(case, "predicted", ", ".join(sorted(p.unmodelled)))
 
 
-def _error_in_torch(network: Any) -> str:
-    """The error of the network's forward on torch's own tensors without data; "" without one."""
+def _failing_line_in_torch(network: Any) -> str:
+    """Where the network's forward fails on torch's own tensors without data; "" if it does not."""
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
         module = network.module.to_empty(device="cpu")
         args, kwargs = tree_map_only(
@@ -132,7 +133,7 @@ def _error_in_torch(network: Any) -> str:
         try:
             module(*args, **kwargs)
         except Exception as error:
-            return f"{type(error).__name__}: {str(error)[:60]}"
+            return line_of(error)
     return ""
 
 
