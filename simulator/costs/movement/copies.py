@@ -104,7 +104,7 @@ def clone(op: Signature) -> tuple[Work, ...]:
     return move(op.inputs[0], op.out)
 
 
-@cost("aten.to.dtype_layout")
+@cost("aten.to.dtype_layout", "aten.to.dtype")
 def to(op: Signature) -> Work | tuple[Work, ...]:
     """Nothing where the tensor has the dtype and device already, else a copy."""
     return () if op.aliases == (0, 0) else clone(op)
