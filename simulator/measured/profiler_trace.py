@@ -146,6 +146,8 @@ def _events(path: Path) -> list[_Event]:
 _MOST_OVERLAP = 0.1
 """Share of a stream's kernel time in which two run: a few microseconds where one launches the next
 early (programmatic dependent launch), none else."""
+_MOST_INSIDE = 0.5
+"""Share of a stream's kernels that run entirely within another."""
 
 
 _LONGEST_US = 86_400e6  # a day
@@ -181,16 +183,18 @@ def _refuse_impossible(path: Path, events: list[_Event]) -> None:
 
 def _refuse_overlaps(path: Path, events: list[_Event], places: list[int]) -> None:
     longest, worst, total, covered, reached = 0.0, -1, 0.0, 0.0, float("-inf")
+    inside = 0
     running = places[0]
     for place in places:
         e = events[place]
         overlap = max(0.0, min(reached, e.ts + e.dur) - e.ts)
         total, covered = total + e.dur, covered + overlap
+        inside += 0 < e.dur <= overlap
         if overlap > longest:
             longest, worst = overlap, running
         if e.ts + e.dur > reached:
             reached, running = e.ts + e.dur, place
-    if covered > _MOST_OVERLAP * total:
+    if covered > _MOST_OVERLAP * total or inside > _MOST_INSIDE * len(places):
         raise InputError(
             f"{_place(path, worst, events[worst])}: other kernels of its stream run within its "
             f"{events[worst].dur:g} µs, in all {covered:g} of {total:g} µs overlap: expected one "

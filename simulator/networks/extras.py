@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import traceback
-from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,6 +21,7 @@ from simulator.networks.loaded import (
     blaming,
     check_positions,
 )
+from simulator.networks.transformers_inputs import inputs
 
 
 def _extra(kind: str, package: str) -> Any:
@@ -112,60 +111,10 @@ def from_transformers(wanted: Wanted) -> Loaded:
     batch = wanted.batch or DEFAULT_BATCH
     text = getattr(config, "text_config", config)
     limit = getattr(text, "max_position_embeddings", None)
+    limit = limit if limit and limit > 0 else None  # XLNet: −1, no limit
     seq = wanted.seq or min(DEFAULT_SEQ, limit or DEFAULT_SEQ)
     check_positions(str(file), seq, limit, f"give the size max_position_embeddings={seq}")
-    kwargs = _inputs(module, config, batch, seq, wanted.training)
+    kwargs = inputs(module, config, batch, seq, wanted.training)
     has_tokens = any(key.endswith("input_ids") for key in kwargs)
     facts = Facts(file.resolve().parent.name, batch, seq if has_tokens else None)
     return Loaded(module, (), kwargs, facts)
-
-
-def _required(accepted: Mapping[str, inspect.Parameter], inputs: Mapping[str, Any]) -> list[str]:
-    """The arguments without a default that `inputs` lack."""
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [
-        name
-        for name, parameter in accepted.items()
-        if parameter.kind in named and parameter.default is parameter.empty and name not in inputs
-    ]
-
-
-def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> dict[str, Any]:
-    """Inputs by the parameters of `forward`; in training also labels if the head computes a
-    loss."""
-    import torch
-
-    def ids(*shape: int) -> Any:
-        return torch.zeros(shape, dtype=torch.int64)
-
-    accepted = inspect.signature(module.forward).parameters
-    kind, main = type(module).__name__, module.main_input_name
-    inputs: dict[str, Any] = {}
-    if main == "input_ids":
-        inputs["input_ids"] = ids(batch, seq)
-    if "pixel_values" in accepted:
-        vision = getattr(config, "vision_config", config)
-        size = getattr(vision, "image_size", 224)
-        height, width = size if isinstance(size, list | tuple) else (size, size)
-        channels = getattr(vision, "num_channels", 3)
-        inputs["pixel_values"] = torch.empty(batch, channels, height, width)
-    if main == "input_features" and hasattr(config, "max_source_positions"):
-        frames = 2 * config.max_source_positions
-        mels = getattr(config, "num_mel_bins", 80)
-        inputs["input_features"] = torch.empty(batch, mels, frames)
-    if getattr(config, "is_encoder_decoder", False):
-        inputs["decoder_input_ids"] = ids(batch, seq)
-    if "use_cache" in accepted:
-        inputs["use_cache"] = False
-    if training and "labels" in accepted:
-        per_sample = any(word in kind for word in ("SequenceClass", "ImageClass", "MultipleChoice"))
-        inputs["labels"] = ids(batch) if per_sample else ids(batch, seq)
-    if training and "next_sentence_label" in accepted:
-        inputs["next_sentence_label"] = ids(batch)
-    missing = [main] if main not in inputs else _required(accepted, inputs)
-    if missing:
-        raise InputError(
-            f"{kind} takes {' and '.join(missing)}, which cannot be made from its configuration: "
-            "give a file, FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
-        )
-    return inputs

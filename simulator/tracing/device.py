@@ -42,6 +42,8 @@ class OnGpu(TorchFunctionMode):
         getter = _GETTERS.get(func)
         if getter is not None:
             return getter(args[0])
+        if func is _TENSOR.__format__ and args[0].dim() == 0 and _on_gpu(args[0]):
+            return format(args[0].detach().item(), args[1])
         kwargs = kwargs or {}
         if "device" in kwargs:
             kwargs = {**kwargs, "device": _as_meta(kwargs["device"])}

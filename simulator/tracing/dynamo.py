@@ -57,6 +57,17 @@ def traced(run: Callable[[], T]) -> T:
 
 
 @contextmanager
+def not_compiling() -> Generator[None]:
+    """Call what `torch.compile` returned without compiling it: compilation belongs to no step that
+    repeats. Without Dynamo nothing was compiled."""
+    if not is_imported():
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield
+
+
+@contextmanager
 def called_directly() -> Generator[None]:
     """Call the functions under `torch._disable_dynamo` without Dynamo, until it is imported."""
     functions = () if is_imported() else _disabled_functions()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -56,11 +56,11 @@ class HostCounts(NamedTuple):
 class Recorder(TorchDispatchMode):
     """Record ops while entered. `module_path` is the path of the module that runs."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(self, sizes: Mapping[str, int], false_at: Set[str] = frozenset()) -> None:
         super().__init__()
         self.ops: list[Op] = []
         self.assumptions: list[Assumption] = []
-        self.data_sizes = DataSizes(sizes, Masks())
+        self.data_sizes = DataSizes(sizes, Masks(), false_at)
         self.storages = Storages(self.ops)
         self.breaks = Breaks()
         self.phase: Phase = "forward"

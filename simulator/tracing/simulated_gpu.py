@@ -14,7 +14,9 @@ from torch.nn.modules import module as hooks
 
 from simulator.hardware.gpu import GPU
 from simulator.modes import Run
+from simulator.tracing import dynamo
 from simulator.tracing.device import OnGpu, fake_cuda
+from simulator.tracing.flex_attention import traceable_flex_attention
 from simulator.tracing.mode_flags import Flags, mode_flags
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
@@ -48,6 +50,8 @@ def simulated_gpu(
         stack.enter_context(gpu_semantics(Situation(gpu, recorder)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
+        stack.enter_context(dynamo.not_compiling())
+        stack.enter_context(traceable_flex_attention(recorder, run))
         stack.enter_context(answers or OnGpu(recorder))
         yield stack.enter_context(mode_flags(run, recorder))
 

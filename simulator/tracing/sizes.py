@@ -7,7 +7,7 @@ assumption as a text, which the prediction lists.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,11 +39,15 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 @dataclass
 class DataSizes:
     """The user's `sizes` by op ("item", or "item@nets.py:31" for the ops of one line), what is
-    known of masks, and the values `assumed` for other ops, by name and place."""
+    known of masks, the conditions that are `false_at` a name and place because the network fails
+    where they are true, and the values `assumed` for other ops, by name and place."""
 
     sizes: Mapping[str, int]
     masks: Masks
+    false_at: Set[str] = frozenset()
     assumed: dict[str, str] = field(default_factory=dict[str, str])
+    latest_truth: str | None = None
+    """Where a condition was assumed to be true last."""
 
     def user_value(self, name: str) -> tuple[int, str] | None:
         """The user's value for the op that runs, and how it was given; None without one."""
@@ -52,6 +56,16 @@ class DataSizes:
             if key in self.sizes:
                 return self.sizes[key], how
         return None
+
+    def condition(self) -> tuple[bool, str]:
+        """The value of a boolean tensor that the network reads, and the assumption."""
+        place = f"item@{place_of(sys._getframe(1))}"
+        if place in self.false_at:
+            return False, self.assume(
+                "item", "the value False, as the network fails where it is True"
+            )
+        self.latest_truth = place
+        return True, self.assume("item", "the value True")
 
     def assume(self, name: str, taken: str) -> str:
         """Record and return the assumption `taken` for the op that runs."""
@@ -99,6 +113,8 @@ def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
     if _on_host(x):
         return func(x), None
     user_value = data.user_value("item")
+    if user_value is None and x.dtype == torch.bool:
+        return data.condition()
     value = user_value[0] if user_value else 1
     result = float(value) if x.dtype.is_floating_point else value
     result = bool(value) if x.dtype == torch.bool else result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import Run
 from simulator.records import Storage, Trace
 from simulator.tracing import dynamo
+from simulator.tracing.attempts import may_be_untrue, run_that_succeeds
+from simulator.tracing.inner_optimizers import state_exists
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.mode_flags import Flags
@@ -72,10 +74,10 @@ def trace(
     gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     training = phase == "training"
 
-    def traced_step() -> _Step:
+    def traced_step(false_at: Set[str]) -> _Step:
         copy = weightless(module).train(training)
         inputs = weightless_inputs(tuple(args)), weightless_inputs(dict(kwargs or {}))
-        recorder, tensors = _recorder(copy, inputs, sizes or {})
+        recorder, tensors = _recorder(copy, inputs, sizes or {}, false_at)
         with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
             if training:
                 _training_step(copy, *inputs, loss, optimizer, autocast, recorder)
@@ -83,7 +85,9 @@ def trace(
                 _inference_step(copy, *inputs, autocast, recorder)
         return _Step(copy, tensors, recorder, flags)
 
-    copy, tensors, recorder, flags = dynamo.traced(traced_step)
+    copy, tensors, recorder, flags = run_that_succeeds(
+        lambda false_at: dynamo.traced(lambda: traced_step(false_at))
+    )
     storages = recorder.storages.records()
     _check_bytes(storages)
     batch = [t for t in tensors if t.dim() > 0]
@@ -121,10 +125,10 @@ class _Step(NamedTuple):
 
 
 def _recorder(
-    module: nn.Module, inputs: Any, sizes: Mapping[str, int]
+    module: nn.Module, inputs: Any, sizes: Mapping[str, int], false_at: Set[str]
 ) -> tuple[Recorder, list[torch.Tensor]]:
     """A recorder that knows the role of each tensor, and the tensors of the input."""
-    recorder = Recorder(sizes)
+    recorder = Recorder(sizes, false_at)
     for parameter in module.parameters():
         recorder.storages.own(parameter, "weight")
     for buffer in module.buffers():
@@ -161,7 +165,11 @@ def _forward_lines(module: nn.Module) -> dict[str, str]:
 def _forward(
     module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
 ) -> Any:
-    with as_input_error(module, "forward", _NO_DATA, (args, kwargs), recorder.data_sizes.remedy):
+    data_sizes = recorder.data_sizes
+    with (
+        may_be_untrue(data_sizes),
+        as_input_error(module, "forward", _NO_DATA, (args, kwargs), data_sizes.remedy),
+    ):
         return module(*args, **kwargs)
 
 
@@ -179,7 +187,7 @@ def _inference_step(
     autocast: str | None,
     recorder: Recorder,
 ) -> None:
-    with torch.no_grad(), recorder, recorder.counting_python():
+    with torch.no_grad(), state_exists(recorder), recorder, recorder.counting_python():
         if autocast is None:
             output = _forward(module, args, kwargs, recorder)
         else:
@@ -198,7 +206,7 @@ def _training_step(
     recorder: Recorder,
 ) -> None:
     weights = [w for w in module.parameters() if w.requires_grad]
-    with torch.enable_grad(), recorder, recorder.counting_python():
+    with torch.enable_grad(), state_exists(recorder), recorder, recorder.counting_python():
         if autocast is None:
             value = loss_of(module, loss, _forward(module, args, kwargs, recorder))
         else:

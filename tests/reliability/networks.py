@@ -1,11 +1,13 @@
-"""Every architecture of transformers that builds from a small configuration, predicted.
+"""Every architecture of transformers that builds from its default configuration, predicted.
 
     python -m tests.reliability.networks RESULTS.jsonl --shard 0/8 --seconds 600 --record
 
-A configuration of each model type is made small, written as a `config.json` and loaded as a user
-would, `hf:FOLDER`. A line of JSON a case; what was answered already is skipped. Architectures that
-transformers itself does not build from such a configuration count as not built. The status is 1
-where a prediction crashed.
+A configuration of each model type is made with two layers, written as a `config.json` and loaded
+as a user would, `hf:FOLDER`. A line of JSON a case; what was answered already is skipped.
+Architectures that transformers does not build from such a configuration count as not built, and
+those that fail in the same way in torch itself, on tensors without data and without Ridgepoint, as
+failing in torch: their default configuration contradicts itself, or they need other inputs than a
+configuration tells. The status is 1 where a prediction crashed.
 """
 
 from __future__ import annotations
@@ -24,24 +26,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_map_only
+
 from simulator import predict
 from simulator.errors import InputError
 from simulator.networks.loading import load
+from simulator.tracing.raising import line_of
 from tests.reliability import promises
 
 PHASES = ("inference", "training")
-_SMALL: dict[str, Any] = {
-    "hidden_size": 64, "d_model": 64, "n_embd": 64, "embed_dim": 64, "dim": 64,
-    "num_hidden_layers": 2, "num_layers": 2, "n_layer": 2, "n_layers": 2,
-    "encoder_layers": 2, "decoder_layers": 2, "num_encoder_layers": 2, "num_decoder_layers": 2,
-    "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4, "num_key_value_heads": 4,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-    "intermediate_size": 128, "ffn_dim": 128, "d_ff": 128, "n_inner": 128,
-    "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "moe_intermediate_size": 32,
-    "vocab_size": 512, "image_size": 64, "patch_size": 16, "num_local_experts": 4,
-    "num_experts": 4, "n_routed_experts": 4, "pad_token_id": 0, "bos_token_id": 1,
-    "eos_token_id": 2,
-}  # fmt: skip
+_DEPTHS = (
+    "num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers",
+    "num_encoder_layers", "num_decoder_layers",
+)  # fmt: skip
+_LAYERS = 2  # widths stay: they cost no memory without data, and small ones contradict each other
 
 
 class Case(NamedTuple):
@@ -68,26 +68,33 @@ def cases() -> list[Case]:
 
 
 def small(kind: str) -> Any:
-    """The configuration of a model type with small sizes, in its parts too."""
+    """The configuration of a model type with two layers, in its parts too, where its constructor
+    takes them; else its own."""
     from transformers import AutoConfig
 
     config = AutoConfig.for_model(kind)
-    _shrink(config)
-    return config
+    try:
+        return AutoConfig.for_model(kind, **_shallow(config))
+    except Exception:
+        return config
 
 
-def _shrink(config: Any) -> None:
+def _shallow(config: Any) -> dict[str, Any]:
+    """Arguments of a configuration's constructor that give it two layers."""
     from transformers import PretrainedConfig
 
-    for name, value in [*vars(config).items()]:
+    arguments: dict[str, Any] = {}
+    for name, value in vars(config).items():
         if isinstance(value, PretrainedConfig):
-            _shrink(value)
-        elif name in _SMALL and isinstance(value, int) and value > _SMALL[name]:
-            setattr(config, name, _SMALL[name])
+            arguments[name] = {"model_type": value.model_type, **_shallow(value)}
+        elif name in _DEPTHS and isinstance(value, int) and value > _LAYERS:
+            arguments[name] = _LAYERS
+    return arguments
 
 
 def run(case: Case) -> dict[str, str]:
-    """The answer to one case: "predicted", "not built", "refused" or "crashed", and the text."""
+    """The answer to one case and its text: "predicted", "not built", "no inputs", "fails in torch",
+    "refused" or "crashed"."""
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         try:
@@ -97,18 +104,37 @@ def run(case: Case) -> dict[str, str]:
         try:
             network = load(f"hf:{folder}", batch=2, training=case.phase == "training")
         except InputError as error:
-            return _answer(case, "not built", str(error).replace(folder, ""))
+            state = "no inputs" if "cannot be made from" in str(error) else "not built"
+            return _answer(case, state, str(error).replace(folder, ""))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
         try:
             p = predict(network.module, network.args, network.kwargs, phase=case.phase)
         except InputError as error:
-            return _answer(case, "refused", str(error))
+            line = _failing_line_in_torch(network)
+            state = "fails in torch" if line and line in str(error) else "refused"
+            return _answer(case, state, str(error))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
     if not (math.isfinite(p.period_s) and p.period_s > 0):
         return _answer(case, "crashed", f"period_s is {p.period_s}")
     return _answer(case, "predicted", ", ".join(sorted(p.unmodelled)))
+
+
+def _failing_line_in_torch(network: Any) -> str:
+    """Where the network's forward fails on torch's own tensors without data; "" if it does not."""
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        module = network.module.to_empty(device="cpu")
+        args, kwargs = tree_map_only(
+            torch.Tensor,
+            lambda t: torch.empty_like(t, device="cpu"),
+            (network.args, network.kwargs),
+        )
+        try:
+            module(*args, **kwargs)
+        except Exception as error:
+            return line_of(error)
+    return ""
 
 
 def _answer(case: Case, state: str, text: str) -> dict[str, str]:
@@ -141,10 +167,13 @@ def _left(path: Path, shard: str) -> Iterator[Case]:
 def figure(path: Path) -> str:
     """The counts of all lines."""
     count = Counter(answer["state"] for answer in answered(path).values())
-    built = count["predicted"] + count["refused"] + count["crashed"]
+    run = count["predicted"] + count["refused"] + count["crashed"]
     return (
-        f"{count['predicted']} of {built} built are predicted, {count['refused']} refused, "
-        f"{count['crashed']} crash; {count['not built']} not built; {len(cases())} in all"
+        f"{count['predicted']} of the {run} that torch runs are predicted "
+        f"({count['predicted'] / max(1, run):.1%}), {count['refused']} refused, "
+        f"{count['crashed']} crash; of the others {count['fails in torch']} fail in torch too, "
+        f"{count['no inputs']} need inputs that no configuration tells, {count['not built']} are "
+        f"not built; {len(cases())} in all"
     )
 
 

@@ -28,7 +28,7 @@ from unittest import TestCase
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from simulator import predict
 from simulator.errors import InputError
@@ -40,6 +40,23 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 PHASES = ("inference", "training")
+_NO_GRADIENT = "no output of this op has a gradient"
+_SPARSE = "the size of a sparse tensor depends on its data"
+_JITERATOR = "compiles CUDA code, which only a CUDA build of torch does"
+REFUSED = {
+    "jiterator_unary": _JITERATOR,
+    "jiterator_binary": _JITERATOR,
+    "jiterator_binary_return_by_ref": _JITERATOR,
+    "jiterator_2inputs_2outputs": _JITERATOR,
+    "jiterator_4inputs_with_extra_args": _JITERATOR,
+    "sparse.mm.reduce": _SPARSE,
+    "sparse.sampled_addmm": _SPARSE,
+    "to_sparse": _SPARSE,
+    "tensor_split": "torch takes indices on the CPU alone, and inputs of a step are on the GPU",
+    "torch.ops.aten._efficient_attention_forward": "an op within others, whose gradient fails on "
+    "tensors without data in torch itself",
+}
+"""Ops that may be refused, with the reason."""
 _SAMPLES = 12  # of an op's inputs, the first ones: later ones repeat the shapes
 
 
@@ -97,10 +114,12 @@ class _Network(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        first, *rest = inputs
-        if self.training and isinstance(first, Tensor) and first.is_floating_point():
-            first = first * self.scale
-        return self.op(first, *rest, **kwargs)
+        if self.training:
+            inputs, kwargs = tree_map_only(Tensor, self._scaled, (inputs, kwargs))
+        return self.op(*inputs, **kwargs)
+
+    def _scaled(self, x: Tensor) -> Tensor:
+        return x * self.scale if x.requires_grad else x
 
 
 def run(case: Case, samples: int = _SAMPLES) -> Result:
@@ -115,7 +134,10 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            inputs = list(islice(op.sample_inputs("cpu", DTYPES[case.dtype]), samples))
+            of_torch = DTYPES[case.dtype]
+            inputs = list(
+                islice(op.sample_inputs("cpu", of_torch, requires_grad=training), samples)
+            )
         except Exception as error:  # torch's own generator
             return Result(case.key, 0, (f"no inputs: {error!r}"[:200],), (), (), ())
         for sample in inputs:
@@ -126,7 +148,8 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
                     network, moved, sample.kwargs, phase=case.phase, loss=_sum if training else None
                 )
             except InputError as error:
-                refused.append(str(error)[:300])
+                if str(error) != _NO_GRADIENT:
+                    refused.append(str(error)[:300])
                 continue
             except Exception as error:
                 crashed.append(_where(error))
@@ -148,7 +171,7 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
 def _sum(output: Any) -> Tensor:
     parts = [t for t in tree_leaves(output) if isinstance(t, Tensor) and t.requires_grad]
     if not parts:
-        raise InputError("no output of this op has a gradient")
+        raise InputError(_NO_GRADIENT)
     return torch.stack(
         [t.abs().sum().float() if t.is_complex() else t.sum().float() for t in parts]
     ).sum()
@@ -185,13 +208,16 @@ def summary(path: Path) -> str:
     crashed = [f"  {r['key']}: {text}" for r in found for text in r["crashed"]]
     uncosted = sorted({name for r in found for name in r["uncosted"]})
     costed = {name for r in found for name in r["costed"]}
-    refused = sum(bool(r["refused"]) for r in found)
+    refused = [(r["key"], text) for r in found for text in r["refused"]]
+    unexpected = [f"  {key}: {text}" for key, text in refused if key.split()[0] not in REFUSED]
     share = len(costed) / max(1, len(costed | set(uncosted)))
     lines = [
         f"{len(found):,} of {len(cases()):,} cases, {sum(r['predicted'] for r in found):,} "
-        f"predictions: {len(crashed)} crashes, {refused} cases with refusals",
+        f"predictions: {len(crashed)} crashes, {len({key for key, _ in refused})} cases with "
+        f"refusals, of which {len(unexpected)} have no stated reason",
         f"{len(costed):,} overloads have a cost, {share:.1%}",
         *crashed,
+        *unexpected,
         *(f"  no cost: {name}" for name in uncosted),
     ]
     return "\n".join(lines)

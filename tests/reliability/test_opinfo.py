@@ -23,6 +23,9 @@ def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(phase: str) -> None:
             answers.append(opinfo.run(case, samples=1))
     assert answers
     assert [(r.key, r.crashed) for r in answers if r.crashed] == []
+    refused = [(r.key, r.refused) for r in answers if r.refused]
+    assert [(key, why) for key, why in refused if key.split()[0] not in opinfo.REFUSED] == []
+    assert [(r.key, r.uncosted) for r in answers if r.uncosted] == []
 
 
 def test_the_choice_is_a_tenth_of_the_ops() -> None:

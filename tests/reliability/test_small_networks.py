@@ -40,4 +40,6 @@ def test_answers_are_not_asked_again(tmp_path: Path) -> None:
     path.write_text(json.dumps(answer) + '\n{"key": "cut', "utf-8")
     assert list(networks.answered(path)) == [first.key]
     assert first not in list(networks._left(path, "0/1"))
-    assert networks.figure(path).startswith("1 of 1 built are predicted, 0 refused, 0 crash")
+    assert networks.figure(path).startswith(
+        "1 of the 1 that torch runs are predicted (100.0%), 0 refused"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ BASES = [
     asked("mlp-tiny", sizes=dict(width=256), training=True),
     asked("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
-MANY = 2000  # examples, a millisecond each: of steps of few kernels, traced once
+MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
+"""Examples, a millisecond each: of steps of few kernels, traced once. `run.py test --all` asks for
+50,000."""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 scales = st.floats(0.2, 5)
 bases = st.sampled_from(BASES)

@@ -104,6 +104,12 @@ def clone(op: Signature) -> tuple[Work, ...]:
     return move(op.inputs[0], op.out)
 
 
+@cost("aten.to.dtype_layout", "aten.to.dtype")
+def to(op: Signature) -> Work | tuple[Work, ...]:
+    """Nothing where the tensor has the dtype and device already, else a copy."""
+    return () if op.aliases == (0, 0) else clone(op)
+
+
 def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple[Work, ...]:
     """One kernel that writes elements in another order; `read` in bytes."""
     elements = op.out.numel

@@ -188,6 +188,8 @@ def _real(steps: Steps) -> Cost:
         out, numbers = op.out, op["self"].dtype
         if not numbers.startswith("complex") or out.dtype.startswith("complex"):
             return elementwise(op, steps)
+        if not out.numel:
+            return ()
         result = replace(op, outputs=(replace(out, dtype=numbers),))
         parts = replace(out, stride=tuple(2 * step for step in out.stride))
         return *elementwise(result, steps), strided_copy(parts, out, out.nbytes)
@@ -228,6 +230,12 @@ _register()
 def pow_(op: Signature) -> tuple[Work, ...]:
     """x to the power `exponent`, which is a number or a tensor."""
     return elementwise(op, power(op.arg("exponent")))
+
+
+@cost("prims.mul.default")
+def multiply(op: Signature) -> tuple[Work, ...]:
+    """a·b, as decompositions of torch call it."""
+    return elementwise(op, BINARY["mul"])
 
 
 @cost("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Tensor")

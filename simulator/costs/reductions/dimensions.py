@@ -167,6 +167,7 @@ _EXTREMA = (
 )  # fmt: skip
 _TRUTHS = (
     "any.default", "any.dim", "any.dims", "any.out", "any.dims_out", "any.all_out",
+    "_is_all_true.default", "_is_any_true.default",
     "all.default", "all.dim", "all.dims", "all.out", "all.dims_out", "all.all_out",
 )  # fmt: skip
 _PLACES = (

@@ -196,3 +196,23 @@ def test_keys_before_a_window_are_not_read() -> None:
     )
     # four queries see keys 11 to 15 of 16: 4·2·64·2 = 1,024 of q, 5·2·64·2 of keys and of values
     assert work.read_bytes == 1024 + 2 * 1280
+
+
+def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
+    q = ((2, 4, 128, 64), "bfloat16")
+    name = "compiled.flex_attention"
+    (work,) = launched(
+        sig(f"{name}.default", [q, LSE], None, {"share": 0.5625}, query=q, key=q, value=q)
+    )
+    assert work.flops == 33554432  # of all pairs, as the flash kernel's
+    assert (work.read_bytes, work.write_bytes) == (393216, 135168)
+    assert (work.dims["fraction"], work.dims["backend"]) == (0.5625, "flash")
+    operands = dict(grad_out=q, query=q, key=q, value=q, out=q, logsumexp=LSE)
+    delta, gradients = launched(
+        sig(f"{name}_backward.default", [q, q, q], None, {"share": 0.5625}, **operands)
+    )
+    # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
+    assert gradients.flops == 83886080
+    assert gradients.dims["direction"] == "bwd"
+    # dO and O of 131,072 each; 2·4·128·4 = 4,096
+    assert (delta.read_bytes, delta.write_bytes) == (262144, 4096)

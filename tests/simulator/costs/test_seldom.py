@@ -83,3 +83,8 @@ def test_an_out_argument_is_written_and_not_read() -> None:
     (plain,) = launched(sig("aten.mm.default", out, self=a, mat2=b))
     (into,) = launched(sig("aten.mm.out", out, (0, 1, 2, 2), self=a, mat2=b, out=out))
     assert (into.read_bytes, into.write_bytes) == (plain.read_bytes, plain.write_bytes)
+
+
+def test_the_real_part_of_no_complex_numbers_is_not_copied() -> None:
+    empty = ((0, 3), "complex64")
+    assert launched(sig("aten.abs.default", ((0, 3), "float32"), self=empty)) == ()

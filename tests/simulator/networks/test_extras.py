@@ -123,11 +123,50 @@ def test_transformers_without_a_head_for_vision_and_for_two_sequences(tmp_path: 
     assert len(trace(loaded.module, (), loaded.kwargs).ops) > 0
 
 
+INPUTS: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = [
+    (dict(model_type="wav2vec2", num_hidden_layers=1), {"input_values": (2, 16000)}),
+    (dict(model_type="encodec"), {"input_values": (2, 1, 24000)}),
+    (
+        dict(model_type="audio-spectrogram-transformer", num_hidden_layers=1),
+        {"input_values": (2, 1024, 128)},
+    ),
+    (
+        dict(model_type="whisper", encoder_layers=1, decoder_layers=1),
+        {"input_features": (2, 80, 3000), "decoder_input_ids": (2, 128)},
+    ),
+    (
+        dict(model_type="speech_to_text", encoder_layers=1, decoder_layers=1),
+        {"input_features": (2, 128, 80), "decoder_input_ids": (2, 128)},
+    ),
+    (dict(model_type="wav2vec2-bert", num_hidden_layers=1), {"input_features": (2, 128, 160)}),
+    (dict(model_type="videomae", num_hidden_layers=1), {"pixel_values": (2, 16, 3, 224, 224)}),
+    (dict(model_type="patchtst", num_hidden_layers=1), {"past_values": (2, 32, 1)}),
+    (  # the sizes of its pictures are data
+        dict(
+            model_type="qwen2_vl",
+            text_config=dict(num_hidden_layers=1),
+            vision_config=dict(depth=1),
+        ),
+        {"input_ids": (2, 128)},
+    ),
+    (dict(model_type="xlnet", n_layer=1), {"input_ids": (2, 128)}),  # no limit of positions: −1
+]
+
+
+@pytest.mark.parametrize(("keys", "shapes"), INPUTS, ids=lambda x: str(x.get("model_type", "")))
+def test_inputs_by_the_configuration(
+    keys: dict[str, Any], shapes: dict[str, tuple[int, ...]], tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    kwargs = load(config(tmp_path / "net", **keys), batch=2).kwargs
+    assert {k: tuple(v.shape) for k, v in kwargs.items() if k != "use_cache"} == shapes
+
+
 def test_transformers_inputs_that_no_configuration_tells(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    spec = config(tmp_path / "wave", model_type="wav2vec2", num_hidden_layers=1)
+    spec = config(tmp_path / "any", model_type="perceiver", num_self_attends_per_block=1)
     assert refused(spec) == (
-        "Wav2Vec2Model takes input_values, which cannot be made from its configuration: give a "
+        "PerceiverModel takes inputs, which cannot be made from its configuration: give a "
         "file, FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
     )
 

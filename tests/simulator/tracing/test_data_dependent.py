@@ -225,3 +225,42 @@ def test_the_sizes_of_experts_add_up_to_their_tokens() -> None:
     traced = trace(Calls(split), (torch.ones(8, 8),))
     assert [op.outputs[0].shape[0] for op in traced.ops[-3:]] == [6, 5, 5]
     assert [a.taken for a in traced.assumptions] == [f"5.333 in each element, {EVENLY}"]
+
+
+def test_a_condition_that_ends_in_an_error_is_false() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x + 1 if x.sum() > 0 else x
+
+    text = "the value False, as the network fails where it is True"
+    name = "aten._local_scalar_dense.default"
+    assert taken(run(forward)) == [(name, text), (name, "the value True")]
+
+
+def test_a_condition_of_the_user_is_not_changed() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x
+
+    with pytest.raises(InputError, match="ValueError: negative"):
+        run(forward, item=1)
+    assert taken(run(forward, item=0))[0][1] == "the value False, as given"
+
+
+def test_an_error_that_no_condition_explains_is_the_first_one() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x.view(7)
+
+    with pytest.raises(InputError, match="ValueError: negative"):
+        run(forward)
+
+
+def test_a_tensor_in_a_text_is_its_value() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        return x * {"expert_1": 2.0}[f"expert_{x.long().sum()}"]
+
+    assert taken(run(forward)) == [("aten._local_scalar_dense.default", "the value 1")]

@@ -178,3 +178,16 @@ for phase in ("inference", "training", "inference", "training"):
     assert inference == again == 13
     # what torch looks up once a process and keeps: a handful of calls
     assert training_again <= training <= training_again + 20
+
+
+def test_what_torch_compile_returned_is_called_and_not_compiled() -> None:
+    class Compiled(Helped):
+        def __init__(self) -> None:
+            super().__init__()
+            self.run = torch.compile(self.half)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.run(x)
+
+    calls, _, _ = totals(trace(Compiled(), (X,)))
+    assert calls < 50  # compiling takes tens of thousands

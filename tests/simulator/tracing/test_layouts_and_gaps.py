@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from simulator import predict
@@ -181,3 +182,35 @@ def test_bf16_groups_are_one_kernel() -> None:
     op = run(lambda x, y, ends: torch._grouped_mm(x, y, offs=ends), x, y, ends).ops[-1]
     assert not syncs(op.signature)
     assert [w.family for w in works(op.signature) or ()] == ["pointwise", "gemm"]
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: F.multi_margin_loss(x, x[:, 0].long()),
+        lambda x: F.multilabel_margin_loss(x, x.long()),
+        lambda x: F.fractional_max_pool3d(x.expand(1, 4, 4, 4), 2, output_size=2).sum(),
+        lambda x: F.ctc_loss(
+            x.view(4, 2, 2), x[:2].long(), x[0, :2].long(), x[0, :2].long(), reduction="sum"
+        ),
+    ],
+)
+def test_losses_whose_gradient_has_no_rule_in_torch_are_trained(forward: Any) -> None:
+    network = Calls(lambda module, x: forward(x @ module.w))
+    step = trace(network, (X,), phase="training", optimizer=None)
+    assert step.ops[-1].phase == "backward"
+
+
+@pytest.mark.parametrize("rows", [3, 6])
+def test_factors_that_have_no_rule_in_torch(rows: int) -> None:
+    def forward(_: Calls, x: Tensor) -> Any:
+        return torch.geqrf(x), torch.linalg.lstsq(x, x[..., :2])
+
+    real = torch.randn(2, rows, 4, dtype=torch.float64)
+    step = trace(Calls(forward), (real,))
+    (factored,) = (op for op in step.ops if op.name == "aten.geqrf.default")
+    reflectors, scales = torch.geqrf(real)
+    assert [t.shape for t in factored.outputs] == [reflectors.shape, scales.shape]
+    assert [t.stride for t in factored.outputs] == [reflectors.stride(), scales.stride()]
+    (solved,) = (op for op in step.ops if op.name.startswith("aten.linalg_lstsq"))
+    assert solved.outputs[0].shape == torch.linalg.lstsq(real, real[..., :2]).solution.shape

@@ -1,0 +1,62 @@
+"""Shapes of ops of CUDA that torch has no rule for on `meta`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from simulator.tracing.semantics.registry import Situation, shape_rule
+
+
+@shape_rule("multi_margin_loss_backward")
+@shape_rule("multilabel_margin_loss_backward")
+@shape_rule("fractional_max_pool3d_backward")
+@shape_rule("_ctc_loss_backward")
+@shape_rule("_ctc_loss_backward.Tensor")
+def gradient(situation: Situation, grad: Tensor, x: Tensor, *args: object) -> Tensor:
+    """The gradient of the second argument."""
+    return torch.empty_like(x)
+
+
+@shape_rule("_ctc_loss.Tensor")
+def ctc_loss(
+    situation: Situation, log_probs: Tensor, targets: Tensor, *args: object, **options: object
+) -> tuple[Tensor, Tensor]:
+    """The losses [B], and log α [B, T, 2·S + 1] of targets of S labels at most, which is data: all
+    columns of `targets`, or the mean of those that lie one after the other
+    (ATen/native/cuda/LossCTC.cu)."""
+    times, batch = log_probs.shape[:2]
+    labels = targets.shape[1] if targets.dim() == 2 else -(-targets.numel() // max(1, batch))
+    return log_probs.new_empty(batch), log_probs.new_empty(batch, times, 2 * labels + 1)
+
+
+@shape_rule("geqrf")
+def geqrf(situation: Situation, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Reflectors in the shape of the input, in columns, and their scales."""
+    *batch, rows, columns = x.shape
+    return x.new_empty(*batch, columns, rows).mT, x.new_empty(*batch, min(rows, columns))
+
+
+@shape_rule("linalg_lstsq.out")
+def lstsq(
+    situation: Situation,
+    a: Tensor,
+    b: Tensor,
+    rcond: float | None = None,
+    *,
+    driver: str | None = None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Without rank and singular values, which CUDA's only driver, gels, does not compute
+    (ATen/native/BatchLinearAlgebra.cpp)."""
+    *batch, rows, columns = a.shape
+    of_vectors = b.dim() == 1 or (a.dim() - 1 == b.dim() and b.shape == a.shape[:-1])
+    sides = () if of_vectors else (b.shape[-1],)
+    solution.resize_([*batch, columns, *sides])
+    residuals.resize_([*batch, *sides] if rows > columns else [0])
+    rank.resize_([0])
+    singular_values.resize_([0])
+    return solution, residuals, rank, singular_values
