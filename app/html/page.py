@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,6 +23,7 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
+from app.answers.other_sizes import OtherSizes
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
 from app.charts.registry import prediction_charts
@@ -35,10 +40,11 @@ _MOST_ROWS = 30
 _WIDTH = 1080  # of a picture
 
 
-def as_html(p: Prediction, subject: Subject, command: str) -> str:
+def as_html(p: Prediction, subject: Subject, command: str, others: OtherSizes | None = None) -> str:
     """Render the report as one document; all names are escaped.
 
-    `command` is the command line that repeats the prediction.
+    `command` is the command line that repeats the prediction. With `others`, sliders move batch and
+    sequence; without, the page has no script.
     """
     page = Environment(
         loader=PackageLoader("app.html", "."),
@@ -48,7 +54,7 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
         lstrip_blocks=True,
     )
     page.filters |= {"seconds": q.seconds, "data": q.data, "percent": q.percent}
-    return page.get_template("page.jinja").render(_contents(p, subject, command))
+    return page.get_template("page.jinja").render(_contents(p, subject, command) | _sliders(others))
 
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
@@ -84,6 +90,23 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "themes": [
             (name, _tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
         ],
+    }
+
+
+def _sliders(others: OtherSizes | None) -> dict[str, Any]:
+    """The figures of the sliders and the script that shows them. The page's policy allows a script
+    of this digest alone."""
+    if others is None:
+        return {"others": None}
+    script = files("app.html").joinpath("sliders.js").read_text("utf-8")
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    shown = {"batches": others.batches, "seqs": others.seqs, "columns": others.columns}
+    return {
+        "others": others,
+        "script": script,
+        "script_digest": f"sha256-{digest}",
+        # a name that contains </script> must not end the element
+        "predictions": json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c"),
     }
 
 
