@@ -8,8 +8,6 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from app import quantities as q
 from app.answers.figures import (
     causes,
@@ -30,6 +28,7 @@ from app.charts.registry import prediction_charts
 from app.charts.timeline.timeline import sums_sentence
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import element, properties, variable
+from app.html.templates import rendered
 from app.report.exports import summary
 from app.report.render import assumed
 from app.scenes.timeline import lanes
@@ -46,15 +45,24 @@ def as_html(p: Prediction, subject: Subject, command: str, others: OtherSizes | 
     `command` is the command line that repeats the prediction. With `others`, sliders move batch and
     sequence; without, the page has no script.
     """
-    page = Environment(
-        loader=PackageLoader("app.html", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page.filters |= {"seconds": q.seconds, "data": q.data, "percent": q.percent}
-    return page.get_template("page.jinja").render(_contents(p, subject, command) | _sliders(others))
+    contents = verdict_contents(p, subject) | _contents(p, subject, command) | _sliders(others)
+    return rendered("page.jinja", contents)
+
+
+def verdict_contents(p: Prediction, subject: Subject) -> dict[str, Any]:
+    """What the templates need for the title, the verdict and the colours of both themes."""
+    return {
+        "title": title(p, subject),
+        "verdict": verdict(p, subject),
+        "p": p,
+        "facts": _facts(p, subject),
+        "regimes": REGIMES,
+        "interval": _whisker(p),
+        "used": p.peak_memory_bytes + p.workspace_bytes,
+        "capacity": p.gpu.memory_bytes,
+        "missing": unmodelled(p),
+        "themes": [(name, _tokens(theme, [])) for name, theme in THEMES.items()],
+    }
 
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
@@ -64,15 +72,8 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         for chart in prediction_charts()
         if (drawing := chart.draw(p, _WIDTH, chart.height, TABULATED))
     ]
-    capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
-        "title": title(p, subject),
-        "verdict": verdict(p, subject),
         "command": command,
-        "p": p,
-        "facts": _facts(p, subject),
-        "regimes": REGIMES,
-        "interval": _whisker(p),
         "pictures": [(chart, element(drawing, variable)) for chart, drawing in pictures],
         "captions": {"Timeline": _sums(p)},
         "causes": [(name, s) for name, s in causes(p) if s > 0],
@@ -80,9 +81,6 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "more_kernels": len(kernels[_MOST_ROWS:]),
         "modules": [m for m in modules if m.share >= 0.005][:_MOST_ROWS],
         "memory": memory_parts(p),
-        "used": used,
-        "capacity": capacity,
-        "missing": unmodelled(p),
         "assumed": assumed(p),
         "notes": notes(p),
         "provenance": provenance(p),
