@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -262,6 +261,8 @@ def _shown_by(name: str) -> Callable[..., Any] | None:
 
     The simulator imports nothing of the app: the app names its functions as entry points.
     """
+    from importlib.metadata import entry_points  # slow to load, and only notebooks need it
+
     points = entry_points(group="ridgepoint.notebook", name=name)
     return next(iter(points)).load() if points else None
 

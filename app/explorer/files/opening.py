@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMenu, QWidget
 
-from app.answers.plan_draft import opened
+from app.answers.plan_draft import linked, opened
 from app.explorer.files.banner import Banner
 from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
@@ -21,7 +22,11 @@ from app.outputs import whole
 from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
+from simulator.formats.link import is_link, parts
+from simulator.scenario.scenario import load
 
+_LONGEST_OFFER = 4096
+"""Characters of a link in the clipboard that the dialog offers."""
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
@@ -54,6 +59,23 @@ class Opening(QObject):
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 return
+
+    def choose_link(self) -> None:
+        """Ask for a link, that of the clipboard offered, and open it."""
+        copied = QGuiApplication.clipboard().text()
+        offered = copied.strip() if is_link(copied) and len(copied) < _LONGEST_OFFER else ""
+        words = "The link of a scenario or a plan (ridgepoint://…)"
+        plain = QLineEdit.EchoMode.Normal
+        text, sure = QInputDialog.getText(self.window_, "Open link", words, plain, offered)
+        if sure and text.strip():
+            self.attempt(lambda: self._open_link(text))
+
+    def open_text(self, text: str) -> None:
+        """Open a link, or the file of a path."""
+        if is_link(text):
+            self.attempt(lambda: self._open_link(text))
+        else:
+            self.open([Path(text)])
 
     def save(self) -> None:
         """Save the session to its file, or ask for one."""
@@ -139,6 +161,15 @@ class Opening(QObject):
         draft = opened(path)
         self.session.set_plan(draft.text, f"open {path.name}")
         self.session.show("Plan")
+
+    def _open_link(self, address: str) -> None:
+        """Make the scenario of a link the current one, or its plan the session's. It runs no code:
+        a link names no file."""
+        if parts(address)[0] == "plan":
+            self.session.set_plan(linked(address).text, "open link")
+            self.session.show("Plan")
+        else:
+            self.session.set_scenario(load(address), "open link")
 
     def save_plan(self, text: str) -> None:
         """Ask for a file and write the plan's TOML to it."""

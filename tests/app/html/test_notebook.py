@@ -28,7 +28,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def entry_points(**of: Any) -> EntryPoints:
         return points.select(**of)
 
-    monkeypatch.setattr("simulator.prediction.entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     yield
 
 
@@ -84,7 +84,7 @@ def test_another_picture_or_theme_is_refused(tiny_prediction: Prediction) -> Non
 def test_without_the_app_a_prediction_is_one_line(
     tiny_prediction: Prediction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("simulator.prediction.entry_points", lambda **of: EntryPoints())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **of: EntryPoints())
     p = tiny_prediction
     assert p._repr_html_() is None
     assert repr(p) == (
