@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMenu, QWidget
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QPushButton, QWidget
 
 from app.answers.plan_draft import linked, opened
 from app.explorer.files.banner import Banner
@@ -25,8 +25,7 @@ from simulator.errors import RidgepointError
 from simulator.formats.link import is_link, parts
 from simulator.scenario.scenario import load
 
-_LONGEST_OFFER = 4096
-"""Characters of a link in the clipboard that the dialog offers."""
+_LINK_WIDTH = 480
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
@@ -63,11 +62,14 @@ class Opening(QObject):
     def choose_link(self) -> None:
         """Ask for a link, that of the clipboard offered, and open it."""
         copied = QGuiApplication.clipboard().text()
-        offered = copied.strip() if is_link(copied) and len(copied) < _LONGEST_OFFER else ""
-        words = "The link of a scenario or a plan (ridgepoint://…)"
-        plain = QLineEdit.EchoMode.Normal
-        text, sure = QInputDialog.getText(self.window_, "Open link", words, plain, offered)
-        if sure and text.strip():
+        dialog = QInputDialog(self.window_)
+        dialog.setWindowTitle("Open link")
+        dialog.setLabelText("The link of a scenario or a plan (ridgepoint://…)")
+        dialog.setTextValue(copied.strip() if is_link(copied) else "")
+        dialog.setMinimumWidth(_LINK_WIDTH)
+        for button in dialog.findChildren(QPushButton):
+            button.setIcon(QIcon())  # those of Qt's style fit neither theme
+        if dialog.exec() and (text := dialog.textValue().strip()):
             self.attempt(lambda: self._open_link(text))
 
     def open_text(self, text: str) -> None:

@@ -44,11 +44,11 @@ def test_the_dialog_offers_the_link_of_the_clipboard(
 ) -> None:
     offers: list[str] = []
 
-    def answer(parent: object, title: str, words: str, echo: object, offered: str):
-        offers.append(offered)
-        return offered, bool(offered)
+    def accept(dialog: QInputDialog) -> int:
+        offers.append(dialog.textValue())
+        return 1
 
-    monkeypatch.setattr(QInputDialog, "getText", answer)
+    monkeypatch.setattr(QInputDialog, "exec", accept)
     address = scenario_link(replace(FIRST, batch=5))
     for copied in ("no link", f" {address}\n"):
         QGuiApplication.clipboard().setText(copied)
