@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QGuiApplication, QIcon
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QPushButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.answers.plan_draft import linked, opened
 from app.explorer.files.banner import Banner
+from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
@@ -25,7 +26,6 @@ from simulator.errors import RidgepointError
 from simulator.formats.link import is_link, parts
 from simulator.scenario.scenario import load
 
-_LINK_WIDTH = 480
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
@@ -60,17 +60,9 @@ class Opening(QObject):
                 return
 
     def choose_link(self) -> None:
-        """Ask for a link, that of the clipboard offered, and open it."""
-        copied = QGuiApplication.clipboard().text()
-        dialog = QInputDialog(self.window_)
-        dialog.setWindowTitle("Open link")
-        dialog.setLabelText("The link of a scenario or a plan (ridgepoint://…)")
-        dialog.setTextValue(copied.strip() if is_link(copied) else "")
-        dialog.setMinimumWidth(_LINK_WIDTH)
-        for button in dialog.findChildren(QPushButton):
-            button.setIcon(QIcon())  # those of Qt's style fit neither theme
-        if dialog.exec() and (text := dialog.textValue().strip()):
-            self.attempt(lambda: self._open_link(text))
+        """Ask for a link; that of the clipboard is offered."""
+        copied = QGuiApplication.clipboard().text().strip()
+        LinkDialog(self.window_, copied if is_link(copied) else "", self._open_link).show()
 
     def open_text(self, text: str) -> None:
         """Open a link, or the file of a path."""

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtTest import QTest
 
 from app.answers.plan_draft import first
 from app.examples import FIRST
+from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.opening import Opening
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario_link import scenario_link
@@ -39,21 +40,26 @@ def test_a_bad_link_is_a_banner_and_nothing_else(opening: Opening) -> None:
     assert opening.session.state.scenario == FIRST and not opening.session.history.count()
 
 
-def test_the_dialog_offers_the_link_of_the_clipboard(
-    opening: Opening, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offers: list[str] = []
-
-    def accept(dialog: QInputDialog) -> int:
-        offers.append(dialog.textValue())
-        return 1
-
-    monkeypatch.setattr(QInputDialog, "exec", accept)
+def test_the_dialog_offers_the_link_of_the_clipboard(opening: Opening) -> None:
     address = scenario_link(replace(FIRST, batch=5))
-    for copied in ("no link", f" {address}\n"):
+    for copied, offered in (("no link", ""), (f" {address}\n", address)):
         QGuiApplication.clipboard().setText(copied)
         opening.choose_link()
-    assert offers == ["", address] and opening.session.state.scenario.batch == 5
+        dialog = opening.window_.findChildren(LinkDialog)[-1]
+        assert dialog.isVisible() and dialog.field.text() == offered
+    QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+    assert opening.session.state.scenario.batch == 5
+
+
+def test_the_dialog_keeps_a_wrong_link(opening: Opening) -> None:
+    QGuiApplication.clipboard().setText("ridgepoint://scenario/7/x")
+    opening.choose_link()
+    dialog = opening.window_.findChildren(LinkDialog)[-1]
+    dialog.submit()
+    assert dialog.isVisible() and dialog.refusal.text() == (
+        "the link has version '7': expected 1; copy it again with this version of Ridgepoint"
+    )
+    assert opening.session.state.scenario == FIRST
 
 
 def test_a_file_opens_by_its_path(opening: Opening, tmp_path: Path) -> None:
