@@ -41,6 +41,8 @@ PANELS = {
         "split": "Find the fastest split of a network over a cluster, under the memory limit.",
         "trace": "Save a network's ops as a trace, which later predictions read without torch.",
         "explore": "Open the explorer: change batch, precision or GPU and see the effect at once.",
+        "install-desktop": "Add Ridgepoint to a Linux desktop: .ridge files and ridgepoint:// "
+        "links open it.",
         "export-kernel": "Export a fused group as a Triton kernel, with a torch reference, a "
         "check and a benchmark.",
     },
@@ -64,6 +66,7 @@ _FUNCTIONS = {
     "map": "regime_map:regime_map",
     "trace": "predict:trace",
     "export-kernel": "export_kernel:export_kernel",
+    "install-desktop": "install_desktop:install_desktop",
     "gpus": "lists:gpus",
     "networks": "lists:networks",
     "hosts": "lists:hosts",

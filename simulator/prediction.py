@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.records import Phase, Trace
@@ -87,9 +88,9 @@ class Idle:
     sync_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
-    """What a step costs, and why. Times in seconds, memory in bytes.
+    """What a step costs, and why. Times in seconds, memory in bytes. A notebook shows its verdict.
 
     period_s    a step among many, back to back
     latency_s   one step alone, from an idle GPU to an idle GPU
@@ -124,6 +125,31 @@ class Prediction:
     schedule: Schedule
     power: Power | None = None
     fusion: Fused | None = None
+
+    def __repr__(self) -> str:
+        low_s, high_s = self.interval_s
+        return (
+            f"Prediction(period_s={self.period_s:.4g}, interval_s=({low_s:.4g}, {high_s:.4g}), "
+            f"regime={self.regime!r}, gpu={self.gpu.id!r}, mode={self.mode!r})"
+        )
+
+    def _repr_html_(self) -> str | None:
+        show = _shown_by("html")
+        return show and show(self)
+
+    def plot(self, picture: str = "roofline", **options: Any) -> Any:
+        """A picture of the report, such as "roofline" or "timeline", which a notebook shows; its
+        `svg` is the text of a file. `theme` is "light" or "dark", `width` and `height` are pixels.
+
+        Raises InputError if there is no such picture, or if no app is installed that draws it.
+        """
+        draw = _shown_by("plot")
+        if draw is None:
+            raise InputError(
+                f"cannot plot the {picture}: no installed package draws predictions: expected "
+                "ridgepoint; install it with pip"
+            )
+        return draw(self, picture, **options)
 
     @property
     def replays(self) -> Replays | None:
@@ -228,6 +254,17 @@ class Prediction:
                 )
             )
         return launches
+
+
+def _shown_by(name: str) -> Callable[..., Any] | None:
+    """The function that shows a prediction in a notebook; None if no installed package has one.
+
+    The simulator imports nothing of the app: the app names its functions as entry points.
+    """
+    from importlib.metadata import entry_points  # slow to load, and only notebooks need it
+
+    points = entry_points(group="ridgepoint.notebook", name=name)
+    return next(iter(points)).load() if points else None
 
 
 def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from app.answers.groups import short_dtype
 from app.answers.subject import NO_EXACT_ANSWER, Subject
 from app.quantities import number, percent, seconds, seconds_unit
-from simulator.prediction import REGIMES, Prediction
+from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.records import Role
 from simulator.timing.rates import roof_flops_per_s
 
@@ -57,13 +57,21 @@ def gpu_name(p: Prediction) -> str:
 
 
 def verdict(p: Prediction, subject: Subject) -> str:
-    """The verdict in one sentence, with two digits: the interval is wider than a third."""
-    scale, unit = seconds_unit(p.period_s, 2)
-    low, high = (number(bound / scale, 2) for bound in p.interval_s)
-    shares = ", ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
+    """The verdict in one sentence."""
+    step = step_sentence(p.period_s, p.interval_s, p.regime, p.shares)
+    return f"{title(p, subject)}: {step}{_missing(p)}{_by_rules(p)}"
+
+
+def step_sentence(
+    period_s: float, interval_s: tuple[float, float], regime: Regime, shares: Shares
+) -> str:
+    """A step's time and regime, with two digits: the interval is wider than a third."""
+    scale, unit = seconds_unit(period_s, 2)
+    low, high = (number(bound / scale, 2) for bound in interval_s)
+    parts = ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)
     return (
-        f"{title(p, subject)}: {number(p.period_s / scale, 2)} {unit} a step "
-        f"(80%: {low} to {high}), {p.regime}-bound ({shares}){_missing(p)}{_by_rules(p)}"
+        f"{number(period_s / scale, 2)} {unit} a step (80%: {low} to {high}), "
+        f"{regime}-bound ({parts})"
     )
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Scenario", "Subject", "data_sizes", "heading_of", "predict",
-    "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "to_full_text",
+    "predict_exactly",    "relabelled", "sizes", "subject", "subject_of_trace", "takes_sequence",
+    "to_full_text",
 ]  # fmt: skip
 
 NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by rules"
@@ -69,6 +70,12 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // max(1, as_traced.samples))
     return Subject(trace, name, batch or as_traced.samples, seq, dtype, words, forwards)
+
+
+def subject_of_trace(trace: Trace, name: str) -> Subject:
+    """The subject of a trace that belongs to no scenario."""
+    each, rest = divmod(trace.tokens or 0, max(1, trace.samples))
+    return Subject(trace, name, trace.samples, each if each and not rest else None, _dtype(trace))
 
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:

@@ -24,7 +24,10 @@ sixteenth of the start."""
 def explore(
     opening: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
 ) -> None:
-    """Open the explorer: change batch, precision or GPU and see the effect at once."""
+    """Open the explorer: change batch, precision or GPU and see the effect at once.
+
+    NETWORK may also be a session (.ridge), the file of a scenario or a plan (.toml), or a link.
+    """
     from app.widgets.display import INSTEAD, need_display
     from app.widgets.qt_installed import need_qt
 
@@ -35,4 +38,4 @@ def explore(
     need_display()
     from app.explorer.window.start import run
 
-    raise typer.Exit(run(wanted, theme.value if theme else None))
+    raise typer.Exit(run(wanted, theme.value if theme else None, opening.file))

@@ -46,8 +46,8 @@ class ThemeName(StrEnum):
 
 
 _NETWORK = (
-    "A built-in name (`ridgepoint networks`), file.py:factory, hf:folder, timm:name or a saved "
-    "trace."
+    "A built-in name (`ridgepoint networks`), file.py:factory, hf:folder, timm:name, a saved trace "
+    "or a scenario's link."
 )
 Network = Annotated[str | None, typer.Argument(metavar="NETWORK", help=_NETWORK)]
 WhatIfs = Annotated[
@@ -61,7 +61,7 @@ ScenarioFile = Annotated[
     typer.Option(
         "--scenario",
         metavar="FILE",
-        help="Read the scenario from a file; other options override its fields.",
+        help="Read the scenario from a file or a link; other options override its fields.",
     ),
 ]
 SaveScenario = Annotated[

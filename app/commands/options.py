@@ -15,7 +15,9 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from app.commands.option_types import (
     Batch,
@@ -39,6 +41,7 @@ from app.commands.option_types import (
 )
 from app.commands.written import written
 from simulator.errors import InputError
+from simulator.formats.link import is_link, parts
 from simulator.networks.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
 if TYPE_CHECKING:
@@ -105,6 +108,8 @@ def question(
     WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
+    if scenario is None and names and is_link(names[0]):
+        scenario = names.pop(0)
     fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size, op)
     if scenario is None and not names:
         raise InputError(
@@ -125,18 +130,46 @@ def question(
     return Question(base, tuple(word for word in words if word.startswith("+")))
 
 
+@dataclass(frozen=True)
 class Opening(Question):
-    """What the explorer opens: the scenario of the options, or BERT-base if none is named."""
+    """What the explorer opens: the scenario of the options, or BERT-base if none is named; then
+    `file`, if it is not empty: a session, a scenario's or a plan's file, or a plan's link."""
+
+    file: str = ""
 
 
-def opening(**given: Any) -> Question:
+def opening(**given: Any) -> Opening:
     """Build the question from the shared options; BERT-base if they name no network."""
     words = [word for word in (given["network"], *(given["whatifs"] or [])) if word is not None]
+    first = _path(words[0]) if words else ""
+    file = first if _opens_in_window(first) else ""
+    if file:
+        more = [n for n in given if n not in ("network", "time_limit") and given[n] is not None]
+        if more:
+            option = "what-ifs" if more[0] == "whatifs" else f"--{more[0].replace('_', '-')}"
+            raise InputError(
+                f"{file} and {option} are both given: expected the file alone; change it in the "
+                "window"
+            )
+        given, words = given | {"network": None}, []
     if given["scenario"] is None and all(word.startswith("+") for word in words):
-        first = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
-        given |= {name: value for name, value in first.items() if given[name] is None}
+        usual = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
+        given |= {name: value for name, value in usual.items() if given[name] is None}
         given |= {"network": "bert-base", "whatifs": words}
-    return question(**given)
+    asked = question(**given)
+    return Opening(asked.base, asked.changes, file)
+
+
+def _path(word: str) -> str:
+    """The path of a file's URL, which a desktop may pass; another word itself."""
+    return unquote(word.removeprefix("file://")) if word.startswith("file://") else word
+
+
+def _opens_in_window(word: str) -> bool:
+    """Is it a file or a link that only the window opens?"""
+    return word.lower().endswith((".ridge", ".toml")) or (
+        is_link(word) and parts(word)[0] == "plan"
+    )
 
 
 opening.__signature__ = inspect.signature(question, eval_str=True)  # pyright: ignore
@@ -162,7 +195,8 @@ class Options:
         return Scenario(network, **self.fields)
 
     def override(self, path: str) -> Scenario:
-        """Load a scenario from a file and override its fields with these options."""
+        """Load a scenario from a file or a link and override its fields with these options."""
+        import_module("simulator.whatif")  # registers the what-ifs that the scenario names
         from simulator.scenario.scenario import load
 
         scenario = load(path)

@@ -17,7 +17,8 @@ def plan(
         str,
         typer.Argument(
             metavar="SPEC.toml",
-            help="The plan: workload, load, limits, candidates, prices (docs/planning.md).",
+            help="The plan: workload, load, limits, candidates, prices (docs/planning.md), or its "
+            "link.",
         ),
     ],
     json: Annotated[

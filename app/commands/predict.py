@@ -39,7 +39,9 @@ def predict(
     ] = None,
     html: Annotated[
         str | None,
-        typer.Option(metavar="FILE|-", help="Write the report with pictures as one HTML page."),
+        typer.Option(
+            metavar="FILE|-", help="Write the report with pictures and sliders as one HTML page."
+        ),
     ] = None,
     measured: Annotated[
         Path | None,
@@ -122,10 +124,14 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
     if html:
+        from app.answers.other_sizes import other_sizes
         from app.html.page import as_html
         from simulator.scenario.as_command import as_command
 
-        outputs.write("--html", html, as_html(p, traced, as_command(scenario)))
+        with progress.shown() as step:
+            step("predicting other batches and sequences")
+            others = None if exact else other_sizes(scenario, p, traced)
+        outputs.write("--html", html, as_html(p, traced, as_command(scenario), others))
     if save_trace:
         write_trace("--save-trace", save_trace, traced.trace)
     write_scenario(save_scenario, scenario)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from app import quantities as q
 from app.answers.figures import (
@@ -19,12 +21,14 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
+from app.answers.other_sizes import OtherSizes
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
 from app.charts.registry import prediction_charts
 from app.charts.timeline.timeline import sums_sentence
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import element, properties, variable
+from app.html.templates import rendered
 from app.report.exports import summary
 from app.report.render import assumed
 from app.scenes.timeline import lanes
@@ -35,20 +39,30 @@ _MOST_ROWS = 30
 _WIDTH = 1080  # of a picture
 
 
-def as_html(p: Prediction, subject: Subject, command: str) -> str:
+def as_html(p: Prediction, subject: Subject, command: str, others: OtherSizes | None = None) -> str:
     """Render the report as one document; all names are escaped.
 
-    `command` is the command line that repeats the prediction.
+    `command` is the command line that repeats the prediction. With `others`, sliders move batch and
+    sequence; without, the page has no script.
     """
-    page = Environment(
-        loader=PackageLoader("app.html", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page.filters |= {"seconds": q.seconds, "data": q.data, "percent": q.percent}
-    return page.get_template("page.jinja").render(_contents(p, subject, command))
+    contents = verdict_contents(p, subject) | _contents(p, subject, command) | _sliders(others)
+    return rendered("page.jinja", contents)
+
+
+def verdict_contents(p: Prediction, subject: Subject) -> dict[str, Any]:
+    """What the templates need for the title, the verdict and the colours of both themes."""
+    return {
+        "title": title(p, subject),
+        "verdict": verdict(p, subject),
+        "p": p,
+        "facts": _facts(p, subject),
+        "regimes": REGIMES,
+        "interval": _whisker(p),
+        "used": p.peak_memory_bytes + p.workspace_bytes,
+        "capacity": p.gpu.memory_bytes,
+        "missing": unmodelled(p),
+        "themes": [(name, _tokens(theme, [])) for name, theme in THEMES.items()],
+    }
 
 
 def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
@@ -58,15 +72,8 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         for chart in prediction_charts()
         if (drawing := chart.draw(p, _WIDTH, chart.height, TABULATED))
     ]
-    capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
-        "title": title(p, subject),
-        "verdict": verdict(p, subject),
         "command": command,
-        "p": p,
-        "facts": _facts(p, subject),
-        "regimes": REGIMES,
-        "interval": _whisker(p),
         "pictures": [(chart, element(drawing, variable)) for chart, drawing in pictures],
         "captions": {"Timeline": _sums(p)},
         "causes": [(name, s) for name, s in causes(p) if s > 0],
@@ -74,9 +81,6 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "more_kernels": len(kernels[_MOST_ROWS:]),
         "modules": [m for m in modules if m.share >= 0.005][:_MOST_ROWS],
         "memory": memory_parts(p),
-        "used": used,
-        "capacity": capacity,
-        "missing": unmodelled(p),
         "assumed": assumed(p),
         "notes": notes(p),
         "provenance": provenance(p),
@@ -84,6 +88,23 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "themes": [
             (name, _tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
         ],
+    }
+
+
+def _sliders(others: OtherSizes | None) -> dict[str, Any]:
+    """The figures of the sliders and the script that shows them. The page's policy allows a script
+    of this digest alone."""
+    if others is None:
+        return {"others": None}
+    script = files("app.html").joinpath("sliders.js").read_text("utf-8")
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    shown = {"batches": others.batches, "seqs": others.seqs, "columns": others.columns}
+    return {
+        "others": others,
+        "script": script,
+        "script_digest": f"sha256-{digest}",
+        # a name that contains </script> must not end the element
+        "predictions": json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c"),
     }
 
 

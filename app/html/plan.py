@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.answers.plan.planned import candidate_of
@@ -11,6 +10,7 @@ from app.charts.plan.queue import queue_drawing
 from app.charts.plan.tornado import tornado_drawing, tornado_height
 from app.drawing import TABULATED, Drawing
 from app.drawing.svg import document, element, properties, variable
+from app.html.templates import rendered
 from app.report.plan import assumption_cells, cells, headings
 from app.scenes.plan.front import front_scene
 from app.scenes.plan.queue import queue_scene
@@ -28,21 +28,17 @@ def plan_page(spec: Spec, plan: Plan) -> str:
     """Render a plan as one document without scripts; all names are escaped. The queue of a service
     is simulated once more."""
     drawings = _drawings(spec, plan)
-    page = Environment(
-        loader=PackageLoader("app.html", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return page.get_template("plan.jinja").render(
-        plan=plan,
-        pictures=[(name, Markup(element(each, variable))) for name, each in drawings.items()],
-        headings=headings(plan),
-        rows=[(row.status not in ("fits", "uncertain"), cells(plan, row)) for row in plan.rows],
-        assumptions=assumption_cells(plan),
-        themes=[(name, _tokens(theme, list(drawings.values()))) for name, theme in THEMES.items()],
-    )
+    contents = {
+        "plan": plan,
+        "pictures": [(name, Markup(element(each, variable))) for name, each in drawings.items()],
+        "headings": headings(plan),
+        "rows": [(row.status not in ("fits", "uncertain"), cells(plan, row)) for row in plan.rows],
+        "assumptions": assumption_cells(plan),
+        "themes": [
+            (name, _tokens(theme, list(drawings.values()))) for name, theme in THEMES.items()
+        ],
+    }
+    return rendered("plan.jinja", contents)
 
 
 def plan_svg(spec: Spec, plan: Plan, theme: Theme) -> str:

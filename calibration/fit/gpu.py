@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.fit.curve import fit_curve, with_residual
+from calibration.fit.curve import fit_curve
 from calibration.generated import kernels
 from calibration.record import fusion_samples
 from calibration.record.library_samples import Swept, samples, swept

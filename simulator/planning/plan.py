@@ -28,7 +28,7 @@ def plan(
     progress: Callable[[str], None] = lambda text: None,
     so_far: Callable[[Sequence[Row]], None] = lambda rows: None,
 ) -> Plan:
-    """Plan from a TOML file, or from the mapping that it holds.
+    """Plan from a TOML file, a link, or the mapping that such a file holds.
 
     `workers` processes share the candidate GPUs. `so_far` is called with the candidates tried,
     in no order, whenever there are more; an error that it or `progress` raises ends the plan.

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
+from simulator.formats.link import is_link
 from simulator.hardware.gpu import gpu
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
@@ -26,6 +27,7 @@ from simulator.planning.spec import (
     Workload,
 )
 from simulator.planning.spec_check import check
+from simulator.planning.spec_link import keys_of_link
 
 _SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
 _WORKLOAD: dict[str, Kind | str] = {
@@ -57,12 +59,14 @@ _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_
 
 
 def read(source: Path | str | Mapping[str, Any]) -> Spec:
-    """Read the spec of a TOML file, or of the mapping that such a file holds.
+    """Read the spec of a TOML file, of a link, or of the mapping that such a file holds.
 
     Raises InputError if it cannot be read, has unknown keys or units, or contradicts itself.
     """
     if isinstance(source, Mapping):
         return _spec(source, Path())
+    if isinstance(source, str) and is_link(source):
+        return _spec(keys_of_link(source), Path())
     path = Path(source)
     if not path.exists():
         raise InputError(

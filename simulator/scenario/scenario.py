@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.formats.link import is_link
 from simulator.networks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
@@ -113,8 +114,12 @@ def save(scenario: Scenario, path: Path | str) -> None:
 
 
 def load(path: Path | str) -> Scenario:
-    """Read a scenario. Raises InputError if the file is not a scenario, has unknown keys, or has
-    another version."""
+    """Read a scenario from a file or a link. Raises InputError if it is not a scenario, has unknown
+    keys, or has another version."""
+    if isinstance(path, str) and is_link(path):
+        from simulator.scenario.scenario_link import scenario_of_link
+
+        return scenario_of_link(path)
     from simulator.scenario.scenario_file import read
 
     return read(Path(path))

@@ -12,6 +12,7 @@ from typing import Any, cast
 from simulator.errors import InputError
 from simulator.planning.spec import Spec, WorkloadKind
 from simulator.planning.spec_file import read
+from simulator.planning.spec_link import keys_of_link
 from simulator.planning.spec_text import spec_text
 
 Table = dict[str, Any]
@@ -110,6 +111,11 @@ def opened(path: Path) -> Draft:
     if csv is not None:
         table["workload"]["requests_csv"] = str((path.parent / csv).resolve())
     return of_table(table)
+
+
+def linked(address: str) -> Draft:
+    """The draft of a plan's link. Raises InputError where it is damaged or its plan is refused."""
+    return checked(of_table(keys_of_link(address)))
 
 
 def first() -> Draft:

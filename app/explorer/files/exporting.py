@@ -13,6 +13,7 @@ from app.outputs import write
 from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
 from app.widgets.save_dialog import ask_where
+from simulator.modes import compiles
 from simulator.scenario.as_command import as_command
 
 
@@ -31,9 +32,14 @@ class Form:
 
 
 def _report(answer: Answer) -> str:
-    from app.html.page import as_html  # imported only for an export: it slows the start
+    # imported only for an export: they slow the start
+    from app.answers.other_sizes import other_sizes
+    from app.html.page import as_html
 
-    return as_html(answer.prediction, answer.subject, as_command(answer.scenario))
+    asked = answer.scenario, answer.prediction, answer.subject
+    # a compiled step is fused point by point: seconds, in which the window would stand still
+    others = None if compiles(answer.prediction.mode) else other_sizes(*asked)
+    return as_html(answer.prediction, answer.subject, as_command(answer.scenario), others)
 
 
 def _timeline(answer: Answer) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from app.answers.plan.draft import opened
+from app.answers.plan.draft import linked, opened
 from app.explorer.files.banner import Banner
+from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
@@ -21,6 +23,8 @@ from app.outputs import whole
 from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
+from simulator.formats.link import is_link, parts
+from simulator.scenario.scenario import load
 
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
@@ -54,6 +58,18 @@ class Opening(QObject):
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 return
+
+    def choose_link(self) -> None:
+        """Ask for a link; that of the clipboard is offered."""
+        copied = QGuiApplication.clipboard().text().strip()
+        LinkDialog(self.window_, copied if is_link(copied) else "", self._open_link).show()
+
+    def open_text(self, text: str) -> None:
+        """Open a link, or the file of a path."""
+        if is_link(text):
+            self.attempt(lambda: self._open_link(text))
+        else:
+            self.open([Path(text)])
 
     def save(self) -> None:
         """Save the session to its file, or ask for one."""
@@ -139,6 +155,15 @@ class Opening(QObject):
         draft = opened(path)
         self.session.set_plan(draft.text, f"open {path.name}")
         self.session.show("Plan")
+
+    def _open_link(self, address: str) -> None:
+        """Make the scenario of a link the current one, or its plan the session's. It runs no code:
+        a link names no file."""
+        if parts(address)[0] == "plan":
+            self.session.set_plan(linked(address).text, "open link")
+            self.session.show("Plan")
+        else:
+            self.session.set_scenario(load(address), "open link")
 
     def save_plan(self, text: str) -> None:
         """Ask for a file and write the plan's TOML to it."""

@@ -1,4 +1,4 @@
-"""Copies the command line of what the window shows."""
+"""Copies what the window shows: as a command line, or as a link to share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
+from simulator.planning.spec_link import spec_link
 from simulator.scenario.as_command import as_command
+from simulator.scenario.scenario_link import scenario_link
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -21,5 +23,24 @@ def copy_command(window: Window) -> None:
         text = page.command if on_cluster else as_command(state.scenario)
         QGuiApplication.clipboard().setText(text)
         window.status.say("Copied the command line")
+
+    window.opening.attempt(copy)
+
+
+def copy_link(window: Window) -> None:
+    """Copy the link of the current scenario, or of the plan where that is shown."""
+    state, page = window.session.state, window.plan_page
+
+    def copy() -> None:
+        on_plan = state.workspace == page.workspace
+        kind = "plan" if on_plan else "scenario"
+        address = spec_link(page.text) if on_plan else scenario_link(state.scenario)
+        QGuiApplication.clipboard().setText(address)
+        window.banner.say(
+            f"Copied the link of the {kind}, {len(address)} characters; File → Open link … opens "
+            "it",
+            about="file",
+            wrong=False,
+        )
 
     window.opening.attempt(copy)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 from app.explorer.docks.workspaces import ORDER
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
-from app.explorer.window.copying import copy_command
+from app.explorer.window.copying import copy_command, copy_link
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -38,6 +38,7 @@ class Menus(QMenuBar):
         window, keys = self.window_, QKeySequence.StandardKey
         opening = window.opening
         self._add(menu, "Open …", opening.choose, keys.Open)
+        self._add(menu, "Open link …", opening.choose_link, "Ctrl+L")
         recent = menu.addMenu("Open recent")
         recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
         self._add(menu, "Save", opening.save, keys.Save)
@@ -99,6 +100,7 @@ class Menus(QMenuBar):
         menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", lambda: copy_command(window), "Ctrl+Shift+C")
+        self._add(menu, "Copy link", lambda: copy_link(window), "Ctrl+Shift+K")
 
     def _help(self, menu: QMenu) -> None:
         self._add(menu, "Commands …", self.window_.commands.open, "Ctrl+Shift+P")

@@ -22,8 +22,9 @@ def open_window(
     return Window(Session(state), Worker(), remembered)
 
 
-def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
-    """Show the window until it is closed. Returns the exit status."""
+def run(scenario: Scenario, theme: ThemeChoice | None, file: str = "") -> int:
+    """Show the window until it is closed; open a file or a link in it unless `file` is empty.
+    Returns the exit status."""
     running = application(on_screen=True)
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
@@ -31,6 +32,8 @@ def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
     window.resize(QSize(1600, 1000).boundedTo(running.primaryScreen().availableSize()))
     window.layout_.restore(remembered.docks)
     window.opening.offer_recovery()
+    if file:
+        window.opening.open_text(file)
     window.show()
     try:
         status = int(running.exec())

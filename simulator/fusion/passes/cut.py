@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
+from simulator.fusion.passes.flow import behind
 from simulator.fusion.passes.joint import Joint
 
 _NEARER = 1.1  # times the weight a step away from the backward pass, and that at most
 _STEPS = 100
 _FLOW = 2**30
-"""scipy's capacities are int32: the unit is what makes all that the backward pass reads this much
-(which is one cut, so that no smallest cut weighs more), or one byte."""
+"""Capacities are whole: the unit is what makes all that the backward pass reads this much (which is
+one cut, so that no smallest cut weighs more), or one byte."""
 _SOURCE, _SINK = 0, 1
 
 
@@ -45,11 +44,11 @@ def kept(joint: Joint, banned: Collection[int]) -> frozenset[int]:
             edges[leaves, _SINK] = most
     for index in banned:
         edges[_SOURCE, ops[index]] = most
-    behind = _behind(edges, inner + 2 * len(joint.tensors))
+    reaching = behind(edges, inner + 2 * len(joint.tensors), _SOURCE, _SINK)
     return frozenset(
         tensor
         for tensor in range(len(joint.tensors))
-        if inner + 2 * tensor + 1 in behind and inner + 2 * tensor not in behind
+        if inner + 2 * tensor + 1 in reaching and inner + 2 * tensor not in reaching
     )
 
 
@@ -67,21 +66,3 @@ def _weight(joint: Joint, tensor: int) -> float:
 
 def _capacity(weight: float, unit: float) -> int:
     return max(1, round(weight / unit)) if weight else 0
-
-
-def _behind(edges: dict[tuple[int, int], int], nodes: int) -> set[int]:
-    """The nodes from which the sink can still be reached when the largest flow runs."""
-    # only a compiled training step cuts: whoever asks for less need not wait for scipy
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
-    begins, ends = np.array(list(edges), np.int32).T
-    sizes = np.array(list(edges.values()), np.int32)
-    graph = csr_matrix((sizes, (begins, ends)), shape=(nodes, nodes), dtype=np.int32)
-    graph.eliminate_zeros()
-    flow = maximum_flow(graph, _SOURCE, _SINK).flow
-    left = csr_matrix(graph - flow)
-    left.data[left.data < 0] = 0
-    left.eliminate_zeros()
-    reached = breadth_first_order(csr_matrix(left.T), _SINK, return_predecessors=False)
-    return set(reached.tolist())

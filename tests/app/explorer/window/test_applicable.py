@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from app.answers.plan_draft import of_table
 from PySide6.QtGui import QAction, QGuiApplication
 
-from app.answers.plan_draft import of_table
 from app.explorer.docks.panel import Panel
 from app.explorer.state.session import NamedScenario
 from app.explorer.window.window import Window

@@ -1,11 +1,13 @@
 """Actions of the window: lessons, exports, explanations, copied commands and closing."""
 
 import time
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -22,8 +24,10 @@ from app.explorer.window.cancelling import cancel
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
+from simulator.planning.spec_file import read as read_plan
 from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import load as load_scenario
 from simulator.whatif import apply
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_view
@@ -176,3 +180,19 @@ def test_a_page_without_the_verdict_does_not_explain_it(window: Window):
     assert window.banner.label.text() == (
         "No figure here has a formula: point at one, or go to a page that shows the verdict"
     )
+
+
+def test_copy_link_copies_the_scenario_or_the_plan(window: Window):
+    action = next(a for a in window.actions() if a.text() == "Copy link")
+    action.trigger()
+    copied = QGuiApplication.clipboard().text()
+    assert load_scenario(copied) == window.session.state.scenario
+    assert window.banner.label.text() == (
+        f"Copied the link of the scenario, {len(copied)} characters; File → Open link … opens it"
+    )
+    window.session.show("Plan")
+    action.trigger()
+    assert read_plan(QGuiApplication.clipboard().text()) == read_plan(
+        tomllib.loads(window.plan_page.text)
+    )
+    window.session.show("Explore")

@@ -1,0 +1,29 @@
+"""A plan as a link, which runs no code and opens no file where it is read."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from simulator.formats.link import link
+from simulator.planning.spec_text import spec_text
+from simulator.scenario.scenario_link import check_self_contained, table_of_link
+
+
+def spec_link(toml: str) -> str:
+    """The link of a plan's TOML. Raises InputError if the plan names a file."""
+    keys = tomllib.loads(toml)
+    _check(keys, "the plan")
+    return link("plan", spec_text(keys))
+
+
+def keys_of_link(address: str) -> dict[str, Any]:
+    """The mapping in a plan's link. Raises InputError if the link is damaged or names a file."""
+    keys = table_of_link(address, "plan")
+    _check(keys, "the link")
+    return keys
+
+
+def _check(keys: dict[str, Any], source: str) -> None:
+    work = keys.get("workload")
+    check_self_contained(keys, work.get("network") if isinstance(work, dict) else None, source)

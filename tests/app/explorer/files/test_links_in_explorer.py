@@ -1,0 +1,69 @@
+"""Links in the explorer: copied, opened, and refused in the banner."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from app.answers.plan_draft import first
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.examples import FIRST
+from app.explorer.files.link_dialog import LinkDialog
+from app.explorer.files.opening import Opening
+from simulator.planning.spec_link import spec_link
+from simulator.scenario.scenario_link import scenario_link
+
+
+def test_a_scenario_s_link_is_one_step(opening: Opening) -> None:
+    other = replace(FIRST, batch=3)
+    opening.open_text(scenario_link(other))
+    session = opening.session
+    assert session.state.scenario == other and session.history.undoText() == "open link"
+    session.history.undo()
+    assert session.state.scenario == FIRST
+
+
+def test_a_plan_s_link_shows_the_plan(opening: Opening) -> None:
+    opening.open_text(spec_link(first().text))
+    state = opening.session.state
+    assert state.plan == first().text and state.workspace == "Plan"
+    assert state.scenario == FIRST
+
+
+def test_a_bad_link_is_a_banner_and_nothing_else(opening: Opening) -> None:
+    opening.open_text("ridgepoint://scenario/1/AAAA")
+    assert opening.banner.label.text() == (
+        "the link is damaged: its checksum differs: expected the whole of what Copy link wrote; "
+        "copy it again"
+    )
+    assert opening.session.state.scenario == FIRST and not opening.session.history.count()
+
+
+def test_the_dialog_offers_the_link_of_the_clipboard(opening: Opening) -> None:
+    address = scenario_link(replace(FIRST, batch=5))
+    for copied, offered in (("no link", ""), (f" {address}\n", address)):
+        QGuiApplication.clipboard().setText(copied)
+        opening.choose_link()
+        dialog = opening.window_.findChildren(LinkDialog)[-1]
+        assert dialog.isVisible() and dialog.field.text() == offered
+    QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+    assert opening.session.state.scenario.batch == 5
+
+
+def test_the_dialog_keeps_a_wrong_link(opening: Opening) -> None:
+    QGuiApplication.clipboard().setText("ridgepoint://scenario/7/x")
+    opening.choose_link()
+    dialog = opening.window_.findChildren(LinkDialog)[-1]
+    dialog.submit()
+    assert dialog.isVisible() and dialog.refusal.text() == (
+        "the link has version '7': expected 1; copy it again with this version of Ridgepoint"
+    )
+    assert opening.session.state.scenario == FIRST
+
+
+def test_a_file_opens_by_its_path(opening: Opening, tmp_path: Path) -> None:
+    opening.files.save(tmp_path / "talk.ridge")
+    opening.session.set_scenario(replace(FIRST, batch=2), "batch")
+    opening.open_text(str(tmp_path / "talk.ridge"))
+    assert opening.session.state.scenario == FIRST
