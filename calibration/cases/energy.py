@@ -270,4 +270,4 @@ CASES: tuple[EnergyCase, ...] = (
     _step("swin-t", "autocast", "training", 64, 0, "adamw_fused"),
     _step("mlp-wide", "bf16", "training", 4096, 0, "sgd"),
 )  # fmt: skip
-"""Most telling first: a run that ends early has what the fit needs most."""
+"""The most informative first: a run that ends early still has what the fit needs most."""

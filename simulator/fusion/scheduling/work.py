@@ -20,9 +20,9 @@ def arguments(
     generated: bool = True,
     sums: int = 0,
 ) -> dict[str, Any]:
-    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
-    come a load or store of each of so many `operands` for each element. A kernel is `generated` by
-    a compiler, or written by hand: then `sums` is how often it sums its rows, one after another."""
+    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic; for each
+    of `operands` a load or store per element is added. A kernel is `generated` by a compiler, or
+    written by hand: then `sums` is how often it sums its rows, one after another."""
     reduced = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
     rows = reduced.rows if reduced is not None and reduced.inner else 0
