@@ -32,7 +32,7 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""Words that are columns of a sweep; the others need a prediction at each value."""
+"""Words whose figure is a column of a sweep; the others need a prediction at each value."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def _chain(body: str) -> Callable[[str, int], Call]:
 
 
 def _pause(cycles: int, device: str) -> Call:
-    """One thread that waits so many cycles; the rest of the GPU idles at its clock."""
+    """One thread that waits `cycles` cycles; the rest of the GPU idles at its clock."""
     return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int
 
 

@@ -39,7 +39,7 @@ Call = Callable[[], Any]
 
 
 def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
-    """A collective over random bfloat16 data of so many bytes."""
+    """A collective over `message_bytes` of random bfloat16 data."""
     count = message_bytes // 2
     whole = torch.randn(count, device="cuda", dtype=torch.bfloat16)
     part = torch.randn(count // ranks, device="cuda", dtype=torch.bfloat16)
@@ -217,7 +217,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
 
 
 def main() -> None:
-    """Measure until the time is over."""
+    """Measure until the time is up."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)

@@ -106,7 +106,7 @@ class HostRun:
 
 
 def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float) -> float | None:
-    """Seconds an iteration over the chunks that ended in this time; None where too few did."""
+    """Seconds per iteration over the chunks that ended within this time; None where too few did."""
     inside = [mark for mark in marks if begin_s <= mark[0] <= end_s]
     if len(inside) < 2:
         return None

@@ -176,7 +176,7 @@ def say(path: str, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure until the time is over."""
+    """Measure until the time is up."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)

@@ -49,7 +49,7 @@ class Operation:
     points: tuple[Point, ...]
 
     def quick(self, most: int) -> tuple[Point, ...]:
-        """At most so many points, spread evenly over the sweep."""
+        """At most `most` points, spread evenly over the sweep."""
         step = max(1, -(-len(self.points) // most))
         return self.points[::step]
 

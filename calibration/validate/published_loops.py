@@ -80,7 +80,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def server(
     network: str, card: str, cache: str, split: int = 1, precision: str = "fp8"
 ) -> tuple[StepTime, Rules]:
-    """The step and the rules of an engine with vLLM's kernels on so many of a card."""
+    """The step and the rules of an engine with vLLM's kernels on `split` cards."""
     own = gpu(card)
     work = Workload("serving", network, token_budget=BUDGET, max_requests=MOST, kv_precision=cache)
     one = machine(work, own, precision, "vllm", split)

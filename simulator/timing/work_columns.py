@@ -92,7 +92,7 @@ Row = TypeVar("Row", Product, AttentionBlocks)
 
 
 def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
-    """Stack works of one curve, each with its numbers at one point or at so many."""
+    """Stack works of one curve, each with its numbers at one point or at several."""
 
     def column(values: Sequence[Any]) -> Floats:
         return stacked(values, counts)
