@@ -1,9 +1,9 @@
 """Time NCCL's collectives over all GPUs of this machine, and kernels beside them.
 
 `python -m calibration.measure.collectives FILE --seconds 100` writes JSON lines: the machine, then
-a line a point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves the
-choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the whole
-array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
+one line per point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves
+the choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the
+whole array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
 
     stream_s   back to back on a stream, per call, the slowest rank's median
     graph_s    the same calls replayed from a CUDA graph

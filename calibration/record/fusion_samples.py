@@ -125,7 +125,8 @@ def hiding(chain: Swept, zeros: int) -> Swept:
 
 
 class Operand(NamedTuple):
-    """Something that a kernel reads or writes: a storage, and how often all of it is passed."""
+    """Something that a kernel reads or writes: a storage, and how often the kernel passes over
+    it."""
 
     elements: int
     nbytes: int

@@ -36,7 +36,7 @@ from calibration.record.times import times
 _WHOLE = ("recordings", "host", "validation", "packages", "packages_second", "own")
 """Suites whose ops are recorded as well."""
 _TIMED_SHARE = 0.6
-"""Of the seconds: cases are timed until then, and profiled in the rest."""
+"""The share of the seconds in which cases are timed; they are profiled in the rest."""
 Row = dict[str, Any]
 
 

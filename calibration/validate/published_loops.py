@@ -1,10 +1,11 @@
 """Simulated servers beside published ones at a given concurrency, and beside MLPerf's.
 
 `serving.csv.gz` holds closed loops of InferenceMAX and others (ai-dynamo/aiconfigurator,
-Apache-2.0): a row a run, with its engine, card, lengths and mean time per token. InferenceMAX draws
-lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds submissions
-(MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared: CNN/DailyMail,
-778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by the rows.
+Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
+draws lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds
+submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared:
+CNN/DailyMail, 778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by
+the rows.
 """
 
 from __future__ import annotations

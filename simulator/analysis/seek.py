@@ -222,8 +222,8 @@ def _sought(
     predictor: Predictor,
     watch: Watch,
 ) -> SeekResult:
-    """The answer; one batch after the other where a forward run does not show what was found of
-    many at once: the goal is met to the last digit."""
+    """The answer, confirmed to the last digit. If predictions of many batches at once gave a point
+    that a single prediction does not confirm, the batches are tried one by one."""
     for one_by_one in (False, True):
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if point := find(line, goal):

@@ -156,8 +156,8 @@ def softmax_like(
 
 
 def with_zero_exponentials(work: Work, zeros: int) -> Work:
-    """A forward softmax in which `zeros` elements have an exponential of 0. Kernels of a block a
-    row wait for their sums meanwhile."""
+    """A forward softmax in which `zeros` elements have an exponential of 0. Kernels of one block
+    per row wait for their sums meanwhile."""
     if work.dims.get("variant") != "warp_forward":
         return work
     share = zeros / (work.dims["rows"] * work.dims["cols"])
