@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.import_graph import TOPS, floors, flowchart, graph, rings
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
@@ -56,3 +58,18 @@ def test_an_example_runs(name: str) -> None:
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) >= 5
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_the_package_graph_is_drawn_as_it_is(top: str) -> None:
+    arrows = graph(ROOT, top)
+    assert rings(arrows) == []
+    assert f"```mermaid\n{flowchart(arrows)}\n```" in (DOCS / "architecture.md").read_text("utf-8")
+
+
+def test_a_ring_counts_as_one_floor() -> None:
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str](), "e": {"a", "d"}}
+    assert rings(arrows) == [{"b", "c"}]
+    assert floors(arrows) == 4  # e, a, b with c, d
+    assert flowchart(arrows).splitlines()[1:3] == ["  a --> b", "  b --> c"]
+    assert "  e --> d" not in flowchart(arrows)  # e → a → b → c → d
