@@ -50,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
     extent.add_argument("--full", action="store_true", help="all of it, in 10 min (the default)")
     kinds = ("library", "cuda", "triton", "blind")
     measure.add_argument("--kind", choices=kinds, help="only these kernels")
-    measure.add_argument("--only", default="", metavar="REGEX", help="only points of such names")
+    measure.add_argument(
+        "--only", default="", metavar="REGEX", help="only points whose names match"
+    )
     measure.add_argument("--seconds", type=_positive, metavar="N", help="another limit of time")
     measure.add_argument("--retry", action="store_true", help="try failed points again")
     measure.add_argument(

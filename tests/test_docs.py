@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.import_graph import TOPS, floors, flowchart, graph, rings
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
@@ -44,15 +46,24 @@ def test_the_page_of_examples_includes_each_file_of_the_folder() -> None:
     assert sorted(included) == sorted(path.relative_to(ROOT).as_posix() for path in files)
 
 
-def test_the_lessons_are_counted() -> None:
-    written = re.search(r"The (\w+) in `app/lessons/`", (DOCS / "your-own.md").read_text("utf-8"))
-    assert written and written[1] == "fourteen"
-    assert len(list((ROOT / "app/lessons").glob("*.toml"))) == 14
-
-
 @pytest.mark.parametrize("name", ["capacity_planner", "architect", "teacher"])
 def test_an_example_runs(name: str) -> None:
     command = [sys.executable, ROOT / "examples" / f"{name}.py"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) >= 5
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_the_package_graph_is_drawn_as_it_is(top: str) -> None:
+    arrows = graph(ROOT, top)
+    assert rings(arrows) == []
+    assert f"```mermaid\n{flowchart(arrows)}\n```" in (DOCS / "architecture.md").read_text("utf-8")
+
+
+def test_a_ring_counts_as_one_floor() -> None:
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str](), "e": {"a", "d"}}
+    assert rings(arrows) == [{"b", "c"}]
+    assert floors(arrows) == 4  # e, a, b with c, d
+    assert flowchart(arrows).splitlines()[1:3] == ["  a --> b", "  b --> c"]
+    assert "  e --> d" not in flowchart(arrows)  # e → a → b → c → d

@@ -83,7 +83,8 @@ _BOUNDED = ("nonzero", "masked_select", "unique")
 
 
 def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
-    """Raises InputError if no op of the trace uses a size, or none can return so many rows."""
+    """Raises InputError if no op of the trace uses a size, or if none can return that number of
+    rows."""
     for key, rows in given.items():
         op, _, figure = key.rpartition(".")
         if "::" in op:

@@ -32,7 +32,7 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""Words that are columns of a sweep; the others need a prediction at each value."""
+"""Words whose figure is a column of a sweep; the others need a prediction at each value."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Outcome:
         return self.sides[self.lesson.chosen_of].regime
 
     def figure(self, letter: str) -> float:
-        """The word of a side."""
+        """The figure of a word for a side."""
         return self.word.of(self.sides[letter])
 
     def at(self, value: int) -> float:

@@ -22,8 +22,8 @@ from simulator.scenario.scenario import Scenario, Value
 
 @dataclass(frozen=True)
 class CombinationColumn:
-    """One axis of the picture: a value a row. Choices are their places in `words`; a figure of the
-    answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
+    """One axis of the picture: one value per row. Choices are their places in `words`; a figure of
+    the answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
     factors."""
 
     name: str

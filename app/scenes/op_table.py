@@ -1,4 +1,5 @@
-"""Launches in groups as arrays, one row a group: what the table of ops lists, sorts and filters."""
+"""Launches in groups as arrays, one row per group: what the table of ops lists, sorts and
+filters."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Scale:
         )
 
     def moved(self, pixels: float) -> Scale:
-        """With what stood at a pixel so many pixels further."""
+        """The scale with its contents moved by `pixels`."""
         return replace(
             self, low=self.value(self.begin - pixels), high=self.value(self.end - pixels)
         )

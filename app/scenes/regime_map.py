@@ -86,7 +86,7 @@ class Chart:
         )
 
     def choices(self, spot: Spot, upright: bool) -> list[Choice]:
-        """The points of an axis without numbers, through a point."""
+        """The points along an axis of choices, through a point."""
         line = self.y if upright else self.x
         rows: list[Choice] = []
         for place, value in enumerate(line.values):

@@ -1,4 +1,4 @@
-"""A regime map as a table: a row a point."""
+"""A regime map as a table, one row per point."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _DECADES = 6.5  # shown below the highest ceiling
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Peaks of equal rate, in FLOP/s; `used` where a kernel runs on one of them."""
+    """Peaks of equal rate, in FLOP/s; `used` is true if a kernel runs on one of them."""
 
     name: str
     flops_per_s: float

@@ -78,8 +78,8 @@ def _made(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]
 
 @blind(36, _attention)
 def blind_attention(**point: Any) -> Call:
-    """Arguments as `_attention` draws them: so many heads, `shared` of them a head of keys;
-    `interleaved` where heads lie within each token."""
+    """Arguments as `_attention` draws them: a number of heads, `shared` of them for each head of
+    keys; `interleaved` where heads lie within each token."""
     return _made(point, grad=False)[0]
 
 

@@ -18,7 +18,7 @@ LAYOUTS = {"contiguous": 5.0, "transposed": 2.0, "slice": 2.0, "offset": 1.0}
 
 
 def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
-    """Register a kind of call under its function's name, with so many points."""
+    """Register a kind of call under its function's name, with `count` points."""
 
     def decorate(make: Callable[..., Call]) -> Callable[..., Call]:
         return operation(sweep(f"blind {make.__name__}", count, draw), kind="blind")(make)

@@ -91,7 +91,7 @@ class Chain(nn.Module):
 
 
 def chain(name: str, length: int) -> tuple[Chain, Tensor]:
-    """A chain of so many calls of a kind, and its input, without data."""
+    """A chain of `length` calls of a kind, and its input, without data."""
     run, shape, weight_shape, dtype_name, _ = CALLS[name]
     dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[dtype_name]
     weights = [torch.empty(weight_shape, device="meta", dtype=dtype) for _ in range(length)]

@@ -128,7 +128,7 @@ def _chain(body: str) -> Callable[[str, int], Call]:
 
 
 def _pause(cycles: int, device: str) -> Call:
-    """One thread that waits so many cycles; the rest of the GPU idles at its clock."""
+    """One thread that waits `cycles` cycles; the rest of the GPU idles at its clock."""
     return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int
 
 
@@ -270,4 +270,4 @@ CASES: tuple[EnergyCase, ...] = (
     _step("swin-t", "autocast", "training", 64, 0, "adamw_fused"),
     _step("mlp-wide", "bf16", "training", 4096, 0, "sgd"),
 )  # fmt: skip
-"""Most telling first: a run that ends early has what the fit needs most."""
+"""The most informative first: a run that ends early still has what the fit needs most."""

@@ -151,7 +151,7 @@ _SPECS: dict[str, Spec] = {
 
 
 def transformer(name: str, layers: int = 4) -> nn.Module:
-    """One of transformers' networks, so many layers deep. ImportError where it is not installed."""
+    """One of transformers' networks, `layers` deep. ImportError where it is not installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, counted, sizes, names, example = _SPECS[name]

@@ -84,7 +84,7 @@ def burst(count: int, shrink: int = 1) -> Load:
 
 
 def poisson(rate_per_s: float, seconds: float, shrink: int = 1) -> Load:
-    """Requests that arrive at random in so many seconds; at least one."""
+    """Requests that arrive at random within `seconds`; at least one."""
     draw = np.random.default_rng(11)
     gaps = draw.exponential(1 / rate_per_s, int(rate_per_s * seconds * 2) + 20)
     arrivals = np.cumsum(gaps) - gaps[0]

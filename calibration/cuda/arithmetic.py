@@ -131,7 +131,7 @@ def intensity_points() -> Iterator[Params]:
 
 @operation(intensity_points, kind="cuda")
 def cuda_intensity(dtype: str, repeats: int, array_bytes: int) -> Call:
-    """Read x, multiply-add each element so many times in registers, write it."""
+    """Read x, multiply-add each element `repeats` times in registers, write it."""
     kind = OPERANDS[dtype][0]
     if array_bytes <= 0 or array_bytes % VECTOR_BYTES:
         raise ValueError(f"{array_bytes=}: expected a multiple of {VECTOR_BYTES}")

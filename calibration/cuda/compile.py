@@ -60,7 +60,8 @@ def _nvrtc() -> ctypes.CDLL:
 
 
 def architecture() -> str:
-    """NVRTC's name of the current GPU; Hopper's own one, whose instructions `wgmma` needs."""
+    """NVRTC's name of the current GPU; Hopper's architecture-specific target, which `wgmma`
+    needs."""
     major, minor = torch.cuda.get_device_capability()
     return f"sm_{major}{minor}{'a' if (major, minor) == (9, 0) else ''}"
 

@@ -94,7 +94,7 @@ read(const uint4* __restrict__ x, unsigned* __restrict__ sums, unsigned n) {
 def grid(
     multiprocessors: int, array_bytes: int, blocks_per_sm: int, threads: int, vectors: int
 ) -> int:
-    """Blocks of a launch: enough for one pass, but at most so many an SM (0: no limit)."""
+    """Blocks of a launch: enough for one pass, but at most `blocks_per_sm` per SM (0: no limit)."""
     if array_bytes <= 0 or array_bytes % VECTOR_BYTES:
         raise ValueError(f"array_bytes={array_bytes}: expected a multiple of {VECTOR_BYTES}")
     one_pass = ceil_div(array_bytes // VECTOR_BYTES, threads * vectors)
@@ -130,7 +130,7 @@ def occupancy_points() -> Iterator[Params]:
 
 @operation(copy_points, kind="cuda")
 def cuda_copy(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int) -> Call:
-    """y = x, on two arrays of so many bytes of fp32."""
+    """y = x, on two fp32 arrays of `array_bytes`."""
     x = torch.randn(array_bytes // 4)
     blocks = grid(multiprocessors(), array_bytes, blocks_per_sm, threads, vectors)
     compiled = kernel(SOURCE, "copy", VECTORS=vectors)
@@ -146,7 +146,7 @@ def copy_traffic(
 
 @operation(triad_points, kind="cuda")
 def cuda_triad(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int) -> Call:
-    """y = a + 3·b, on three arrays of so many bytes of fp32."""
+    """y = a + 3·b, on three fp32 arrays of `array_bytes`."""
     a, b = torch.randn(2, array_bytes // 4).unbind()
     blocks = grid(multiprocessors(), array_bytes, blocks_per_sm, threads, vectors)
     compiled = kernel(SOURCE, "triad", VECTORS=vectors)

@@ -87,7 +87,7 @@ def alone(pairs: Sequence[Pair], samples: Sequence[Sample], gpu: GPU) -> Profile
 
 
 def write(card: Card) -> None:
-    """The card, for `simulator.timing.profile` to load from now on."""
+    """Write the card's file, which `simulator.timing.profile` loads from now on."""
     text = msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n"
     (CARDS / f"{card.id}.json").write_bytes(text)
     profile.cache_clear()

@@ -48,7 +48,7 @@ class Compiled(NamedTuple):
 
     @property
     def family(self) -> str:
-        """What is left out together."""
+        """The group of cases that is left out together."""
         return self.name.partition("/")[0].partition(",")[0]
 
 

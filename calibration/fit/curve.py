@@ -1,4 +1,4 @@
-"""Fit one curve of a profile to measured kernels: its physics, then what that leaves over."""
+"""Fit one curve of a profile to measured kernels: first the kernel model, then its residuals."""
 
 from __future__ import annotations
 

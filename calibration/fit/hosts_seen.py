@@ -40,7 +40,7 @@ MODEL = 0.15
 
 
 class Seen(NamedTuple):
-    """The median of so many `processes`, and where 80% of host-bound steps lie around it."""
+    """The median over a number of `processes`, and where 80% of host-bound steps lie around it."""
 
     processes: int
     median: Parts

@@ -1,4 +1,4 @@
-"""Fused Triton kernels, one file a variant; importing the package registers them all.
+"""Fused Triton kernels, one file per variant; importing the package registers them all.
 
 May import sweeps, torch and Triton.
 """

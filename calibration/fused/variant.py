@@ -47,7 +47,7 @@ class Variant:
     that draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
     timed, `irregular` are checked: sizes that divide no block; "dtype" is left out of the latter.
     `matrix` says that the FLOPs are those of a matrix product, `zeros(**params)` how many elements
-    of the result are nothing, since a mask hides them.
+    of the result are 0 because a mask hides them.
     """
 
     name: str

@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
-    parser.add_argument("--limit", type=int, help="so many points and host cases alone")
+    parser.add_argument("--limit", type=int, help="only the first N points and host cases")
     parser.add_argument("--rounds", type=int, default=2, help="each tunes anew (%(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first round's number")
     parser.add_argument("--skip-host", action="store_true", help="no host cases")

@@ -57,7 +57,7 @@ def _points() -> list[Params]:
 
 @generated(_points)
 def generated_function_chain(name: str, dtype: str, size: int, ops: int) -> Call:
-    """A function of itself, so many times."""
+    """A function applied to its own result, `ops` times."""
     function = CHAINED[name]
 
     def chain(x: Tensor) -> Tensor:

@@ -56,8 +56,8 @@ def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
 
 
 def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
-    """Each kernel's geometric mean over the rounds that launched what the last one did: each was
-    tuned anew, and among tiles that come near to each other took one or the other."""
+    """Each kernel's geometric mean over the rounds that launched the same kernels as the last one:
+    each round was tuned again, and chose one or the other of tiles of nearly equal speed."""
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]

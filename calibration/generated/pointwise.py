@@ -178,7 +178,7 @@ def generated_swiglu(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_rows)
 def generated_scaled_by_row(dtype: str, rows: int, cols: int) -> Call:
-    """A number a row and a number a column."""
+    """One number per row and one per column."""
     operands = [
         random(rows, cols, dtype=dtype),
         random(rows, 1, dtype=dtype),

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
     parser.add_argument("--round", type=int, default=1, help="its log's number (%(default)s)")
-    parser.add_argument("--limit", type=int, help="so many points alone")
+    parser.add_argument("--limit", type=int, help="only the first N points")
     options = parser.parse_args()
     began_s = time.perf_counter() - 15  # importing torch, by whichever package came first
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """Time NCCL's collectives over all GPUs of this machine, and kernels beside them.
 
 `python -m calibration.measure.collectives FILE --seconds 100` writes JSON lines: the machine, then
-a line a point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves the
-choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the whole
-array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
+one line per point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves
+the choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the
+whole array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
 
     stream_s   back to back on a stream, per call, the slowest rank's median
     graph_s    the same calls replayed from a CUDA graph
@@ -39,7 +39,7 @@ Call = Callable[[], Any]
 
 
 def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
-    """A collective over random bfloat16 data of so many bytes."""
+    """A collective over `message_bytes` of random bfloat16 data."""
     count = message_bytes // 2
     whole = torch.randn(count, device="cuda", dtype=torch.bfloat16)
     part = torch.randn(count // ranks, device="cuda", dtype=torch.bfloat16)
@@ -217,7 +217,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
 
 
 def main() -> None:
-    """Measure until the time is over."""
+    """Measure until the time is up."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)

@@ -106,7 +106,7 @@ class HostRun:
 
 
 def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float) -> float | None:
-    """Seconds an iteration over the chunks that ended in this time; None where too few did."""
+    """Seconds per iteration over the chunks that ended within this time; None where too few did."""
     inside = [mark for mark in marks if begin_s <= mark[0] <= end_s]
     if len(inside) < 2:
         return None
@@ -180,7 +180,7 @@ def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure until the time is over; a case that fails leaves a line that says why."""
+    """Measure until the time is up; a case that fails leaves a line with the reason."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)

@@ -1,8 +1,8 @@
 """Measure what Dynamo's guards take: `python -m calibration.measure.guards FILE --seconds 110`.
 
-JSON lines: the machine with its host index, then a line a network in inference. Its code is
-compiled by a backend whose code does nothing, so that a call takes what comes before the compiled
-code of `torch.compile`: the guards, and passing the inputs.
+JSON lines: the machine with its host index, then a line a network in inference. The network is
+compiled by a backend that generates no work, so that a call takes only what precedes the compiled
+code: the guards, and passing the inputs.
 
     call_s   seconds of a call, the smallest of its rounds
     guards   nodes of the guard tree; inputs of the graph, modules, and weights and buffers
@@ -119,7 +119,7 @@ def holds_objects(module: torch.nn.Module) -> bool:
 
 
 def main() -> None:
-    """Measure until the time is over."""
+    """Measure until the time is up."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=110.0)

@@ -2,8 +2,8 @@
 
 A line is the CRC-32 of the rest in eight hex digits, a space, and JSON. The first holds the
 `header` (GPU, versions), the others what is known since: a `process` that measures, a `reference`
-against drift, or something about a `point`. Later lines about a point add to the earlier ones, and
-replace what these said.
+against drift, or something about a `point`. Later lines about a point extend and override the
+earlier ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time steps over all GPUs of this machine beside the same step on one.
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
-machine, then a line a step of `calibration.cases.parallel_steps`, from that place on and then the
-earlier ones. A step that fails or hangs is written as such, and the next one begins in new
+machine, then one line per step of `calibration.cases.parallel_steps`, from that place on and then
+the earlier ones. A step that fails or hangs is written as such, and the next one begins in new
 processes. In the time that is left, the same steps run once more under the profiler, which slows
 all later launches of its process; their lines hold `rank_kernels_s` alone.
 
@@ -176,7 +176,7 @@ def say(path: str, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure until the time is over."""
+    """Measure until the time is up."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)

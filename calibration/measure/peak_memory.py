@@ -180,7 +180,8 @@ def measured(case: Row) -> Row:
 
 
 def main() -> None:
-    """Measure case after case until the time is over; one that fails says why."""
+    """Measure case after case until the time is up; one that fails leaves a line with the
+    reason."""
     parser = argparse.ArgumentParser(description="memory of recurrent layers and small U-Nets")
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=30.0)

@@ -117,7 +117,7 @@ class Progress:
 
     @property
     def eta_s(self) -> float:
-        """Seconds until all is done at the pace so far, or until the time is over."""
+        """Seconds until all is done at the pace so far, or until the time is up."""
         now_s = self.clock()
         pace_s = (now_s - self._began_s) / self.done if self.done else 0.1
         return max(0.0, min(pace_s * (self.total - self.done), self.until_s - now_s))
@@ -165,7 +165,7 @@ class Sweep:
         self._reserve_s = 8.0  # the last profiler session; the first is the slowest
 
     def run(self, points: Sequence[Point]) -> bool:
-        """Measure what the log lacks; False where the time was over before the end."""
+        """Measure what the log lacks; False if the time was up before the end."""
         before = self._reference()
         block: list[Point] = []
         complete = True

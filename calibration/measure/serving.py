@@ -242,7 +242,7 @@ def _energy(measuring: Measuring, meter: Meter) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure until the time is over; a part that fails leaves a line that says why."""
+    """Measure until the time is up; a part that fails leaves a line with the reason."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=110.0)

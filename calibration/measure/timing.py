@@ -124,7 +124,7 @@ def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
 
 
 def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Timing:
-    """Rounds of runs between events, until they are steady or the time is over."""
+    """Rounds of runs between events, until they are steady or the time is up."""
     a_round = int(np.clip(budget_s / 4 / max(_elapsed_s(run, 1), 1e-6), 1, 5))
     samples: list[float] = []
     until = time.perf_counter() + budget_s
@@ -174,7 +174,7 @@ def _asynchronous(call: Call) -> bool:
 
 
 def _captured(call: Call, copies: int) -> torch.cuda.CUDAGraph | None:
-    """A graph of so many calls in a row; None where capturing failed.
+    """A graph of `copies` calls in a row; None where capturing failed.
 
     Unlike `torch.cuda.graph` this keeps the allocator's cache and collects no garbage, which
     would take longer than the timing.

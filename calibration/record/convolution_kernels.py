@@ -33,7 +33,7 @@ def algorithm(kernel: str) -> str:
 def lowered_algorithms(work: Work) -> tuple[str, ...]:
     """The algorithms that a lowered convolution of dense channels may be run by; none: any. Direct
     ones, large filters, and gradients of lines that 16-byte loads cannot fetch are run by several
-    for which no rule is known."""
+    algorithms, for which no rule is known."""
     variant, direction = work.dims.get("variant"), work.dims["direction"]
     if work.dims["depthwise"]:
         return ()

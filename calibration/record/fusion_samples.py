@@ -114,7 +114,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
 
 
 def hiding(chain: Swept, zeros: int) -> Swept:
-    """A chain whose softmax makes so many zeros, which no trace shows."""
+    """A chain whose softmax makes `zeros` zeros, which no trace shows."""
     launches = [
         (with_zero_exponentials(work, zeros), hot, cold)
         if work.family == "softmax"
@@ -125,7 +125,8 @@ def hiding(chain: Swept, zeros: int) -> Swept:
 
 
 class Operand(NamedTuple):
-    """Something that a kernel reads or writes: a storage, and how often all of it is passed."""
+    """Something that a kernel reads or writes: a storage, and how often the kernel passes over
+    it."""
 
     elements: int
     nbytes: int

@@ -90,7 +90,7 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
 
 
 def as_fast(times: Parts) -> Host:
-    """The default host at the speed of one that takes so many times as long as the reference."""
+    """The default host at the speed of one that takes `times` as long as the reference."""
     default = parts(find_host().reference, reference_index())
     return find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
 

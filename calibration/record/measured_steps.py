@@ -69,7 +69,7 @@ def text(gpu: str) -> str:
 
 
 def main() -> None:
-    """Write the file of every GPU whose host kept its pace."""
+    """Write the file of every GPU whose host ran at a steady speed."""
     for gpu in GPUS:
         path: Path = FOLDER / f"{gpu}.json"
         path.parent.mkdir(exist_ok=True)

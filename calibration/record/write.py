@@ -36,7 +36,7 @@ from calibration.record.times import times
 _WHOLE = ("recordings", "host", "validation", "packages", "packages_second", "own")
 """Suites whose ops are recorded as well."""
 _TIMED_SHARE = 0.6
-"""Of the seconds: cases are timed until then, and profiled in the rest."""
+"""The share of the seconds in which cases are timed; they are profiled in the rest."""
 Row = dict[str, Any]
 
 
@@ -83,7 +83,7 @@ def waiting(path: Path) -> Iterator[Row]:
 
 
 class Pass:
-    """One pass over cases, written line by line until the time is over."""
+    """One pass over cases, written line by line until the time is up."""
 
     def __init__(self, path: Path, until: float) -> None:
         self.until = until
@@ -95,7 +95,7 @@ class Pass:
         self.out.flush()
 
     def run(self, case: Row, measure: Callable[[], Row]) -> bool:
-        """Write what `measure` gives, or how it failed; False where the time is over."""
+        """Write what `measure` returns, or how it failed; False if the time is up."""
         if time.perf_counter() > self.until:
             print("out of time before", case["name"], flush=True)
             return False
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--suite", choices=SUITES, default="recordings")
     parser.add_argument("--only", default="", help="regular expression on the case's name")
     parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
-    parser.add_argument("--limit", type=int, help="so many cases alone")
+    parser.add_argument("--limit", type=int, help="only the first N cases")
     parser.add_argument("--spread", action="store_true", help="every beginning spans the suite")
     parser.add_argument("--budget", type=float, default=1.0, help="times the seconds of a case")
     options = parser.parse_args()

@@ -1,8 +1,8 @@
 """Lines that kernels wrote wait in L2 and are written back while the next kernels read: how many.
 
 `python -m calibration.record.written_back FILE` times kernels on a CUDA GPU after a kernel that
-filled L2 by reading alone, and after one that filled it by writing. `figures` derives from that
-what `simulator.timing.kernel_models` counts with.
+filled L2 by reading alone, and after one that filled it by writing. `figures` derives the constants
+of `simulator.timing.kernel_models` from it.
 """
 
 from __future__ import annotations

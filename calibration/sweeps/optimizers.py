@@ -105,7 +105,7 @@ def _weights(network: str, d: int, layers: int, dtype: str) -> list[Tensor]:
 
 @operation(sweep("optimizer_step", 180, _stepped))
 def optimizer_step(name: str, dtype: str, network: str, d: int, layers: int) -> Call:
-    """A step, when its state exists, over all weights of a network `d` wide."""
+    """One step, with its state allocated, over all weights of a network of width `d`."""
     optimizer = OPTIMIZERS[name](_weights(network, d, layers, dtype))
     with torch.device("cpu"):  # where the count of steps lives, but for fused ones
         optimizer.step()

@@ -55,7 +55,7 @@ IN_PLACE: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "clamp_": lambda x, y: x.clamp_(-1.0, 1.0),
     "neg_": lambda x, y: x.neg_(),
 }
-"""Those whose operand stays within bounds however often they run."""
+"""Ops that keep their operand within bounds however often they run."""
 TERNARY: dict[str, Callable[[Any, Any, Any], torch.Tensor]] = {
     "addcmul": lambda x, y, z: torch.addcmul(x, y, z, value=0.5),
     "addcdiv": lambda x, y, z: torch.addcdiv(x, y, z, value=0.5),

@@ -56,7 +56,7 @@ class Operation:
         return tuple(Point(self.name, params) for params in drawn)
 
     def quick(self, most: int) -> tuple[Point, ...]:
-        """At most so many points, spread evenly over the sweep."""
+        """At most `most` points, spread evenly over the sweep."""
         step = max(1, -(-len(self.points) // most))
         return self.points[::step]
 

@@ -26,8 +26,8 @@ def closed_loop(
 ) -> ClosedLoop:
     """Four requests of each client, at least 20; lengths uniform from `least` times these.
 
-    A request enters when one before it ends: as many sequences at once as there are clients, all
-    sent at the start, so that the place of a request in the order of the ends is its sending.
+    Each client sends its next request when the one before it ends; all send their first at the
+    start, so that requests are sent in the order in which others end.
     """
     count = max(4 * clients, 20)
     draw = np.random.default_rng(0)

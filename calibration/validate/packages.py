@@ -68,7 +68,7 @@ def predictions(
 
 
 class Before(NamedTuple):
-    """A prediction as it was kept."""
+    """A prediction as it was stored."""
 
     period_s: float
     interval_s: tuple[float, float]

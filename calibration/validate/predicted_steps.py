@@ -1,10 +1,10 @@
 """Predict the steps over several GPUs before they are measured.
 
 `python -m calibration.validate.predicted_steps FILE --cluster 2xh200 --from 12` writes JSON lines:
-the cluster and the date, then a line a step of `calibration.cases.parallel_steps`, with the period,
-its interval and every rank's peak memory as they are measured, and the twin's on one GPU.
-`--collectives` adds a line a collective, size and group (2, 4, 8 … GPUs of a node), eager and in a
-graph.
+the cluster and the date, then one line per step of `calibration.cases.parallel_steps`, with the
+period, its interval and every rank's peak memory as they are measured, and the twin's on one GPU.
+`--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of a node), eager and
+in a graph.
 """
 
 from __future__ import annotations

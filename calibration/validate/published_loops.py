@@ -1,10 +1,11 @@
 """Simulated servers beside published ones at a given concurrency, and beside MLPerf's.
 
 `serving.csv.gz` holds closed loops of InferenceMAX and others (ai-dynamo/aiconfigurator,
-Apache-2.0): a row a run, with its engine, card, lengths and mean time per token. InferenceMAX draws
-lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds submissions
-(MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared: CNN/DailyMail,
-778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by the rows.
+Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
+draws lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds
+submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared:
+CNN/DailyMail, 778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by
+the rows.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def server(
     network: str, card: str, cache: str, split: int = 1, precision: str = "fp8"
 ) -> tuple[StepTime, Rules]:
-    """The step and the rules of an engine with vLLM's kernels on so many of a card."""
+    """The step and the rules of an engine with vLLM's kernels on `split` cards."""
     own = gpu(card)
     work = Workload("serving", network, token_budget=BUDGET, max_requests=MOST, kv_precision=cache)
     one = machine(work, own, precision, "vllm", split)

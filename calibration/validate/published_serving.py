@@ -1,7 +1,7 @@
 """Compare simulated servers with published tables: `python -m
 calibration.validate.published_serving FOLDER`.
 
-FOLDER holds, gzipped, `serving_requests.csv`: a row a request, with gpu, model, input_tokens,
+FOLDER holds, gzipped, `serving_requests.csv`: one row per request, with gpu, model, input_tokens,
 output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON; `serving.csv`
 and `mlperf_inference.csv` as `published_loops` reads them. A table that is not there is left out.
 Models that no network of the catalogue stands for are left out by name. Replicas over several GPUs

@@ -1,4 +1,4 @@
-"""Is the trace made without a GPU what the GPU was asked to do? A report by case.
+"""Compare traces made without a GPU with the ops that a GPU recorded, case by case.
 
 `python -m calibration.validate.trace_fidelity [PATTERN]` retraces the recorded cases and compares
 the ops in order (overload, shapes, dtypes) and the kernels they lower to, and names what differs.

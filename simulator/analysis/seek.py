@@ -29,8 +29,9 @@ class SeekResult:
     """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
 
     `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
-    to hold. `tried` are the figures that the search saw; `traced` says at which values, and why, it
-    took a trace that no family of traces spared, and `retraced` why the answer did, or is "".
+    to hold. `tried` are the figures that the search saw; `traced` gives the values at which no
+    family of traces answered, so that the network was traced, with the reasons; `retraced` is the
+    reason for the answer, or "".
     """
 
     goal: str
@@ -50,7 +51,7 @@ class SeekResult:
 
 @dataclass(frozen=True)
 class _Goal:
-    """What is wanted of a batch, how far from it figures are (0: there), and what to say of one."""
+    """What a batch must meet, how far a figure is from it (0: met), and the sentence about it."""
 
     text: str
     holds: Holds
@@ -91,7 +92,7 @@ def batch_for_throughput(
     predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> SeekResult:
-    """The smallest batch that reaches so many samples a second, and fits."""
+    """The smallest batch that reaches `samples_per_s` and fits."""
     _positive("throughput", samples_per_s, "samples a second")
     goal = _Goal(
         f"{samples_per_s:g} samples/s",
@@ -166,8 +167,8 @@ def fusion_for_speedup(
 def _level(
     scenario: Scenario, goal: str, seconds: float, predictor: Predictor, watch: Watch
 ) -> SeekResult:
-    """The first level of fusion within so many seconds. A level may be slower than the one below
-    it, so that they are asked in turn."""
+    """The first level of fusion whose step takes at most `seconds`. A level may be slower than the
+    one below it, so they are tried in order."""
     tried: list[str] = []
     seen: dict[float, Figures] = {}
     for at, level in enumerate(LEVELS):
@@ -221,8 +222,8 @@ def _sought(
     predictor: Predictor,
     watch: Watch,
 ) -> SeekResult:
-    """The answer; one batch after the other where a forward run does not show what was found of
-    many at once: the goal is met to the last digit."""
+    """The answer, confirmed to the last digit. If predictions of many batches at once gave a point
+    that a single prediction does not confirm, the batches are tried one by one."""
     for one_by_one in (False, True):
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if point := find(line, goal):

@@ -173,7 +173,7 @@ TRIALS: tuple[Trial, ...] = (
 UNTRIED = {
     "batch": "tried at two and four times what it is",
     "seq": "another question is asked", "size": "another network", "network": "another network",
-    "compiled_optimizer": "optimizer=adamw_fused says it without a compiler",
+    "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
     "training": "another question is asked", "freeze": "another question is asked",
     "remove": "what were free is a question about a chosen op",
     "fuse": "tried of the adjacent ops that save most (simulator.analysis.fusible)",

@@ -88,7 +88,8 @@ def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:
 
 
 def _storage(storage: int, copy: int, chains: Chains) -> int:
-    """The storage of a copy; of the original the old one, behind the new ones of its chain."""
+    """The storage of a copy. The original keeps its own, which follows the new ones of its
+    chain."""
     if not copy:
         _, place = chains.place_of.get(storage, (0, 0))
         copy = chains.added if place > 0 else 0

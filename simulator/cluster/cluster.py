@@ -87,7 +87,7 @@ class Cluster(msgspec.Struct, frozen=True):
         return rank // self.gpus_per_node
 
     def faster(self, link_speed: float = 1.0, network_speed: float = 1.0) -> Cluster:
-        """The cluster with its links and its network so many times as fast."""
+        """The cluster with its links `link_speed` and its network `network_speed` times as fast."""
         network = self.network and msgspec.structs.replace(
             self.network,
             bandwidth_bytes_per_s=self.network.bandwidth_bytes_per_s * network_speed,

@@ -37,7 +37,7 @@ class Group:
 
     @property
     def crowded(self) -> bool:
-        """Do so many ranks of a node use the network at once that they hinder each other?"""
+        """Do the ranks of a node that use the network at once slow each other down?"""
         return self.ranks_per_node >= _SHARED_NICS
 
 

@@ -179,7 +179,7 @@ def priced(kind: str, message_bytes: int, group: Group, mode: str) -> Collective
 
 
 def _faster(fabric: Fabric, times: float) -> Fabric:
-    """The fabric with links so many times as fast."""
+    """The fabric with links `times` as fast."""
     return msgspec.structs.replace(
         fabric,
         bandwidth={k: v * times for k, v in fabric.bandwidth.items()},

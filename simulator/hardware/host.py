@@ -150,8 +150,8 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def _converted(header: _Header, path: Path) -> Host:
-    """A host of version 1, from the fixed steps that its file holds: what fitting its folder again
-    would make of it. InputError where it holds none, and for another version."""
+    """Convert a host file of version 1 by the fixed steps that it holds, as a fit of its folder
+    would. InputError where it holds none, and for another version."""
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(

@@ -13,7 +13,8 @@ _FILE = Path(__file__).parent / "hosts" / "catalogue.toml"
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`single_thread` is the figure, `spread` what its derivation is worth as `Host.spread`."""
+    """`single_thread` is the figure, `spread` the uncertainty of its derivation, as
+    `Host.spread`."""
 
     cpu: str
     kind: str

@@ -186,7 +186,7 @@ class Writer:
 
     @contextmanager
     def walk(self) -> Generator[None]:
-        """Put lines that depend on `c` into a loop along the row while entered."""
+        """While entered, put the lines that depend on `c` into a loop along the row."""
         if not self.walking:
             yield
             return

@@ -33,8 +33,8 @@ def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None
 
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
-    """Why no count of this card can serve in this precision and split, by its data sheet alone;
-    None if the sheet does not rule it out. `weights` are parameters."""
+    """The reason why no number of these cards can serve in this precision and split, by the data
+    sheet alone; None where nothing speaks against it. `weights` are parameters."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):

@@ -8,7 +8,7 @@ from math import isfinite
 from simulator.hardware.gpu import GPU
 from simulator.timing.power import supply
 
-MODELLED = "the power model's: of its steps while it works, of a waiting process between"
+MODELLED = "the power model's, of its steps while busy and of an idle process between them"
 LIMIT = "the card's limit × its busy share, an upper bound: its energies are unknown"
 
 

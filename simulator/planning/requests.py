@@ -39,7 +39,7 @@ class Requests:
         return (len(self) - 1) / span if span > 0 else float("inf")
 
     def times(self, rate: float = 1.0, prompt: float = 1.0, output: float = 1.0) -> Requests:
-        """The same requests so many times as often, with prompts and outputs so many times as
+        """The same requests `rate` times as often, with prompts and outputs so many times as
         long."""
         if rate == prompt == output == 1:
             return self

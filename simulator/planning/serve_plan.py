@@ -90,7 +90,7 @@ def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figur
 
 
 def factor(step: StepTime, quantile: float, batch: float) -> float:
-    """How many times as long as predicted a step of so many decodes takes, at a quantile of its 80%
+    """How many times as long as predicted a step of `batch` decodes takes, at a quantile of its 80%
     interval: two halves of lognormals that meet at the prediction."""
     z = NormalDist().inv_cdf(quantile)
     low, high = step.ends(batch)
@@ -231,7 +231,7 @@ def candidate(
 
 
 def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:
-    """The largest rate of one replica whose steps take so many times as long."""
+    """The largest rate of one replica whose steps take `times` as long."""
     key = within, prompt, output, times
     if key not in machine.largest:
         machine.largest[key] = largest_rate(machine.step.scaled(times), within, prompt, output)

@@ -1,8 +1,8 @@
 """The traces of one network along batch and sequence: traced one by one, or from a fitted family.
 
-A family costs several traces. It is fitted once as many were made along its axis, so that the cost
-at most doubles, or at once within `expecting`. A family gives the same traces as tracing does: it
-is compared with earlier traces, and points outside its validity are traced.
+A family costs several traces. It is fitted after a number of traces along its axis, so that the
+cost at most doubles; within `expecting` it is fitted at once. A family gives the same traces as
+tracing does: it is compared with earlier traces, and points outside its validity are traced.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ every path from launch to launch goes along the host (H seconds a step), crosses
 and goes on there (G seconds a step). A queue of `depth` launches adds paths back to the host, each
 `depth` kernels ahead. Two steps or more ahead they are never the longest: a detour over the host
 and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower one, and costs one latency.
-Of a shorter queue every detour is held against the slower one's own way (`bounds`). Else the steps
-are run, until one is as the one before.
+With a shorter queue every detour is compared with the path along the slower one (`bounds`). Else
+the steps are run, until one is as the one before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The columns of tables of predicted steps, one row a step: names, order and units."""
+"""The columns of tables of predicted steps, one row per step: names, order and units."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
     @property
     def replays(self) -> Replays | None:
-        """How CUDA graphs replay the step; None where none do."""
+        """How CUDA graphs replay the step; None if no graph does."""
         return self.run.replays if isinstance(self.run, Fused) else None
 
 

@@ -50,7 +50,7 @@ def _row_bytes(work: Work) -> int:
 
 
 def _lost(of: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
-    """Share of the rows, each of which moves so many bytes, that L2 does not keep."""
+    """Share of the rows, each of which moves `moved` bytes, that L2 does not keep."""
     running = np.minimum(units_of(gpu) * _BLOCKS, of.rows) * moved
     filled = running / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
     return np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)

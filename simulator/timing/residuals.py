@@ -155,8 +155,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
 
 class Residuals(Mapping[str, Residual]):
-    """The residuals of a profile by curve, each decoded when it is first asked for: a step takes a
-    few of a hundred and fifty."""
+    """The residuals of a profile by curve, each decoded at its first use: a step needs a few of a
+    hundred and fifty."""
 
     def __init__(self, encoded: Mapping[str, msgspec.Raw]) -> None:
         self._encoded = encoded
@@ -222,7 +222,7 @@ def coordinates(
 
 def features(work: Work, units: int) -> dict[str, Any]:
     """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
-    product how full its last wave of tiles is on so many units. Numbers, or arrays of them where
+    product how full its last wave of tiles is on `units` units. Numbers, or arrays of them where
     the work is one at many points. `hot` is not a work's own."""
     size = in_column(work.bytes) + 1
     columns: dict[str, Any] = {

@@ -106,8 +106,8 @@ class Roofs:
     chip_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
-        """How full of written lines L2 is in steps of these kernels, each so many times, [...]
-        from [kernels, ...]: entirely from where half of what moves is written, as measured."""
+        """How full of written lines L2 is in steps of these kernels, each `count` times, [...] from
+        [kernels, ...]: entirely from where half of what moves is written, as measured."""
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 

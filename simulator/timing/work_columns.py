@@ -60,9 +60,9 @@ class Group:
     """Works of one curve as columns [works]. `product` is any tiled work, and `blocks` an
     attention's, None where the curve is not an attention's. `rows` is what units share out.
     `programs` are those of a kernel by hand, 0 elsewhere, each over `trips` parts of a row one
-    after another. `again` are bytes that come from L2 once more, over `bytes`. A work at `counts`
-    points takes as many rows; None: each takes one. Of kernels that give every operand as many
-    blocks as the largest one, `widest_blocks` are those that the largest needs, `others` the
+    after another. `again` are bytes that are reread from L2, as a share of `bytes`. A work at
+    `counts` points takes as many rows; None: each takes one. Of kernels that give every operand as
+    many blocks as the largest one, `widest_blocks` are those that the largest needs, `others` the
     operands beside it and `other_blocks` what these need."""
 
     works: tuple[Work, ...]
@@ -92,7 +92,7 @@ Row = TypeVar("Row", Product, AttentionBlocks)
 
 
 def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
-    """Stack works of one curve, each with its numbers at one point or at so many."""
+    """Stack works of one curve, each with its numbers at one point or at several."""
 
     def column(values: Sequence[Any]) -> Floats:
         return stacked(values, counts)

@@ -25,7 +25,7 @@ from app.theme import HEAD_PX, LABEL_PX
 from simulator.parallel.prediction import ParallelRegime
 
 _FIRST = 3.0
-"""The first column is so many times as wide as the others."""
+"""How many times as wide as the others the first column is."""
 
 
 def cluster_headline(

@@ -28,7 +28,7 @@ from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0
 _BEYOND, _FAR = 1.7, 2.5
-"""The axis reaches so many times the limit, at most; points beyond stand at its end. A limit so
+"""The axis reaches at most this many times the limit; points beyond stand at its end. A limit this
 many times beyond all points is not shown."""
 _MARK_PX, _RING_PX, _LOG_FROM = 6.5, 12.5, 5.0
 _LABEL_DISTANCES = 0.0, 8.0

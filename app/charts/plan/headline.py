@@ -20,7 +20,7 @@ from app.scenes.plan.headline import Figure, HeadlineScene
 from app.theme import HEAD_PX, SUPPORT_PX
 
 PAD, _FIRST = 14.0, 1.55
-"""The first column is so many times as wide as the others."""
+"""How many times as wide as the others the first column is."""
 _REACH = 0.5
 """The track of an interval reaches from half the figure to one and a half."""
 

@@ -50,8 +50,8 @@ class ClusterProcess:
         self._pipe: Connection | None = None
 
     def ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
-        """Ask, and pass on what comes until all is there. Raises InputError with the reason why
-        there is no prediction, CancelledError once `cancelled`."""
+        """Send the question, and pass on the messages until the answer is complete. Raises
+        InputError with the reason why there is no prediction, CancelledError once `cancelled`."""
         while not self._asking.acquire(timeout=_POLL_S):
             if cancelled():
                 raise CancelledError("cancelled")

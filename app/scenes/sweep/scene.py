@@ -19,7 +19,7 @@ from simulator.simulate.step_columns import COLUMNS
 @dataclass(frozen=True)
 class DrawnCurve:
     """A curve with its name and colour: `columns` at `values`. `here` is a value with its time and
-    interval, to be marked; `repeats` a curve that the first one covers."""
+    interval, to be marked; `repeats`: the first curve covers this one."""
 
     name: str
     colour: Role

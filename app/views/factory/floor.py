@@ -87,7 +87,7 @@ class FactoryFloor(Canvas):
         self.step(self._clock.restart() / 1000)
 
     def step(self, passed_s: float) -> None:
-        """Advance the animation by so many seconds of animation time."""
+        """Advance the animation by `passed_s` of animation time."""
         f = self.figures
         if f is None:
             return

@@ -1,4 +1,4 @@
-"""Kernels by hand: ops pulled together and apart.
+"""Fusion by hand: ops joined into kernels and split again.
 
 May import widgets, scenes, formulas and what these stand on.
 """

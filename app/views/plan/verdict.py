@@ -29,7 +29,7 @@ _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
 
 class PlanVerdict(PlanView):
-    """What to take, and what else there is."""
+    """The chosen candidate, and the alternatives to it."""
 
     title: ClassVar[str] = "Verdict"
 

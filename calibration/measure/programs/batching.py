@@ -66,7 +66,7 @@ def run(
     clock: Any = None,
     until_s: float = float("inf"),
 ) -> Run:
-    """Serve the whole load, or until so many seconds; unanswered requests keep NaN."""
+    """Serve the whole load, or stop at `until_s`; unanswered requests keep NaN."""
     count = len(load.arrival_s)
     served = Run([float("nan")] * count, [float("nan")] * count)
     waiting: deque[int] = deque()

@@ -100,7 +100,7 @@ def walk(operands: Sequence[Tensor]) -> Walk:
 
 
 def _reach(axes: Sequence[tuple[int, tuple[int, ...]]], count: int) -> list[float]:
-    """How far so many neighbouring elements reach along each axis."""
+    """How far `count` neighbouring elements reach along each axis."""
     reach, left = list[float](), float(count)
     for size, _ in axes:
         reach.append(min(size, left))

@@ -92,8 +92,8 @@ def _batch(
 
 
 def _slots(splits: int, contiguous: bool) -> int:
-    """Instructions of one element whose place is found by so many divisions of its index, where
-    tensors have gaps for both places."""
+    """Instructions of one element whose place takes `splits` divisions of its index, where tensors
+    have gaps for both places."""
     return _FRAME + _DIVISION * splits * (1 if contiguous else 2)
 
 

@@ -1,10 +1,10 @@
 """Softmax and its logarithm, forward and backward, with the kernel that PyTorch chooses.
 
-A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
-where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
-`host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
-reduction; `steps` the loads that a thread waits for one after another, or, of a row in a warp, the
-slots that its lane takes one after another; `runs` the blocks.
+One warp per row where rows are short, else one block per row, which keeps it in registers or shared
+memory where they hold it; another kernel where the rows lie across memory
+(ATen/native/cuda/SoftMax.cu, `host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh).
+`dims` are those of a reduction; `steps` the loads that a thread waits for one after another, or, of
+a row in a warp, the slots that its lane takes one after another; `runs` the blocks.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def softmax_like(
 
 
 def with_zero_exponentials(work: Work, zeros: int) -> Work:
-    """A forward softmax with so many elements whose exponential is nothing. Kernels of a block a
-    row wait for their sums meanwhile."""
+    """A forward softmax in which `zeros` elements have an exponential of 0. Kernels of one block
+    per row wait for their sums meanwhile."""
     if work.dims.get("variant") != "warp_forward":
         return work
     share = zeros / (work.dims["rows"] * work.dims["cols"])

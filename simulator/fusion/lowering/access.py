@@ -78,8 +78,8 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
 
 
 def reordered(key: Key, elements: int) -> tuple[Key, Map]:
-    """A read of so many elements by a loop whose dimensions may be put in another order: the read
-    without the walks at its end that but permute all elements, and these."""
+    """A read of `elements` by a loop whose dimensions may be put in another order: the read without
+    the walks at its end that but permute all elements, and these."""
     if not isinstance(key, Part):
         return key, ()
     at = len(key.way)

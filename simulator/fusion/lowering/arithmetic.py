@@ -65,8 +65,8 @@ def arithmetic(
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:
-    """Elements of a row at most that a kernel keeps in registers: of many rows that it reads
-    `apart`, otherwise than they lie in memory, only short ones (`Reduction.num_splits` of ir.py,
+    """The longest row, in elements, that a kernel keeps in registers: shorter if it reads many rows
+    `apart`, in another order than they lie in memory (`Reduction.num_splits` of ir.py,
     `get_reduction_hint` of codegen/simd_kernel_features.py)."""
     return _APART if apart and rows >= _ROWS * units else PERSISTENT
 

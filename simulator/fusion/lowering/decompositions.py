@@ -260,9 +260,9 @@ def _reduction(lowering: Lowering, index: int, op: Op) -> None:
 
 
 _ONLINE = 21
-"""More slots of an element where a kernel that walks along its rows finds their largest and the
-sums of their exponentials at once (`prepare_softmax_online` of torch/_inductor/lowering.py): each
-maximum so far costs two more exps and choices."""
+"""Extra issue slots per element if a kernel that loops along its rows computes maximum and sum of
+exponentials in one pass (`prepare_softmax_online` of torch/_inductor/lowering.py): each maximum so
+far costs two more exps and choices."""
 
 
 def _of_softmax(lowering: Lowering, index: int) -> bool:

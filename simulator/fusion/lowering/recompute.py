@@ -20,8 +20,8 @@ def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
 
 
 def instructions(nodes: Sequence[Node]) -> int:
-    """Issue slots of the kernel of these nodes. It computes once what several nodes compute again,
-    unless a reduction walks along its rows: after it the kernel computes everything again."""
+    """Issue slots of the kernel of these nodes. What several nodes recompute is computed once,
+    unless a reduction loops along the rows: after it the kernel recomputes everything."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
     again = sums is not None and sums.looped
@@ -37,8 +37,8 @@ def instructions(nodes: Sequence[Node]) -> int:
 
 
 def _spread(value: Recomputed, elements: int, sums: Node | None) -> int:
-    """Slots of a value in a loop over so many elements. Beside a reduction what is alike along a
-    row is computed once a row, and what is alike in all rows once a block of them."""
+    """Slots of a value in a loop over `elements`. Beside a reduction what is alike along a row is
+    computed once a row, and what is alike in all rows once a block of them."""
     own = prod(value.shape)
     if sums is not None and sums.cols > 1 and elements == sums.elements:
         if own == sums.rows or value.shape[-1:] == (1,):

@@ -186,7 +186,7 @@ def _low_memory(pool: Op) -> bool:
 
 
 def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
-    """A byte an element for the places, where the backward pass reads them."""
+    """Stores one byte per element for the places, if the backward pass reads them."""
     forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     places = replace(forward.outputs[1], dtype="int8")
     held = graph.storage(places)
@@ -228,7 +228,7 @@ def _tangent(graph: GraphBuilder, index: int) -> None:
 
 
 def _relu(graph: GraphBuilder, made: int, read: int) -> None:
-    """Where a ReLU's result is zero, a byte an element; its gradient is zero there."""
+    """Where a ReLU's result is zero, one byte per element; its gradient is zero there."""
     forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     result, place = forward.outputs[0], forward.storages[-1]
     mask = Tensor(result.shape, "bool", result.stride, result.device)

@@ -37,7 +37,7 @@ def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
 
 
 def slots(arithmetic: int, operands: int, elements: int, rows: int, cols: int) -> int:
-    """Issue slots: the arithmetic and, of each element, a load or store of so many operands.
+    """Issue slots: the arithmetic and, per element, a load or store of each of `operands`.
 
     Triton knows a row's begin to be aligned where 16 divides its length; else each element has its
     own load, with an address and a bound: 3.5 to 4.7 slots more, by the machine code and the times

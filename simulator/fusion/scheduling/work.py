@@ -20,9 +20,9 @@ def arguments(
     generated: bool = True,
     sums: int = 0,
 ) -> dict[str, Any]:
-    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
-    come a load or store of each of so many `operands` for each element. A kernel is `generated` by
-    a compiler, or written by hand: then `sums` is how often it sums its rows, one after another."""
+    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic; for each
+    of `operands` a load or store per element is added. A kernel is `generated` by a compiler, or
+    written by hand: then `sums` is how often it sums its rows, one after another."""
     reduced = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
     rows = reduced.rows if reduced is not None and reduced.inner else 0
@@ -81,9 +81,9 @@ def dims(
     operands: int,
     looped: bool | None = None,
 ) -> dict[str, Any]:
-    """How a fused kernel is told from others. The elements of a result lie in one of so many
-    `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
-    which wait for each other. Where it is not known whether it is `looped`, long rows are."""
+    """How a fused kernel is told from others. The elements of a result lie in one of `rows` rows,
+    or, where there are none, across rows; `steps` are the instructions of one element, which wait
+    for each other. Where it is not known whether it is `looped`, long rows are."""
     named: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:
         named["rows"] = rows

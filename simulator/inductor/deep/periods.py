@@ -26,7 +26,7 @@ class ContinuedRow(NamedTuple):
 
 
 def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
-    """`long` with `times` more of the periods that it has one more of than `short`.
+    """`long`, which has one period more than `short`, with `times` further periods.
 
     None where the two differ by anything else: what lies before and after a period must be the same
     in both, and there must be ENOUGH periods in whose rows every count is linear in the period's

@@ -75,7 +75,7 @@ class StepTime:
         return both + self.quadratic_s * squares + attended + self.host_s
 
     def scaled(self, times: float) -> StepTime:
-        """Every second of the GPU and the host so many times as long."""
+        """The step with every second of the GPU and the host multiplied by `times`."""
         if times == 1:
             return self
         return StepTime(

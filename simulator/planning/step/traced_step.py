@@ -31,7 +31,7 @@ _FIGURES: LRUCache[_TraceFigures] = LRUCache(64)
 
 
 def of_rank(scenario: Scenario, split: int) -> Scenario:
-    """The scenario of one rank of so many; the same for one."""
+    """The scenario of one rank of `split`; unchanged for one."""
     if split == 1:
         return scenario
     return replace(scenario, sizes={**scenario.sizes, "ranks": split})

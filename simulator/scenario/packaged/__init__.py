@@ -24,8 +24,8 @@ __all__ = ["families"]
 
 
 def families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Symbolic | None:
-    """The packaged families of a request at any batch and sequence; None if there are none that
-    this code, with this Python and this torch, would trace."""
+    """The packaged families of a request at any batch and sequence; None if no packaged family is
+    the one that this code, with this Python and this torch, would trace."""
     if request.network not in CATALOGUE or line != line_of(request.network):
         return None
     request = replace(request, batch=None, seq=None)

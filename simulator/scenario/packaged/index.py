@@ -50,7 +50,7 @@ def read_index() -> Index:
 
 
 def write_index(index: Index) -> None:
-    """Write the index, one entry a line."""
+    """Write the index, one entry per line."""
     entries = [
         f"    {msgspec.json.encode(name).decode()}: {msgspec.json.encode(entry).decode()}"
         for name, entry in sorted(index.entries.items())

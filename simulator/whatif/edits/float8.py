@@ -109,7 +109,7 @@ class _Quantisation:
         return born >= 0 and self.origin.ops[born].phase == "backward"
 
     def _stored(self, tensor: Tensor, storage: int) -> int:
-        """The storage of a float8 weight: the old one if nothing else reads that."""
+        """The storage of a float8 weight: the old one if nothing else reads it."""
         if storage in self.replaceable:
             self.change.resize(storage, tensor.numel)
             return storage

@@ -81,7 +81,7 @@ def call(
 ) -> Op:
     """An op in the module and phase of another op; each tensor comes with its storage.
 
-    `counted`: it takes over the Python and module calls before the other op.
+    With `counted` it takes over the Python and module calls before the other op.
     """
     storages = tuple(s for _, s in (*inputs.values(), *outputs))
     order: dict[int, int] = {}

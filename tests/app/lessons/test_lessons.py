@@ -61,9 +61,10 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_fourteen_lessons_are_packaged_in_order():
-    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 15)]
-    assert len({lesson.title for lesson in PACKAGED}) == 14
+def test_the_packaged_lessons_are_numbered_without_gaps_and_titled_apart():
+    count = len(list(lessons.FOLDER.glob("*.toml")))
+    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, count + 1)]
+    assert len({lesson.title for lesson in PACKAGED}) == count >= 14
 
 
 @pytest.mark.parametrize("lesson", ON_ONE_GPU, ids=lambda lesson: lesson.name)
