@@ -21,6 +21,7 @@ from app.outputs import whole
 from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
+from simulator.formats.present import is_file
 
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
@@ -74,7 +75,7 @@ class Opening(QObject):
         menu.clear()
         for name in self.files.remembered.recent:
             path = Path(name)
-            exists = path.is_file()
+            exists = is_file(path)
             action = menu.addAction(path.name if exists else f"{path.name} (missing)")
             action.setToolTip(name)
             action.setEnabled(exists)
