@@ -167,7 +167,7 @@ def main() -> int:
     if options.record:
         figure = f"{len(needed)} packages, {len(without)} state no licence; {checked}"
         promises.write(
-            "every package states its licence, no pinned version is vulnerable",
+            "packages state their licences, and pins are held against advisories",
             "python -m tests.reliability.supply",
             figure,
         )
