@@ -1,6 +1,7 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
-writes a report; `python run.py test` checks; `python run.py docs` builds the documentation in
-`site/`; `python run.py screenshots` makes pictures of the explorer.
+writes a report; `python run.py test` checks, and `test --all` runs what takes hours too;
+`python run.py docs` builds the documentation in `site/`; `python run.py screenshots` makes pictures
+of the explorer.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.
@@ -96,6 +97,11 @@ def test() -> int:
     return 0
 
 
+def test_all(arguments: list[str]) -> int:
+    """The checks, then the runs that take hours; what ended well before is not run again."""
+    return test() or run(PYTHON, "-m", "tests.reliability.all", *arguments)
+
+
 def docs() -> int:
     """Build the pages of `docs/` and of the docstrings; a broken link or name fails."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -118,6 +124,8 @@ def main() -> int:
             "`ridgepoint`"
         )
     install()
+    if arguments[:2] == ["test", "--all"]:
+        return test_all(arguments[2:])
     if arguments[:1] == ["test"]:
         return test()
     if arguments[:1] == ["docs"]:

@@ -17,6 +17,7 @@ from app import progress
 from app.quantities import seconds
 from app.terminal import Terminal
 from simulator.errors import RidgepointError
+from simulator.formats.present import files, is_folder
 from simulator.networks.extras import unusable
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
@@ -37,9 +38,9 @@ def examine() -> bool:
         table.add_row(package, _version(package) or Text("not installed", "red"))
     folder = os.environ.get("RIDGEPOINT_GPUS")
     users = Path(folder or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
-    files = len(list(users.glob("*.toml"))) if users.is_dir() else 0
+    own = files(users, "*.toml")
     table.add_row(
-        "your GPUs", f"{files} in {users}" if users.is_dir() else f"none (no folder {users})"
+        "your GPUs", f"{len(own)} in {users}" if is_folder(users) else f"none (no folder {users})"
     )
     console.print(table)
     console.print()

@@ -14,6 +14,7 @@ import platformdirs
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_file import read
 from simulator.errors import InputError
+from simulator.formats.present import files
 
 FOLDER = Path(__file__).parent
 FOLDER_VARIABLE = "RIDGEPOINT_LESSONS"
@@ -37,7 +38,7 @@ def lessons() -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
     """Every lesson, a user's own last, and the errors of unreadable ones."""
     readable: list[Lesson] = []
     wrong: list[str] = []
-    for path in [*sorted(FOLDER.glob("*.toml")), *sorted(own().glob("*.toml"))[:_MOST]]:
+    for path in [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]:
         try:
             readable.append(read(path))
         except InputError as error:

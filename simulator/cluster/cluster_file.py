@@ -10,6 +10,7 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
+from simulator.formats.present import is_file
 
 _Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
@@ -53,7 +54,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read(path: Path) -> Tables:
     """The tables of a file. Raises InputError with the file and the key."""
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{path}: {absence(path)}: expected a cluster's TOML file; check the path")
     try:
         text = contents(path, "a cluster", 64 * 1024, 2000).decode()

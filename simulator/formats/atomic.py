@@ -9,13 +9,18 @@ from threading import get_ident
 PART = ".part"
 
 
+def part_of(path: Path) -> Path:
+    """Where this thread writes the content of a file before it is renamed: no other writer of the
+    same file uses that name."""
+    return path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}{PART}")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file under a name of this thread's own, then rename it. Raises OSError, with no file
     left behind."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}{PART}")
+    part = part_of(path)
     try:
         part.write_bytes(content)
         part.replace(path)
-    except OSError:
+    finally:
         part.unlink(missing_ok=True)
-        raise

@@ -19,6 +19,7 @@ import platformdirs
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence
+from simulator.formats.present import files, is_folder
 from simulator.formats.toml import shown
 from simulator.hardware.gpu_file import read
 
@@ -180,7 +181,7 @@ def users() -> Path:
     RIDGEPOINT_GPUS names none."""
     named = os.environ.get("RIDGEPOINT_GPUS")
     folder = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
-    if named and not folder.is_dir():
+    if named and not is_folder(folder):
         raise InputError(
             f"RIDGEPOINT_GPUS is {named!r}: expected a folder of TOML files; create it or unset it"
         )
@@ -188,7 +189,7 @@ def users() -> Path:
 
 
 def _paths() -> list[Path]:
-    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users().glob("*.toml"))]
+    return [*sorted(PACKAGED.glob("*.toml")), *files(users(), "*.toml")]
 
 
 def _load(path: Path) -> GPU:

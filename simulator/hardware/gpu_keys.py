@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import inspect, json
 
 from simulator.errors import InputError
+from simulator.formats.atomic import part_of
 from simulator.formats.toml import literal
 from simulator.formats.toml import table as toml_table
 from simulator.hardware.gpu import GPU, taken, users
@@ -165,18 +166,19 @@ def save(table: Table, replaced: Path | None = None) -> Path:
         )
     if replaced is None and path.exists():
         raise InputError(f"{path} is there already: expected a new name; choose another")
-    part = path.with_name(f".{path.name}.part")
+    part = part_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text(plain), "utf-8")
         _reads_again(part)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(
             f"cannot write {path}: {error.strerror}: expected a folder that can be written; use "
             "it in this session only, or name another folder in RIDGEPOINT_GPUS"
         ) from None
+    finally:
+        part.unlink(missing_ok=True)
     return path
 
 
@@ -184,7 +186,6 @@ def _reads_again(part: Path) -> None:
     try:
         read(part)
     except InputError as error:
-        part.unlink()
         raise InputError(str(error).replace(str(part), "the GPU")) from None
 
 

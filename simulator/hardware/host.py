@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
+from simulator.formats.present import is_file
 from simulator.hardware.host_speed import PYTHON, Parts, parts
 
 FOLDER = Path(__file__).parent / "hosts"
@@ -101,7 +102,7 @@ def host(name: str | None = None) -> Host:
     InputError for an unknown name or a malformed file."""
     name = name or DEFAULT
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
-    if path.is_file():
+    if is_file(path):
         return _read(path)
     if name.endswith(".json") or os.sep in name or Path(name).exists():
         raise InputError(

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from platformdirs import user_cache_dir
 
+from simulator.formats.atomic import write_whole
 from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question
 from simulator.symbols.cache import key as trace_key
@@ -55,11 +56,9 @@ class ScheduleCache:
     def put(self, name: str, answer: Answer) -> None:
         """Store an answer; errors of writing are ignored."""
         path = self._path(name)
-        part = path.with_suffix(".part")
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(msgspec.msgpack.encode(answer))
-            part.replace(path)
+            write_whole(path, msgspec.msgpack.encode(answer))
             stored = sorted(self.folder.glob("*.schedule"), key=lambda p: p.stat().st_mtime)
             for old in stored[:-_LIMIT]:
                 old.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_dir
 
+from simulator.formats.present import is_file
 from simulator.inductor.refusal import RefusalError
 
 _SOURCE = Path(__file__).with_name("cuda_guard.cpp")
@@ -28,7 +29,7 @@ def install() -> None:
     Raises RefusalError if it cannot be compiled, or still does not load.
     """
     library = _library()
-    if library.is_file():
+    if is_file(library):
         try:
             return _load(library)
         except (OSError, AttributeError):

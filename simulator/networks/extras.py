@@ -99,7 +99,7 @@ def from_transformers(wanted: Wanted) -> Loaded:
     remedy = "check the configuration"
     _check_torchvision("hf", "transformers")
     with blaming(str(file), remedy):
-        config = transformers.AutoConfig.from_pretrained(str(file), local_files_only=True)
+        config = _configuration(transformers, file)
         for name, value in wanted.sizes.items():
             if not hasattr(config, name):
                 raise InputError(
@@ -107,7 +107,9 @@ def from_transformers(wanted: Wanted) -> Loaded:
                 )
             setattr(config, name, value)
         kind = getattr(transformers, next(iter(config.architectures or ()), ""), None)
-        module = kind(config) if kind else transformers.AutoModel.from_config(config)
+        if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
+            kind = transformers.AutoModel.from_config
+        module = kind(config)
     batch = wanted.batch or DEFAULT_BATCH
     text = getattr(config, "text_config", config)
     limit = getattr(text, "max_position_embeddings", None)
@@ -118,3 +120,18 @@ def from_transformers(wanted: Wanted) -> Loaded:
     has_tokens = any(key.endswith("input_ids") for key in kwargs)
     facts = Facts(file.resolve().parent.name, batch, seq if has_tokens else None)
     return Loaded(module, (), kwargs, facts)
+
+
+def _configuration(transformers: Any, file: Path) -> Any:
+    """The configuration of a file. Code that lies beside it is not run, and nobody is asked."""
+    try:
+        return transformers.AutoConfig.from_pretrained(
+            str(file), local_files_only=True, trust_remote_code=False
+        )
+    except ValueError as error:
+        if "custom code" not in str(error):
+            raise
+        raise InputError(
+            f"{file} names code of its own (auto_map), which is not run: expected a network of "
+            "transformers; give a file, FILE.py:FACTORY, that imports that code"
+        ) from None

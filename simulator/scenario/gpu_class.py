@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.costs.attention.selection import CUDNN_FIRST
+from simulator.formats.present import is_file
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 
@@ -58,4 +59,4 @@ def content(network: str) -> int:
     if network in CATALOGUE:
         return 0
     path = Path(network.removeprefix("hf:").rpartition(":")[0] if ".py:" in network else network)
-    return path.stat().st_mtime_ns if path.is_file() else 0
+    return path.stat().st_mtime_ns if is_file(path) else 0

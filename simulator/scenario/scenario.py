@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.formats.atomic import write_whole
 from simulator.formats.link import is_link
+from simulator.formats.present import is_file
 from simulator.networks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Scenario:
         if self.network in CATALOGUE or foreign or path.suffix == ".py":
             return None
         is_trace = path.suffix in (".json", ".rpt", ".msgpack")
-        return path if is_trace or path.is_file() else None
+        return path if is_trace or is_file(path) else None
 
     @property
     def key(self) -> str:
@@ -104,12 +106,9 @@ def save(scenario: Scenario, path: Path | str) -> None:
     from simulator.scenario.scenario_file import text
 
     path = Path(path)
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text(scenario), "utf-8")
-        part.replace(path)
+        write_whole(path, text(scenario).encode())
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"cannot write the scenario {path}: {error.strerror}") from error
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import InputError
+from simulator.formats.present import is_file
 from simulator.hardware.gpu import GPU
 from simulator.networks.loaded import Facts
 from simulator.records import Trace
@@ -53,7 +54,7 @@ def stored_families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer)
         return None
     path = families_path(request, gpu, line)
     try:
-        return load_families(path, tracer) if path.is_file() else None
+        return load_families(path, tracer) if is_file(path) else None
     except InputError:
         TRACE_FOLDER.report(path)
         return None

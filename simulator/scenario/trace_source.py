@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from simulator.caches.derived import Derived, share
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError, UntracedError
+from simulator.formats.present import is_file
 from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
@@ -270,7 +271,7 @@ def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
 def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
     """All that a trace depends on."""
     if request.saved:
-        stat = Path(request.network).stat() if Path(request.network).is_file() else None
+        stat = Path(request.network).stat() if is_file(request.network) else None
         return request, stat and (stat.st_mtime_ns, stat.st_size)
     return request, seen(request.network, gpu), content(request.network)
 

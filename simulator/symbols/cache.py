@@ -22,6 +22,7 @@ import msgspec
 from simulator.errors import InputError
 from simulator.formats.atomic import PART, write_whole
 from simulator.formats.installed import installed_version
+from simulator.formats.present import files, is_file, is_folder
 from simulator.formats.trace_file import VERSION as TRACE_VERSION
 from simulator.formats.trace_file import load, save
 from simulator.hardware.gpu import GPU
@@ -69,7 +70,7 @@ class TraceCache:
         Errors of writing, such as a full disk, are ignored.
         """
         path = self.folder / f"{name}{_SUFFIX}"
-        if path.is_file():
+        if is_file(path):
             try:
                 trace = load(path)
             except InputError:
@@ -110,9 +111,9 @@ class TraceCache:
             self._evict(self.families(name))
 
     def _evict(self, newest: Path) -> None:
-        files = [(stat.st_mtime, stat.st_size, path) for path, stat in _stored(self.folder)]
-        total = sum(size for _, size, _ in files)
-        for _, size, path in sorted(files, key=lambda file: file[0]):
+        stored = [(stat.st_mtime, stat.st_size, path) for path, stat in _stored(self.folder)]
+        total = sum(size for _, size, _ in stored)
+        for _, size, path in sorted(stored, key=lambda file: file[0]):
             if total <= self.limit_bytes:
                 return
             if path != newest:
@@ -147,11 +148,11 @@ def clear(folder: Path) -> Contents:
 
 def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:
     """The files of a cache in a folder."""
-    files: list[tuple[Path, os.stat_result]] = []
-    for path in (path for suffix in _SUFFIXES for path in folder.glob(f"*{suffix}")):
+    stored: list[tuple[Path, os.stat_result]] = []
+    for path in (path for suffix in _SUFFIXES for path in files(folder, f"*{suffix}")):
         with suppress(OSError):  # another process has deleted it
-            files.append((path, path.stat()))
-    return files
+            stored.append((path, path.stat()))
+    return stored
 
 
 def _ordered(value: Any) -> Any:
@@ -183,13 +184,13 @@ def _content(network: str) -> list[str]:
     """Digests of a network's own files; networks of the catalogue and timm have none."""
     if network.startswith("hf:"):
         path = Path(network.removeprefix("hf:"))
-        return [_digest(path / "config.json" if path.is_dir() else path)]
+        return [_digest(path / "config.json" if is_folder(path) else path)]
     place = Path(network.rpartition(":")[0] if ".py:" in network else network)
     return source_digests(place) if place.suffix == ".py" else []
 
 
 def _digest(path: Path) -> str:
-    if not path.is_file():  # reading a pipe would block
+    if not is_file(path):  # reading a pipe would block
         return "unreadable"
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

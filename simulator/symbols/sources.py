@@ -16,6 +16,8 @@ from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
+from simulator.formats.present import is_file
+
 _OWN_CODE = Path(__file__).parents[1]
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -32,7 +34,7 @@ def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
     if path in lines:
         return
     try:
-        content = path.read_bytes() if path.is_file() else None  # reading a pipe would block
+        content = path.read_bytes() if is_file(path) else None  # reading a pipe would block
     except OSError:
         content = None
     if content is None:

@@ -11,6 +11,7 @@ import msgspec
 import platformdirs
 
 from simulator.errors import InputError
+from simulator.formats.present import is_file
 from simulator.modes import autotunes, compiles, replays
 from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual, Residuals
@@ -156,7 +157,7 @@ def profile(name: str = "h200") -> Profile:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if (small := CARDS / f"{name}.json").is_file():
         return _of_card(small)
-    if not path.is_file():
+    if not is_file(path):
         known = ", ".join(packaged())
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     kind = _Packaged if path.parent == FOLDER else Profile
@@ -222,7 +223,7 @@ def learned(gpu: str) -> Profile:
     """What is known of the GPU of this id: a user's own calibration, then a packaged one, or a
     packaged card's, else that of the H200, transferred."""
     own = users() / f"{gpu}.json"
-    if own.is_file():
+    if is_file(own):
         own_profile = profile(str(own))
         if own_profile.gpu != gpu:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Every architecture of transformers that builds from its default configuration, predicted.
+"""Every architecture of transformers from its default configuration, and 300 networks of timm.
 
     python -m tests.reliability.networks RESULTS.jsonl --shard 0/8 --seconds 600 --record
 
@@ -7,7 +7,9 @@ as a user would, `hf:FOLDER`. A line of JSON a case; what was answered already i
 Architectures that transformers does not build from such a configuration count as not built, and
 those that fail in the same way in torch itself, on tensors without data and without Ridgepoint, as
 failing in torch: their default configuration contradicts itself, or they need other inputs than a
-configuration tells. The status is 1 where a prediction crashed.
+configuration tells. Networks of timm, drawn by the hash of their names, are asked where timm and
+torchvision are installed; `--begins timm:` asks them alone. The status is 1 where a prediction
+crashed.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -44,8 +47,11 @@ _DEPTHS = (
 _LAYERS = 2  # widths stay: they cost no memory without data, and small ones contradict each other
 
 
+_OF_TIMM = 300
+
+
 class Case(NamedTuple):
-    """A model type of transformers in one phase."""
+    """A model type of transformers, or "timm:NAME", in one phase."""
 
     kind: str
     phase: str
@@ -61,10 +67,20 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """All model types that have a model, in both phases."""
+    """All model types that have a model, and networks of timm, in both phases."""
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
-    return [Case(kind, phase) for phase in PHASES for kind in sorted(MODEL_MAPPING_NAMES)]
+    kinds = [*sorted(MODEL_MAPPING_NAMES), *_of_timm()]
+    return [Case(kind, phase) for phase in PHASES for kind in kinds]
+
+
+def _of_timm() -> list[str]:
+    try:
+        timm = import_module("timm")
+    except (ImportError, RuntimeError):  # a torchvision of another torch raises the latter
+        return []
+    drawn = sorted(timm.list_models(), key=lambda name: sha256(name.encode()).digest())
+    return [f"timm:{name}" for name in drawn[:_OF_TIMM]]
 
 
 def small(kind: str) -> Any:
@@ -97,12 +113,14 @@ def run(case: Case) -> dict[str, str]:
     "refused" or "crashed"."""
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
+        spec = case.kind if case.kind.startswith("timm:") else f"hf:{folder}"
         try:
-            small(case.kind).save_pretrained(folder)
+            if spec != case.kind:
+                small(case.kind).save_pretrained(folder)
         except Exception as error:
             return _answer(case, "not built", f"{type(error).__name__}: {error}")
         try:
-            network = load(f"hf:{folder}", batch=2, training=case.phase == "training")
+            network = load(spec, batch=2, training=case.phase == "training")
         except InputError as error:
             state = "no inputs" if "cannot be made from" in str(error) else "not built"
             return _answer(case, state, str(error).replace(folder, ""))
@@ -158,10 +176,14 @@ def answered(path: Path) -> dict[str, dict[str, str]]:
     return answers
 
 
-def _left(path: Path, shard: str) -> Iterator[Case]:
+def _left(path: Path, shard: str, begins: str = "") -> Iterator[Case]:
     number, of = map(int, shard.split("/"))
     known = answered(path)
-    return (c for c in cases() if int(c.part * of) == number and c.key not in known)
+    return (
+        c
+        for c in cases()
+        if int(c.part * of) == number and c.key not in known and c.kind.startswith(begins)
+    )
 
 
 def figure(path: Path) -> str:
@@ -183,22 +205,25 @@ def main() -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("--shard", default="0/1", metavar="I/N")
     parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--begins", default="", help="names that begin so, such as timm:")
     parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
     with options.results.open("a", encoding="utf-8") as file:
-        for case in _left(options.results, options.shard):
+        for case in _left(options.results, options.shard, options.begins):
             if time.monotonic() > until:
                 break
             file.write(json.dumps(run(case)) + "\n")
             file.flush()
     for answer in answered(options.results).values():
-        if answer["state"] in ("refused", "crashed"):
+        if answer["state"] != "predicted":
             print(answer["key"], answer["state"], answer["text"], sep=": ")
     print(figure(options.results))
     if options.record:
         command = "python -m tests.reliability.networks RESULTS.jsonl"
-        promises.write("networks of transformers are predicted", command, figure(options.results))
+        promises.write(
+            "networks of transformers and timm are predicted", command, figure(options.results)
+        )
     return int(any(a["state"] == "crashed" for a in answered(options.results).values()))
 
 

@@ -32,6 +32,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from simulator import predict
 from simulator.errors import InputError
+from tests.reliability import promises
 
 if find_spec("expecttest") is None:  # torch's own tests derive from it; no test of it is run here
     sys.modules["expecttest"] = ModuleType("expecttest")
@@ -231,6 +232,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--samples", type=int, default=_SAMPLES, help="inputs of each case")
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
     if not asked.summary:
@@ -240,7 +242,11 @@ def main() -> int:
                     break
                 file.write(json.dumps(run(case, asked.samples)._asdict()) + "\n")
                 file.flush()
-    print(summary(asked.results))
+    text = summary(asked.results)
+    print(text)
+    if asked.record:
+        command = f"python -m tests.reliability.opinfo RESULTS.jsonl --samples {asked.samples}"
+        promises.write("no op of torch crashes", command, " ".join(text.splitlines()[:2]))
     return int(any(r["crashed"] for r in answered(asked.results).values()))
 
 

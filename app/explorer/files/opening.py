@@ -24,6 +24,7 @@ from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
 from simulator.formats.link import is_link, parts
+from simulator.formats.present import is_file
 from simulator.scenario.scenario import load
 
 _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
@@ -90,7 +91,7 @@ class Opening(QObject):
         menu.clear()
         for name in self.files.remembered.recent:
             path = Path(name)
-            exists = path.is_file()
+            exists = is_file(path)
             action = menu.addAction(path.name if exists else f"{path.name} (missing)")
             action.setToolTip(name)
             action.setEnabled(exists)

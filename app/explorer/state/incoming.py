@@ -10,6 +10,7 @@ from typing import Literal
 from app.answers.changes import with_field, with_trace
 from app.explorer.state import session_file
 from simulator.errors import InputError
+from simulator.formats.present import is_file
 from simulator.hardware.gpu import gpu
 from simulator.scenario.scenario import Scenario, load
 
@@ -40,7 +41,7 @@ class IncomingFile:
 
 def identify(path: Path) -> IncomingFile:
     """Identify a file by its name and its first keys. Raises InputError if its kind is unknown."""
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"cannot open {path}: the file does not exist; choose another")
     name = path.name.lower()
     if name.endswith(session_file.SUFFIX):

@@ -10,6 +10,7 @@ from platformdirs import user_state_dir
 
 from app.explorer.state.session import ThemeChoice
 from app.outputs import whole
+from simulator.formats.present import files
 
 FOLDER_VARIABLE = "RIDGEPOINT_STATE"
 _MOST_RECENT = 10
@@ -68,7 +69,7 @@ def autosave() -> Path:
 
 def ended_autosaves() -> list[Path]:
     """The autosaves of processes that ended, newest first."""
-    ended = [p for p in folder().glob("autosave-*.ridge") if not _runs(p)]
+    ended = [p for p in files(folder(), "autosave-*.ridge") if not _runs(p)]
     return sorted(ended, key=lambda p: p.stat().st_mtime, reverse=True)
 
 

@@ -123,6 +123,30 @@ def test_transformers_without_a_head_for_vision_and_for_two_sequences(tmp_path: 
     assert len(trace(loaded.module, (), loaded.kwargs).ops) > 0
 
 
+def test_code_beside_a_configuration_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+
+    def no_question(*_: object) -> str:
+        raise AssertionError("nobody is asked")
+
+    monkeypatch.setattr("builtins.input", no_question)
+    spec = config(tmp_path / "own", model_type="own", auto_map={"AutoConfig": "own.Own"})
+    (tmp_path / "own" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", "utf-8")
+    assert refused(spec) == (
+        f"{tmp_path / 'own' / 'config.json'} names code of its own (auto_map), which is not run: "
+        "expected a network of transformers; give a file, FILE.py:FACTORY, that imports that code"
+    )
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_architecture_that_is_no_network_is_not_called(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    spec = config(tmp_path / "odd", architectures=["Trainer"], **BERT)
+    assert type(load(spec).module).__name__ == "BertModel"
+
+
 INPUTS: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = [
     (dict(model_type="wav2vec2", num_hidden_layers=1), {"input_values": (2, 16000)}),
     (dict(model_type="encodec"), {"input_values": (2, 1, 24000)}),
