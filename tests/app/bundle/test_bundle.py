@@ -12,11 +12,24 @@ import pytest
 
 from app.explorer.state.session import NamedScenario, State
 from app.explorer.state.session_file import save
+from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.scenario_link import scenario_link
 
 HERE = Path(__file__).parents[3]
 MOST_MB = 250
+PLAN = """
+[workload]
+kind = "inference"
+network = "resnet50"
+[load]
+rate = "800/s"
+[limits]
+latency = "100 ms"
+[candidates]
+gpus = ["h200"]
+counts = [1]
+"""
 LEFT_OUT = ("torch", "scipy", "libQt6Quick", "libQt6Qml", "libQt6Pdf", "libQt6WebEngine", "libgtk")
 pytestmark = [
     pytest.mark.slow,
@@ -44,6 +57,8 @@ def bare(tmp_path: Path) -> dict[str, str]:
     return {
         "HOME": str(tmp_path),
         "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "COLUMNS": "100",
         "QT_QPA_PLATFORM": "offscreen",
         "RIDGEPOINT_STATE": str(tmp_path / "state"),
     }
@@ -70,13 +85,14 @@ def test_it_is_small_and_has_no_torch(bundle: Path) -> None:
         "predict gpt2 --train --mode compiled",
         "sweep vit-b16 --dtype bf16",
         f"predict {scenario_link(Scenario('resnet50', batch=16))}",
-        f"plan {HERE / 'examples' / 'plans' / 'llm-service.toml'}",
+        f"plan {spec_link(PLAN)}",
     ],
 )
 def test_it_answers_as_the_command_does(bundle: Path, bare: dict[str, str], arguments: str) -> None:
     ours = ran(bundle, bare, *arguments.split())
     command = [sys.executable, "-m", "app.cli", *arguments.split()]
-    theirs = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+    environment = os.environ | {"COLUMNS": bare["COLUMNS"]}
+    theirs = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=environment)
     assert ours.returncode == 0, ours.stderr
     # the trace names the torch that made it
     assert ours.stdout.splitlines()[:10] == theirs.stdout.splitlines()[:10]
@@ -108,4 +124,6 @@ def test_the_explorer_opens_a_session(bundle: Path, bare: dict[str, str]) -> Non
         assert window.poll() is None
         assert json.loads(settings.read_text("utf-8"))["recent"] == [str(talk)]
         os.kill(window.pid, 15)
-        assert window.stderr is not None and window.stderr.read() == b""
+        assert window.stderr is not None
+        said = set(window.stderr.read().decode().splitlines())
+        assert said <= {"This plugin does not support propagateSizeHints()"}
