@@ -1,7 +1,7 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
 writes a report; `python run.py test` checks, and `test --all` runs what takes hours too;
 `python run.py docs` builds the documentation in `site/`; `python run.py screenshots` makes pictures
-of the explorer.
+of the explorer; `python run.py bundle` makes a folder in `dist/` that runs without Python and torch.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.
@@ -114,14 +114,30 @@ def docs() -> int:
     return status
 
 
+def bundle() -> int:
+    """Make the folder that opens networks of the catalogue, saved traces, sessions, lessons and
+    plans on a computer of this kind without Python."""
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if run(*pip, "-c", "constraints.txt", "-e", ".[bundle]"):
+        sys.exit("error: the installation failed; pip's own message is above")
+    folders = ["--distpath", "dist", "--workpath", "build"]
+    options = ["--noconfirm", "--log-level", "ERROR", *folders]
+    status = run(PYTHON, "-m", "PyInstaller", *options, "app/bundle/ridgepoint.spec")
+    if not status:
+        folder = HERE / "dist" / "ridgepoint"
+        size_mb = sum(p.stat().st_size for p in folder.rglob("*") if not p.is_symlink()) / 1e6
+        print(f"The bundle is in {folder}, {size_mb:.0f} MB: start {folder / 'ridgepoint'}")
+    return status
+
+
 def main() -> int:
     arguments = sys.argv[1:]
     if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
         sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
-    if arguments and arguments[0] not in ("test", "docs", "screenshots", "--"):
+    if arguments and arguments[0] not in ("test", "docs", "screenshots", "bundle", "--"):
         sys.exit(
-            "error: expected nothing, `test`, `docs`, `screenshots`, or `--` and the arguments of "
-            "`ridgepoint`"
+            "error: expected nothing, `test`, `docs`, `screenshots`, `bundle`, or `--` and the "
+            "arguments of `ridgepoint`"
         )
     install()
     if arguments[:2] == ["test", "--all"]:
@@ -130,6 +146,8 @@ def main() -> int:
         return test()
     if arguments[:1] == ["docs"]:
         return docs()
+    if arguments[:1] == ["bundle"]:
+        return bundle()
     if arguments[:1] == ["screenshots"]:
         return run(PYTHON, "-m", "app.screenshots", *arguments[1:])
     return run(BIN / "ridgepoint", *arguments[1:]) if arguments[1:] else show()

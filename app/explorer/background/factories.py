@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -38,6 +39,8 @@ class FileFactories(msgspec.Struct, frozen=True):
 
 def list_factories(path: Path, name: str = "") -> FileFactories:
     """Run a file and list its factories."""
+    if find_spec("torch") is None:
+        return FileFactories(refused=_without_torch(path))
     try:
         listed = factories(path)
         ready = [factory.name for factory in listed if not factory.required]
@@ -57,6 +60,19 @@ def list_factories(path: Path, name: str = "") -> FileFactories:
     return FileFactories(
         refused=f"{path.name} has no factory that can be called without arguments: "
         f"{signatures}; expected at least one; give the arguments of one default values"
+    )
+
+
+def _without_torch(path: Path) -> str:
+    """Why a file cannot be opened without torch. A bundle has none and takes none."""
+    if getattr(sys, "frozen", False):
+        return (
+            f"{path.name} needs torch, which this bundle does not contain: expected a built-in "
+            'network or a saved trace; for networks of your own: pip install "ridgepoint[gui]"'
+        )
+    return (
+        f"{path.name} needs torch, which is not installed: expected torch; pip install "
+        '"torch>=2.11,<2.14"'
     )
 
 

@@ -1,8 +1,12 @@
 """Network files: their code runs only after the user agrees, and again when they are saved."""
 
+import sys
 from pathlib import Path
 
+import pytest
+
 from app.examples import FIRST
+from app.explorer.background.factories import list_factories
 from app.explorer.files.opening import Opening
 from app.explorer.state.incoming import code_of
 from app.explorer.state.session import NamedScenario, State
@@ -164,3 +168,27 @@ def test_a_network_that_takes_long_to_trace_can_be_cancelled(opening: Opening, t
     opening.banner.offers.itemAt(0).widget().click()  # pyright: ignore
     assert not opening.networks.worker.busy() and opening.banner.isHidden()
     assert opening.session.state.scenario == FIRST
+
+
+@pytest.mark.parametrize(
+    ("frozen", "refused"),
+    [
+        (
+            False,
+            "nets.py needs torch, which is not installed: expected torch; pip install "
+            '"torch>=2.11,<2.14"',
+        ),
+        (
+            True,
+            "nets.py needs torch, which this bundle does not contain: expected a built-in network "
+            'or a saved trace; for networks of your own: pip install "ridgepoint[gui]"',
+        ),
+    ],
+)
+def test_without_torch_a_file_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frozen: bool, refused: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+    (tmp_path / "nets.py").write_text("raise SystemError", "utf-8")
+    assert list_factories(tmp_path / "nets.py").refused == refused
