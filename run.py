@@ -1,7 +1,8 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
 writes a report; `python run.py test` checks, and `test --all` runs what takes hours too;
 `python run.py docs` builds the documentation in `site/`; `python run.py screenshots` makes pictures
-of the explorer; `python run.py bundle` makes a folder in `dist/` that runs without Python and torch.
+of the explorer; `python run.py bundle` makes a folder in `dist/` that runs without Python and
+torch.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.

@@ -8,6 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from app.quantities import number
+from app.report.columns import fitting, least_width
 from app.report.exports import csv_text
 from app.report.tables import table
 from app.terminal import Terminal
@@ -63,23 +64,33 @@ def headings(plan: Plan) -> list[str]:
     return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
 
 
-_WRAPPED = ("configuration", "why not")
+_WRAPPED = {"configuration": 18, "why not": 18}
+"""The least widths of the columns whose cells may take several lines, in characters."""
+_FIRST = (
+    "configuration", "cost", "batch", "token, 80%", "takes, 80%", "batch takes, 80%", "limits",
+    "why not", "first token, 80%",
+)  # fmt: skip
+"""Columns that a narrow terminal shows before the others."""
 
 
 def show(plan: Plan, top: int) -> None:
     """Print the verdict, the ranked table and the assumptions."""
     console = Terminal(highlight=False)
-    wide = max(console.width, 160) if not console.is_terminal else console.width
+    wide = console.width
     console.print()
     console.print(Text(plan.question, "dim"), width=min(wide, 120))
     console.print(Text(plan.verdict, "bold"), width=min(wide, 120))
     console.print()
+    columns, dropped = _columns(plan, top, wide)
     shown = table()
-    for name in headings(plan):
-        shown.add_column(name, no_wrap=name not in _WRAPPED, overflow="fold")
-    for row in plan.rows[:top]:
-        shown.add_row(*(Text(cell) for cell in cells(plan, row)))
+    for name, (least, _) in columns.items():
+        shown.add_column(name, no_wrap=name not in _WRAPPED, overflow="fold", min_width=least)
+    for row in zip(*(texts for _, texts in columns.values()), strict=True):
+        shown.add_row(*map(Text, row))
     console.print(shown, width=wide)
+    if dropped:
+        words = f"{', '.join(dropped)}: in a terminal wider than {wide}, or with --csv or --json"
+        console.print(Text(words, "dim"), width=min(wide, 120))
     if len(plan.rows) > top:
         console.print(f"{len(plan.rows) - top} more with --top, --csv or --json", style="dim")
     console.print()
@@ -94,6 +105,29 @@ def show(plan: Plan, top: int) -> None:
         console.print(Text(f"{len(plan.pruned)} candidates skipped:", "dim"))
         for text in skipped(plan):
             console.print(Text(text, "dim"), width=min(wide, 120))
+
+
+def _columns(
+    plan: Plan, top: int, width: int
+) -> tuple[dict[str, tuple[int, list[str]]], list[str]]:
+    """The least width and the cells of each column that fits, and the names of the others. Where
+    not all fit, intervals take a second line."""
+    names, rows = headings(plan), [cells(plan, row) for row in plan.rows[:top]]
+    texts = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    if not any(texts["why not"]):
+        names.remove("why not")
+
+    def widths() -> dict[str, int]:
+        return {name: least_width(name, texts[name], _WRAPPED.get(name)) for name in names}
+
+    if len(fitting(names, widths(), width)) < len(names):
+        texts = {name: [cell.replace(" (", "\n(") for cell in texts[name]] for name in names}
+    least = widths()
+    order = [name for name in _FIRST if name in names]
+    order += [name for name in names if name not in order]
+    chosen = fitting(order, least, width)
+    shown = {name: (least[name], texts[name]) for name in names if name in chosen}
+    return shown, [name for name in names if name not in chosen]
 
 
 def assumption_cells(plan: Plan) -> list[list[str]]:

@@ -63,7 +63,8 @@ def front_drawing(
     for point in named:
         items += _label(point, places[point.candidate], _reach(point, chosen), labels, metrics)
     if _is_near(scene.limit, across):
-        at = (across.at(scene.limit), _TOP / 2 + 2)
+        half = metrics.width(scene.limit_words, LABEL_PX, 600) / 2
+        at = (min(across.at(scene.limit), width - half - 4), _TOP / 2 + 2)
         items.append(Text(*at, scene.limit_words, "danger", LABEL_PX, 600, "middle"))
     elif scene.limit is not None:
         words = f"{scene.limit_words}, farther right"

@@ -12,6 +12,8 @@ from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
 _PLAN_PX, _GRID_PX = (330, 740, 490), (330, 640, 590)
+_NARROW_PLAN_PX, _NARROW_PX = (280, 490, 490), 1400
+"""The columns of a plan in a workspace narrower than `_NARROW_PX`: the table keeps its figures."""
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
@@ -120,7 +122,8 @@ class Docks(QMainWindow):
             return
         first, *middle, last = self.panels
         across = Qt.Orientation.Horizontal
-        self.resizeDocks([first, *middle[:1], last], list(_PLAN_PX), across)
+        shares = _PLAN_PX if self.width() >= _NARROW_PX else _NARROW_PLAN_PX
+        self.resizeDocks([first, *middle[:1], last], list(shares), across)
         self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
 
     def restore_state(self, state: QByteArray) -> None:

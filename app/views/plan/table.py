@@ -17,7 +17,7 @@ from app.widgets.paint import Paint, fitting, width
 from simulator.planning import Row
 
 ROW_PX, HEAD_PX = 27.0, 34.0
-_RANK_PX, _NAME_PX, _LIMITS_PX, _BINDS_PX = 17.0, 116.0, 76.0, 84.0
+_RANK_PX, _LIMITS_PX, _BINDS_PX = 17.0, 76.0, 84.0
 _NARROW_PX, _MARK_PX = 460, 18.0
 _MARKED = ("compute", "memory", "overhead")
 
@@ -118,7 +118,7 @@ class CandidateTable(Canvas):
         """The columns that fit, with the x of their right ends."""
         assert planned.spec is not None
         right = self._ends()[0] - 10
-        left = _RANK_PX + 8 + max(_NAME_PX, self.names_px) + 8
+        left = _RANK_PX + 8 + max(width("Configuration"), self.names_px) + 8
         placed: list[tuple[Column, float]] = []
         for column in reversed(shown(columns(planned.spec), right - left)):
             placed.insert(0, (column, right))

@@ -92,6 +92,13 @@ def test_cost_against_speed():
     assert document(drawing, DARK).startswith("<svg ")
 
 
+def test_the_name_of_a_limit_stays_inside_the_picture():
+    spec = read(SERVE | {"limits": {"per_token": "31 ms"}})
+    drawing = front_drawing(front_scene(spec, ROWS[:1]), 170, 300, TABULATED, None)
+    (name,) = (i for i in leaves(drawing.items) if isinstance(i, Text) and i.words == "limit 31 ms")
+    assert name.x + TABULATED.width(name.words, name.px, name.weight) / 2 <= 170
+
+
 def test_what_has_no_price_is_counted_and_a_far_limit_is_said():
     spec = read(SERVE | {"limits": {"per_token": "1 s"}})
     rows = [*ROWS[:3], replace(ROWS[0], gpu="x", usd_per_h=None, usd_per_million=None)]

@@ -290,3 +290,12 @@ def test_a_session_holds_its_plan(planned: Window, tmp_path: Path):
     path.write_text(path.read_text("utf-8").replace("50 ms", "50 parsecs"), "utf-8")
     with pytest.raises(session_file.InputError, match="unknown unit 'parsecs'"):
         session_file.load(path)
+
+
+def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
+    """Cost, batch and time take 64 + 50 + 56 pixels beside names, limits and what binds."""
+    assert planned.width() == 1280
+    planned.layout_.reset()
+    QCoreApplication.processEvents()
+    panel = next(p for o, p in planned.panels.panels.items() if o.title == "Verdict")
+    assert panel.width() > 440
