@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
@@ -74,33 +74,28 @@ def errors(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     return np.log(predicted / np.array([s.seconds for s in samples]))
 
 
-Fit = Callable[[str, Sequence[Sample], GPU, Profile], Profile]
-
-
-def fit(samples: Sequence[Sample], gpu: GPU, base: Profile, fit_one: Fit = fit_curve) -> Profile:
+def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
     """`base` with every curve that has samples fitted to them, each by itself, so that they can be
-    fitted side by side and any one alone again. With `with_residual` for `fit_one` the physics
-    stay those of `base`."""
+    fitted side by side and any one alone again."""
     groups: dict[str, list[Sample]] = {}
     for sample in samples:
         groups.setdefault(curve(sample.work), []).append(sample)
     longest = sorted(groups.items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    with _one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
-        each = [(name, workers.submit(fit_one, name, some, gpu, base)) for name, some in longest]
+    with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
+        each = [(name, workers.submit(fit_curve, name, some, gpu, base)) for name, some in longest]
         parts = {name: future.result() for name, future in each}
     named = sorted(parts.items())
     return msgspec.structs.replace(
         base,
         traffic=base.traffic | {n: part.traffic[n] for n, part in named if n in part.traffic},
         tiles=base.tiles | {n: part.tiles[n] for n, part in named if n in part.tiles},
-        residuals=dict(base.residuals)
-        | {n: part.residuals[n] for n, part in named if n in part.residuals},
+        residuals={n: part.residuals[n] for n, part in named if n in part.residuals},
     )
 
 
 @contextmanager
-def _one_thread_each() -> Generator[None]:
+def one_thread_each() -> Generator[None]:
     """Processes started here solve on one thread: many would wait for one another, and sum in
     another order on another machine."""
     before = os.environ.get(_THREADS)

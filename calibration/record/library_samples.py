@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -67,6 +68,21 @@ def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> I
             yield lowered(point, trace_call(point.make), sample, gpu)
 
 
+FURTHER = ("drawn", "further", "drawn_second", "further_second")
+"""Further points of the sweeps' draws, of the blind calls' too."""
+
+
+def further(gpu: GPU) -> Iterator[Swept]:
+    """Every further point that was measured, traced again."""
+    importlib.import_module("calibration.blind")  # registers its calls
+    for name in FURTHER:
+        path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
+        for row in read(path).samples.values() if path.is_file() else ():
+            if row.get("kernels"):
+                point = Point(**row["point"])
+                yield lowered(point, trace_call(point.make), row, gpu)
+
+
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
     """A point's launches beside its kernels."""
     if point.params.get("dtype") == "tf32":  # `allow_tf32`, which a trace does not show
@@ -115,6 +131,9 @@ AWKWARD = (
     "varied_convolution",
     "varied_convolution_backward",
     "varied_sequence",
+    "blind_convolution",
+    "blind_convolution_backward",
+    "blind_convolution_1d",
 )
 """Convolutions of which cuDNN runs a third by other kernels than are lowered. The fit sees those
 that run as lowered, and of them the curves in `AWKWARD_CURVES` alone: with all of them in the fit
@@ -136,10 +155,11 @@ _ON_LANES = re.compile(
 
 def samples(sweeps: Iterable[Swept]) -> list[Sample]:
     """What the fit may see: all but the points that are held out, and parts of `AWKWARD` ones."""
-    return merged(s for each in sweeps if not each.point.held_out for s in _fitted(each))
+    return merged(s for each in sweeps if not each.point.held_out for s in matched(each))
 
 
-def _fitted(each: Swept) -> Iterator[Sample]:
+def matched(each: Swept) -> Iterator[Sample]:
+    """A call's samples, but those of `AWKWARD` convolutions that ran by other kernels."""
     if each.point.operation not in AWKWARD:
         yield from each.samples()
     elif _runs_as_lowered(each):

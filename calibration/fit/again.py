@@ -1,0 +1,147 @@
+"""Fit the curves of the packaged H200 profile again, also to the further points of the sweeps.
+
+`python -m calibration.fit.again` traces 75,000 calls (half an hour) and writes `h200.json`. For
+each curve, calls that are kept from the fit choose between the profile as it is, a new residual,
+and where that leaves every tenth kernel 25% off, new physics with a new residual.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from calibration.fit.curve import fit_curve, with_residual
+from calibration.fit.gpu import errors, judge, one_thread_each
+from calibration.generated import kernels
+from calibration.record import fusion_samples
+from calibration.record.library_samples import Swept, further, matched, samples, swept
+from calibration.record.read import recordings
+from calibration.record.samples import Sample, convolutions, merged, recorded
+from calibration.validate.trace_fidelity import retrace
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.timing.profile import Profile, profile
+from simulator.timing.roofline import curve
+
+_MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, "layout": 600}
+"""Samples of a curve, by the beginning of its name: libraries choose among many kernels for
+products and convolutions; a fill is short whatever its size."""
+_MOST_OF_OTHERS = 2500
+_JUDGES = 10  # samples kept from the fit, below which they choose nothing
+_OFF = 0.25
+_WORSE = 1.1
+
+
+class Choice(NamedTuple):
+    """A curve's profile, and what it was chosen as."""
+
+    curve: str
+    profile: Profile
+    chosen: str
+
+
+def chosen(
+    name: str, some: Sequence[Sample], kept_out: Sequence[Sample], gpu: GPU, known: Profile
+) -> Choice:
+    """A curve as it is in `known`, or fitted to `some`, by its error on the samples `kept_out`."""
+    has_physics = name in known.tiles or name in known.traffic
+    again = with_residual(name, some, gpu, known)
+    if len(kept_out) < _JUDGES:
+        new = again if has_physics else fit_curve(name, some, gpu, known)
+        return Choice(name, new, "residual" if has_physics else "physics")
+    choice = Choice(name, again, "residual")
+    if not has_physics or np.quantile(_off(kept_out, gpu, again), 0.9) > _OFF:
+        new = fit_curve(name, some, gpu, known)
+        if _badness(kept_out, gpu, new) < 0.95 * _badness(kept_out, gpu, again):
+            choice = Choice(name, new, "physics")
+    if has_physics and _badness(kept_out, gpu, choice.profile) > _WORSE * _badness(
+        kept_out, gpu, known
+    ):
+        return Choice(name, known, "as it is")
+    return choice
+
+
+def _off(some: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.float64]:
+    return np.abs(np.expm1(errors(some, gpu, learned)))
+
+
+def _badness(some: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
+    """The median error, and three tenths of what every tenth sample exceeds."""
+    off = _off(some, gpu, learned)
+    return float(np.median(off) + 0.3 * np.quantile(off, 0.9))
+
+
+def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> list[Sample]:
+    """The samples that a curve is fitted to: as many of the further ones as there is room for."""
+    most = next((n for start, n in _MOST.items() if name.startswith(start)), _MOST_OF_OTHERS)
+    random = np.random.default_rng(0)
+    if most < _MOST_OF_OTHERS:
+        first = _some(first, most // 2, random)
+    return merged([*first, *_some(further, max(0, most - len(first)), random)])
+
+
+def _some(samples: Sequence[Sample], most: int, random: np.random.Generator) -> Sequence[Sample]:
+    if len(samples) <= most:
+        return samples
+    return [samples[row] for row in np.sort(random.permutation(len(samples))[:most])]
+
+
+def by_curve(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """Samples by the curve that rules them."""
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(curve(sample.work), []).append(sample)
+    return groups
+
+
+def fit_again(
+    first: Sequence[Sample], sweeps: Sequence[Swept], all_sweeps: Sequence[Swept], gpu: GPU
+) -> Profile:
+    """The packaged profile with each curve as `chosen`: fitted to `first` and to `sweeps`, judged
+    by the calls of `all_sweeps` that are held out."""
+    known = profile()
+    groups, more = by_curve(first), by_curve(samples(sweeps))
+    kept_out = by_curve(merged(s for e in all_sweeps if e.point.held_out for s in matched(e)))
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
+        waiting = [
+            workers.submit(
+                chosen,
+                name,
+                thinned(name, groups.get(name, []), more.get(name, [])),
+                kept_out.get(name, []),
+                gpu,
+                known,
+            )
+            for name in sorted(groups.keys() | more.keys())
+        ]
+        choices = [each.result() for each in waiting]
+    traffic, tiles, residuals = dict(known.traffic), dict(known.tiles), dict(known.residuals)
+    for name, fitted, how in choices:
+        print(f"{name:32} {how}")
+        traffic |= {name: fitted.traffic[name]} if name in fitted.traffic else {}
+        tiles |= {name: fitted.tiles[name]} if name in fitted.tiles else {}
+        residuals |= {name: fitted.residuals[name]} if name in fitted.residuals else {}
+    return replace(known, traffic=traffic, tiles=tiles, residuals=residuals)
+
+
+def main() -> None:
+    """Fit again, and write the profile with its intervals."""
+    card = find_gpu("h200")
+    pairs = [(recording, retrace(recording.case)) for recording in recordings()]
+    validation = [(recording, retrace(recording.case)) for recording in recordings("validation")]
+    fused = fusion_samples.samples(fusion_samples.gains(card))
+    generated = kernels.samples(kernels.calls(card), card)
+    sweeps, more = list(swept(card)), list(further(card))
+    first = [*recorded(pairs, card), *convolutions(card), *samples(sweeps), *fused, *generated]
+    judge(fit_again(merged(first), more, [*sweeps, *more], card), validation)
+
+
+if __name__ == "__main__":
+    main()
