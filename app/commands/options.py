@@ -144,7 +144,8 @@ def opening(**given: Any) -> Opening:
     first = _path(words[0]) if words else ""
     file = first if _opens_in_window(first) else ""
     if file:
-        more = [n for n in given if n not in ("network", "time_limit") and given[n] is not None]
+        beside = [n for n in given if n not in ("network", "time_limit")]
+        more = [name for name in beside if given[name] not in (None, [])]
         if more:
             option = "what-ifs" if more[0] == "whatifs" else f"--{more[0].replace('_', '-')}"
             raise InputError(

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class Page:
 
 
 @contextmanager
-def chromium(path: str, profile: Path) -> Iterator[Page]:
+def chromium(path: str, profile: Path) -> Generator[Page]:
     """Start a browser with an empty profile; end it afterwards."""
     for_browser, to_browser = os.pipe()
     from_browser, by_browser = os.pipe()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.answers.figures import totals, verdict
-from app.answers.other_sizes import OtherSizes, at_sizes, other_sizes
+from app.answers.other_sizes import OtherSizes, _no_figures, at_sizes, other_sizes
 from app.answers.subject import Scenario, predict, subject
 from app.html.page import as_html
 from app.quantities import count_of, data, percent, seconds
@@ -99,6 +99,14 @@ def test_stops_reach_as_far_as_the_network_and_the_memory(bert: OtherSizes) -> N
     assert large is not None and large.seqs[large.seq] == 1000
     small = row(large, large.batches[-1], 16)
     assert not small["misfit"] and row(large, large.batches[-1], 4096)["misfit"]
+
+
+def test_a_stop_without_a_prediction_has_its_reason_alone(bert: OtherSizes) -> None:
+    refused = _no_figures("it does not run")
+    assert refused.keys() == row(bert, 1, 16).keys()
+    assert refused["sentence"] == "it does not run"
+    assert {refused[name] for name in REGIMES} == {0.0}
+    assert {refused[name] for name in refused if name not in (*REGIMES, "sentence")} == {""}
 
 
 def test_networks_without_a_sequence_have_one_slider() -> None:
