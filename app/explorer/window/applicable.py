@@ -42,7 +42,8 @@ class Applicable:
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in _WITHOUT_SCENARIO:
             unpredicted = "The export is of the scenario on one GPU: go to a page that shows it"
-        unplanned = "" if window.plan_page.planning.planned.plan else "There is no plan yet"
+        planned = window.plan_page.planning.planned
+        unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
         reasons["Write plan report …"] = unplanned

@@ -45,6 +45,8 @@ class Dropping:
             return Offer("This card is from another window", None)
         session = self.window.session
         state = session.state
+        if place < 0 and state.workspace == "Lessons":
+            return Offer("Lessons have scenarios of their own: apply cards in Explore", None)
         if place < 0 and state.workspace == self.window.plan_page.workspace:
             return self.window.plan_page.offered(card)
         cluster_page = self.window.cluster_page

@@ -167,6 +167,8 @@ def test_products_without_a_tensor_core_say_where_they_run() -> None:
     )
     asked = replace(asked, gpu="a100")
     assert totals(predict(asked, subject(asked)), subject(asked)).engine == "bf16 on tensor units"
+    asked = apply(replace(asked, gpu="h200"), "fp8", {})
+    assert totals(predict(asked, subject(asked)), subject(asked)).engine == "fp8 on tensor units"
 
 
 def test_the_verdict_tells_that_rules_answered_where_exact_was_asked(

@@ -68,3 +68,14 @@ def test_a_card_that_is_refused_is_said_and_nothing_moves(window: Window):
     assert window.banner.isVisible() and "expected" in window.banner.label.text()
     assert window.session.state.scenario == FIRST and not window.session.history.count()
     window.banner.hide()
+
+
+def test_a_card_does_not_change_a_scenario_behind_a_lesson(window: Window):
+    window.session.show("Lessons")
+    before = window.session.state
+    card = next(widget.card for widget in window.shelf.widgets if widget.card.kind == "gpu")
+    window.dropping.apply(card, -1)
+    assert window.session.state == before
+    assert window.banner.label.text() == (
+        "Lessons have scenarios of their own: apply cards in Explore"
+    )
