@@ -1,6 +1,6 @@
 """Measure what Dynamo's guards take: `python -m calibration.measure.guards FILE --seconds 110`.
 
-JSON lines: the machine with its host index, then a line a network in inference. The network is
+JSON lines: the machine with its host index, then one line per network in inference. The network is
 compiled by a backend that generates no work, so that a call takes only what precedes the compiled
 code: the guards, and passing the inputs.
 

@@ -20,8 +20,8 @@ def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kerne
     """Kernels by point from a Chrome trace whose ranges are named `point3.warm0`.
 
     A launch belongs to the range that holds its start, on whatever thread: a backward pass
-    launches from autograd's. The runs that launched what most warm ones did count, each kernel's
-    median over them.
+    launches from autograd's. Only the runs that launched the same kernels as most warm ones count;
+    a kernel's time is its median over them.
     """
     ranges: list[tuple[float, float, tuple[int, str, int]]] = []
     launched_at: dict[int, float] = {}

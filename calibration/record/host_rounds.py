@@ -126,8 +126,8 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
 
 def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
     """Recorded steps of at most `FEW` kernels, each as one round beside its process's host. In
-    those of more the profiler's hooks, left from the case before, lengthen each launch by 2 to
-    4 µs."""
+    those with more launches the profiler's hooks, left from the case before, lengthen each launch
+    by 2 to 4 µs."""
     for suite in ("host", "recordings"):
         at = parts(host_index(suite), reference)
         for each in recordings(suite):

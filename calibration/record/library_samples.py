@@ -60,7 +60,8 @@ def sampled(gpu: GPU, path: Path | None = None) -> dict[str, Row]:
 
 
 def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
-    """Every measured point of a library's call, traced again; only those held out, or not."""
+    """Every measured point of a library's call, traced again: either those held out, or the
+    others."""
     measured = sampled(gpu, path)
     for point in points("library"):
         sample = measured.get(point.name)

@@ -99,7 +99,7 @@ def neighbours(entries: list[Run]) -> list[tuple[Run, Run]]:
 
 
 def _following(trace: Trace, entries: list[Run]) -> dict[int, int]:
-    """For each storage of block 1 that block 2 has another one for, that one."""
+    """Maps each storage of block 1 that differs in block 2 to the one of block 2."""
     following: dict[int, int] = {}
     for a, b in neighbours(entries):
         one, two = (a, b) if a.block == 1 else (b, a)

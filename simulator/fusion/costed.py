@@ -12,5 +12,5 @@ _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(4096)
 
 
 def costed(op: Signature) -> tuple[Work, ...] | None:
-    """As `simulator.costs.works`; for the same object not found anew."""
+    """As `simulator.costs.works`; cached for the same object."""
     return _WORKS.get(op, None, partial(works, op))

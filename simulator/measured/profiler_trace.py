@@ -87,7 +87,7 @@ class ProfiledStep:
 def read(path: Path) -> ProfiledStep:
     """The step of a trace: the last whole one where the profiler marked steps, else all of it.
 
-    InputError, with what came, for a file that is none or has no kernels.
+    InputError, with what came, for a file that is not a profiler trace or has no kernels.
     """
     everything = _events(path)
     _refuse_impossible(path, everything)

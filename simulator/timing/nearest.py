@@ -23,7 +23,7 @@ _FAR = 1e3  # and so do those from here on: with their places they stay below 2^
 
 
 class Neighbours:
-    """`points` [points, axes], of which each asked one has its `count` nearest."""
+    """`points` are [points, axes]; a query returns the `count` nearest of each of its points."""
 
     def __init__(self, points: Floats, count: int) -> None:
         self.points = points

@@ -86,7 +86,7 @@ class Roofs:
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own. `smooth` is 1 where computing and moving data hold each other up, `tensor` where
+    the work's own. `smooth` is 1 if computing and moving data slow each other down, `tensor` where
     tensor cores compute. `chip_j` are joules at the highest clock, but for DRAM's; NaN where
     nothing is known of them.
     """

@@ -30,8 +30,8 @@ class Bans:
 
 
 def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
-    """The ops of a joint graph that must not run again, without those `allowed` all the same. An
-    op that writes in place is banned whatever is asked: what it read is gone."""
+    """The ops of a joint graph that must not run again, except those `allowed`. An op that writes
+    in place is banned whatever is asked: what it read is gone."""
     fixed = {i for i in joint.makes if not joint.view[i] and joint.writes_in_place(i)}
     tensors = {
         i for i in joint.makes if not joint.view[i] and i not in allowed and _banned(joint, bans, i)
