@@ -40,6 +40,8 @@ class _Tile(NamedTuple):
 def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The kernel with its blocks in `dims`, and the one that combines its splits."""
     d, units = work.dims, units_of(gpu)
+    if op.name.startswith("compiled.flex_attention"):
+        return (_flex(work),)
     if d["backend"] == "flash" and d["direction"] == "fwd":
         return _flash(op, work, units)
     if d["backend"] == "cudnn" and d["direction"] == "fwd" and d["sq"] == 1:
@@ -190,6 +192,23 @@ def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
         fullness[splits] = waves / ceil(waves)
     most = max(fullness.values(), default=1.0)
     return next((s for s, full in fullness.items() if full >= 0.85 * most), 1)
+
+
+def _flex(work: Work) -> Work:
+    """The generated kernel of `flex_attention`, of whose mask the share of the tiles is known. The
+    longest block visits up to twice the mean, as under a causal mask."""
+    d, tile = work.dims, _tile(work)
+    every = _head_layout(d, Band(-1, -1, 0), tile)
+    layout = _Layout(*_share_of(*every, ceil(tile.rows / tile.columns), d["fraction"]))
+    return _with_blocks(work, tile, d["b"] * d["h"], layout, _variant(work))
+
+
+@at_each
+def _share_of(
+    blocks: int, tiles: int, longest: int, _: int, cut: int, share: float
+) -> tuple[int, int, int, int]:
+    longest = ceil(longest * min(1.0, 2 * share))
+    return blocks, ceil(tiles * share), longest, blocks * min(cut, longest) if share < 1 else 0
 
 
 def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:

@@ -161,3 +161,24 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
 def _edges(each: float) -> float:
     """One tile of each block is cut, and takes so much longer."""
     return each * 768 / 3456 * (profile().tiles["attention_cudnn_fwd"].edge - 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "tiles", "longest", "edges"),
+    [
+        (1.0, 8 * 16 * 64, 8, 0),  # 8 blocks of 128 queries, each through 8 tiles of 128 keys
+        (0.5625, 4608, 8, 8 * 16 * 8),  # causal: 36 of 64; one tile of each block is cut
+        (0.125, 1024, 2, 8 * 16 * 8),  # a mean of one tile a block, two at most
+    ],
+)
+def test_compiled_flex_attention_goes_through_the_tiles_of_its_mask(
+    share: float, tiles: int, longest: int, edges: int
+) -> None:
+    q = ((8, 16, 1024, 64), "bfloat16")
+    lse = ((8, 16, 1024), "float32")
+    name = "compiled.flex_attention.default"
+    op = sig(name, [q, lse], None, {"share": share}, query=q, key=q, value=q)
+    found = launches(op, H200)
+    assert found
+    assert blocks(found[0]) == ((128, 128), 64, 8 * 16 * 8, tiles, longest)
+    assert found[0].dims["edges"] == edges
