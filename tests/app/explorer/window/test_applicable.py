@@ -9,8 +9,7 @@ from app.explorer.docks.panel import Panel
 from app.explorer.state.session import NamedScenario
 from app.explorer.window.window import Window
 from tests.app.explorer.waiting import wait
-from tests.app.explorer.window import plan_driver
-from tests.app.explorer.window.conftest import INITIAL, SMALL_PLAN
+from tests.app.explorer.window.conftest import INITIAL
 
 
 def action(window: Window, name: str) -> QAction:
@@ -48,22 +47,13 @@ def test_what_is_not_there_is_not_written(window: Window):
 
 
 def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):
-    for page in ("Cluster", "Plan", "Lessons"):
+    for page in ("Cluster", "Lessons"):
         window.session.show(page)
         assert action(window, "Export report …").toolTip() == (
             "The export is of the scenario on one GPU: go to a page that shows it"
         )
     window.session.show("Compare")
     assert action(window, "Export report …").isEnabled()
-
-
-def test_a_plan_report_needs_a_plan(window: Window):
-    window.plan_page.planning.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
-    assert not action(window, "Write plan report …").isEnabled()
-    assert action(window, "Write plan report …").toolTip() == "There is no plan yet"
-    window.session.show("Plan")
-    plan_driver.settled(window.plan_page.planning)
-    assert action(window, "Write plan report …").isEnabled()
 
 
 def test_the_view_menu_lists_the_panels_of_the_page(window: Window):

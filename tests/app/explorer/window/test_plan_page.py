@@ -299,3 +299,14 @@ def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
     QCoreApplication.processEvents()
     panel = next(p for o, p in planned.panels.panels.items() if o.title == "Verdict")
     assert panel.width() > 440
+
+
+def test_a_plan_report_needs_a_plan(planned: Window):
+    write, export = (
+        planned.shortcuts.actions[name] for name in ("Write plan report …", "Export report …")
+    )
+    assert write.isEnabled() and not export.isEnabled()
+    planned.plan_page.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
+    assert not write.isEnabled() and write.toolTip() == "There is no plan yet"
+    settled(planned.plan_page.planning)
+    assert write.isEnabled()
