@@ -146,8 +146,8 @@ def unmodelled(p: Prediction) -> list[str]:
 
 def notes(p: Prediction) -> list[str]:
     """Notes on a prediction, without its assumptions, which are listed separately."""
-    told = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
-    others = [note for note in p.notes if not note.startswith(told)]
+    stated = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
+    others = [note for note in p.notes if not note.startswith(stated)]
     if p.trace.gpu != p.gpu.id:
         others.append(
             f"traced for {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "

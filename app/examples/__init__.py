@@ -1,4 +1,7 @@
-"""The scenario that the explorer opens with. Its traces are packaged: it needs no torch."""
+"""The scenario that the explorer opens with. Its traces are packaged: it needs no torch.
+
+May import the simulator.
+"""
 
 from __future__ import annotations
 

@@ -23,9 +23,11 @@ _MOST = 200
 
 def own() -> Path:
     """The folder of a user's lessons; RIDGEPOINT_LESSONS overrides it."""
-    told = os.environ.get(FOLDER_VARIABLE)
+    named = os.environ.get(FOLDER_VARIABLE)
     return (
-        Path(told) if told else Path(platformdirs.user_config_dir("ridgepoint", False)) / "lessons"
+        Path(named)
+        if named
+        else Path(platformdirs.user_config_dir("ridgepoint", False)) / "lessons"
     )
 
 

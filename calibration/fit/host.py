@@ -117,9 +117,9 @@ def fit(of: Sequence[Row]) -> Floats:
         each = row.times * row.counts * weight[:, None]
         factors.append(each[:, free])
         rest.append(row.seconds * weight - each[:, ~free].sum(axis=1) * LAUNCH_S)
-    solved, _ = nnls(np.vstack(factors), np.concatenate(rest))
+    solution, _ = nnls(np.vstack(factors), np.concatenate(rest))
     seconds = np.full(len(COUNTS), LAUNCH_S)
-    seconds[free] = solved
+    seconds[free] = solution
     return seconds
 
 

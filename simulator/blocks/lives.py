@@ -71,16 +71,16 @@ def _appearance(ops: Iterable[Op], traced: Trace, chains: Chains) -> Iterator[in
     """The storages in the order in which the tracer meets them, and again where it meets them
     again: weights, buffers and inputs, then those of the ops, and the gradients and the state of
     the optimizer before its own ops."""
-    yield from _longer(traced, chains, "weight", "buffer", "input")
+    yield from _of_roles(traced, chains, "weight", "buffer", "input")
     updating = False
     for op in ops:
         if op.phase == "optimizer" and not updating:
             updating = True
-            yield from _longer(traced, chains, "gradient", "optimizer")
+            yield from _of_roles(traced, chains, "gradient", "optimizer")
         yield from op.storages
-    yield from _longer(traced, chains, "gradient", "optimizer", "activation")
+    yield from _of_roles(traced, chains, "gradient", "optimizer", "activation")
 
 
-def _longer(traced: Trace, chains: Chains, *roles: str) -> list[int]:
+def _of_roles(traced: Trace, chains: Chains, *roles: str) -> list[int]:
     listed = [s for s, storage in enumerate(traced.storages) if storage.role in roles]
     return longer_list(tuple(listed), chains)

@@ -1,4 +1,7 @@
-"""Clusters: GPUs, and the links between them."""
+"""Clusters: GPUs, and the links between them.
+
+May import hardware, formats and errors.
+"""
 
 from simulator.cluster.cluster import Cluster, Link, Network, cluster, clusters
 

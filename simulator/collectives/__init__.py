@@ -1,4 +1,7 @@
-"""Collectives: what NCCL chooses, and how long it takes."""
+"""Collectives: what NCCL chooses, and how long it takes.
+
+May import cluster and what it stands on.
+"""
 
 from simulator.collectives.price import CollectiveTime, collective_time
 

@@ -69,8 +69,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         question is often about the same ones."""
         if counts is not None:
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
-        told = units if any(name.startswith("waves of") for name in self.features) else 0
-        keys = [(told, _key(work)) for work in works]
+        unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
+        keys = [(unit_count, _key(work)) for work in works]
         kept = self._kept
         new = {key: work for key, work in zip(keys, works, strict=True) if key not in kept}
         if new:

@@ -250,5 +250,5 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     written(tmp_path, TOP + SIDES)
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
     found, wrong = lessons.lessons()
-    assert [lesson.name for lesson in found[-2:]] == ["14-the-bubble", "mine"]
+    assert [lesson.name for lesson in found[-2:]] == [PACKAGED[-1].name, "mine"]
     assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")
