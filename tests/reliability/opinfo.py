@@ -53,6 +53,7 @@ REFUSED = {
     "sparse.mm.reduce": _SPARSE,
     "sparse.sampled_addmm": _SPARSE,
     "to_sparse": _SPARSE,
+    "index_fill": "its gradient for a value in a tensor calls aten::_unique, whose size is data",
     "tensor_split": "torch takes indices on the CPU alone, and inputs of a step are on the GPU",
     "torch.ops.aten._efficient_attention_forward": "an op within others, whose gradient fails on "
     "tensors without data in torch itself",
@@ -246,7 +247,7 @@ def main() -> int:
     print(text)
     if asked.record:
         command = f"python -m tests.reliability.opinfo RESULTS.jsonl --samples {asked.samples}"
-        promises.write("no op of torch crashes", command, " ".join(text.splitlines()[:2]))
+        promises.write("no op of torch crashes", command, "; ".join(text.splitlines()[:2]))
     return int(any(r["crashed"] for r in answered(asked.results).values()))
 
 
