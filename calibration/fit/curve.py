@@ -31,6 +31,11 @@ _HEADS_OWN = {"alone", "masked", "edge", "narrow"}
 _PRODUCTS_OWN = {"split_s", "unaligned", "feed"}
 
 
+WHEREVER = ("gemm_vector", "pointwise_strided")
+"""Curves whose residual is the same wherever the operands are: of held-out kernels it is as good,
+and no kernel comes out slower from L2 than from DRAM, which would be cut off."""
+
+
 class Measured:
     """Samples of one curve, stacked once for many evaluations."""
 
@@ -118,7 +123,8 @@ def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) 
     """A profile whose curve has these samples for its residual, its physics as it is."""
     measured = Measured(name, some)
     logs = -measured.errors(gpu, fitted)
-    works, hot = [s.work for s in some], measured.hot.tolist()
+    works = [s.work for s in some]
+    hot = [0.0] * len(works) if name in WHEREVER else measured.hot.tolist()
     residual = fit_residual(works, hot, logs.tolist(), fitted.units)
     if residual is None:
         return fitted

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulator.planning.step_time import StepTime
 
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.planning.serve_plan import factor
+from simulator.planning.step.step_time import StepTime
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import predict
 from simulator.timing.intervals import interval

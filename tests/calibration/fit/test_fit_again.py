@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
-from calibration.fit.gpu import base, fit
+from calibration.fit.again import by_curve, thinned
+from calibration.fit.curve import fit_curve
 from calibration.measure.log import read
-from calibration.record.library_samples import lowered, samples
+from calibration.record.library_samples import FILES, FURTHER, Swept, lowered, samples
 from calibration.record.read import MEASUREMENTS
-from calibration.sweeps import points
+from calibration.sweeps.registry import Point
 from simulator.hardware.gpu import gpu
 from simulator.timing.profile import profile
-from simulator.timing.roofline import curve
 from simulator.tracing import trace_call
 
-CURVES = ("resample_scatter", "resample_serial")
-CALLS = ("resize", "resize_backward")
-"""The calls that those curves are of; no recorded network makes them."""
+CURVE = "resample_scatter_cubic"
+CALLS = ("resize_backward", "varied_picture_backward", "blind_picture_backward")
+"""The calls that the curve is of; no recorded network makes them."""
 
 
-def test_some_curves_come_out_byte_for_byte() -> None:
+def calls(files: Iterable[str]) -> Iterator[Swept]:
+    """The gradients of bicubic interpolations in these files."""
     card = gpu("h200")
-    measured = read(MEASUREMENTS / card.id / "samples.jsonl.gz").samples
-    found = [
-        lowered(point, trace_call(point.make), measured[point.name], card)
-        for point in points("library")
-        if point.operation in CALLS and measured[point.name].get("kernels")
-    ]
-    assert len(found) > 250
-    fitted = fit(
-        [s for s in samples(found) if curve(s.work) in CURVES], card, base(1e-6, 1e-7, 4e-6)
-    )
-    packaged = profile()
-    for name in CURVES:
-        for of in ("traffic", "residuals"):
-            ours, theirs = getattr(fitted, of)[name], getattr(packaged, of)[name]
-            assert msgspec.json.encode(ours) == msgspec.json.encode(theirs), f"{of} of {name}"
+    for file in files:
+        for row in read(MEASUREMENTS / card.id / f"{file}.jsonl.gz").samples.values():
+            point = Point(**row["point"])
+            texts = [text for text in point.params.values() if isinstance(text, str)]
+            bicubic = any("bicubic" in text for text in texts)
+            if point.operation in CALLS and bicubic and row.get("kernels"):
+                yield lowered(point, trace_call(point.make), row, card)
+
+
+def test_a_curve_comes_out_byte_for_byte() -> None:
+    importlib.import_module("calibration.blind")
+    first, further = (by_curve(samples(calls(files))) for files in (FILES, FURTHER))
+    some = thinned(CURVE, first.get(CURVE, []), further.get(CURVE, []))
+    assert len(some) == 27
+    fitted = fit_curve(CURVE, some, gpu("h200"), profile())
+    for of in ("traffic", "residuals"):
+        ours, packaged = getattr(fitted, of)[CURVE], getattr(profile(), of)[CURVE]
+        assert msgspec.json.encode(ours) == msgspec.json.encode(packaged), of

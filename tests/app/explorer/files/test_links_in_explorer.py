@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from app.answers.plan_draft import first
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.answers.plan.draft import first
 from app.examples import FIRST
 from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.opening import Opening

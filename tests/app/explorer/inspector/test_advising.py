@@ -77,7 +77,7 @@ def test_words_of_advice(found: FoundAdvice):
     said = {title(a): a for a in found.advised.advice}
     assert "If tensor cores were twice as fast" in said
     base = found.advised.baseline
-    assert effect(base, said["If tensor cores were twice as fast"]).startswith("5.7 to ")
+    assert effect(base, said["If tensor cores were twice as fast"]).startswith("5.6 to ")
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
     assert effect(base, other).startswith("per item; ")
 

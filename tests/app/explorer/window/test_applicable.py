@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from app.answers.plan_draft import of_table
 from PySide6.QtGui import QAction, QGuiApplication
 
 from app.explorer.docks.panel import Panel

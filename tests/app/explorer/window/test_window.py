@@ -112,7 +112,7 @@ def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
         told.append((answer, paint.painter.opacity()))
 
-    monkeypatch.setattr("app.explorer.window.verdict.figures", lambda *_: (figure,) * 8)
+    monkeypatch.setattr("app.explorer.window.verdict.bar.figures", lambda *_: (figure,) * 8)
     verdict.grab()
     assert [opacity for _, opacity in told] == [1.0] * 5 + [pytest.approx(0.6), 1.0, 1.0]
     assert told[5][0] is verdict.searched_for and told[0][0] is verdict.answer
