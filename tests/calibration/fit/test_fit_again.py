@@ -18,7 +18,7 @@ from simulator.timing.profile import profile
 from simulator.tracing import trace_call
 
 CURVE = "resample_scatter_cubic"
-CALLS = ("resize_backward", "varied_picture_backward", "blind_picture_backward")
+CALLS = ("varied_picture_backward", "blind_picture_backward")
 """The calls that the curve is of; no recorded network makes them."""
 
 
@@ -29,7 +29,7 @@ def calls(files: Iterable[str]) -> Iterator[Swept]:
         for row in read(MEASUREMENTS / card.id / f"{file}.jsonl.gz").samples.values():
             point = Point(**row["point"])
             texts = [text for text in point.params.values() if isinstance(text, str)]
-            bicubic = any("bicubic" in text for text in texts)
+            bicubic = any("cubic" in text for text in texts)
             if point.operation in CALLS and bicubic and row.get("kernels"):
                 yield lowered(point, trace_call(point.make), row, card)
 
