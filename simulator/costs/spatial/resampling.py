@@ -45,8 +45,9 @@ _UPSAMPLES = (
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> tuple[Work, ...]:
     """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
-    size copies, as recorded of SegFormer; its gradient is assumed to. Antialiased ones compute in
-    NCHW between copies (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
+    size copies, as recorded of SegFormer; its gradient is assumed to. Bicubic writes over zeros, as
+    recorded. Antialiased ones compute in NCHW between copies
+    (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
     x, out = op["self"], op.out
     if _is_copy(op, x, out):
         return move(x, out)
@@ -63,8 +64,9 @@ def upsample(op: Signature) -> tuple[Work, ...]:
         variant=_variant(op, "serial") if steps else "gather",
         steps=steps,
     )
+    cleared = (fill_like(out),) if main.dims.get("variant") == "serial_cubic" else ()
     after = (copy_onto(_rows(out), out),) if "_aa" in op.name and not out.contiguous else ()
-    return *_to_rows(op, x), main, *after
+    return *_to_rows(op, x), *cleared, main, *after
 
 
 def _rows(x: Tensor) -> Tensor:
