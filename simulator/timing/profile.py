@@ -11,12 +11,14 @@ import msgspec
 import platformdirs
 
 from simulator.errors import InputError
+from simulator.formats.limited import contents
 from simulator.formats.present import is_file
 from simulator.modes import autotunes, compiles, replays
 from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual, Residuals
 
 FOLDER = Path(__file__).parent / "profiles"
+_MOST_BYTES = 2**26  # of a profile's file, six times the largest
 
 
 class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,7 +164,7 @@ def profile(name: str = "h200") -> Profile:
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     kind = _Packaged if path.parent == FOLDER else Profile
     try:
-        decoded = msgspec.json.decode(path.read_bytes(), type=kind)
+        decoded = msgspec.json.decode(contents(path, "a profile", _MOST_BYTES), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is not a valid profile: {error}; calibrate again") from error
     if isinstance(decoded, _Packaged):

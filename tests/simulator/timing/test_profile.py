@@ -60,3 +60,13 @@ def test_a_profile_of_a_user_is_checked_whole(
     assert str(caught.value) == (
         f"mine.json is not a valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
     )
+
+
+def test_a_file_of_no_profiles_size_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes(b"9" * (2**26 + 1))
+    with pytest.raises(InputError) as caught:
+        profile(str(path))
+    assert str(caught.value) == (
+        f"{path}: too large: expected 67108864 bytes at most; check that it is a profile"
+    )
