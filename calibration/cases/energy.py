@@ -30,11 +30,13 @@ class EnergyCase:
     make: Callable[[str, int], Call]
     work: dict[str, float] = field(default_factory=dict[str, float])
     step: Case | None = None
+    graph: bool = False
 
     @property
     def captured(self) -> bool:
-        """Is it replayed as a CUDA graph, so that the host does not count?"""
-        return self.step is None and not self.name.endswith("/eager")
+        """Is it replayed as a CUDA graph, so that the host does not count? Kernels are, and steps
+        where `graph` says so."""
+        return self.graph or (self.step is None and not self.name.endswith("/eager"))
 
 
 _DTYPES = {

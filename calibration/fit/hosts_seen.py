@@ -1,4 +1,4 @@
-"""How fast every host was that measured anything here: one index a process, from its first lines.
+"""How fast every host was that measured anything here, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibration.record.host_rounds import quiet, reference_index, speed
 from calibration.record.read import MEASUREMENTS
 from simulator.hardware.host import Parts
-from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
 
 _ONE_PROCESS = tuple(
@@ -32,9 +32,6 @@ _ONE_PROCESS = tuple(
 )
 """Files of one machine in one night, on the calmest host; together they count as one process.
 `fused` was measured with `generated_3`, in the same process."""
-_BLIND = ("packages_second", "own", "blind_calls", "varied")
-"""How the names of the files begin that were measured on the machines of the blind sets: no host is
-fitted to those."""
 MODEL = 0.15
 """What a prediction is off by with the host as fast as it was: the 80% of its errors."""
 
@@ -47,26 +44,53 @@ class Seen(NamedTuple):
     spread: tuple[float, float]
 
 
-def indexes() -> Iterator[tuple[str, dict[str, float]]]:
-    """The file and what the fixed steps took, for each process."""
+class Process(NamedTuple):
+    """A file that a process wrote, what the fixed steps took at its start, and how many times as
+    long as `host_rounds.quiet` its host took beside each of its steps, where that was timed."""
+
+    file: str
+    index: dict[str, float]
+    beside: list[Parts]
+
+    def speed(self, reference: Mapping[str, float]) -> Parts:
+        """The median beside its steps, or else at its start."""
+        return _middle(self.beside) if self.beside else parts(self.index, reference)
+
+
+def processes() -> Iterator[Process]:
+    """Every process that timed the fixed steps."""
     for path in sorted(MEASUREMENTS.glob("*/*.jsonl.gz")):
-        if path.name.startswith(_BLIND):
-            continue
+        process = None
         with gzip.open(path, "rt") as lines:
             for line in lines:
                 if '"host_index"' in line:
                     row = json.loads(line[line.index("{") :])
                     index = row.get("host_index") or row.get("process", {}).get("host_index")
                     if index:
-                        yield f"{path.parent.name}/{path.name}", index
+                        if process:
+                            yield process
+                        process = Process(f"{path.parent.name}/{path.name}", index, [])
+                elif process and '"probes"' in line:
+                    process.beside.extend(_beside(json.loads(line)))
+        if process:
+            yield process
+
+
+def _beside(row: dict[str, Any]) -> list[Parts]:
+    """The speed of the host before and after a step, or before each of its rounds."""
+    probes = row.get("probes")
+    rounds = (
+        probes if isinstance(probes, list) else [r.get("probes") for r in row.get("rounds", ())]
+    )
+    return [speed(each, quiet()) for each in rounds if each]
 
 
 def seen(reference: Mapping[str, float]) -> Seen:
     """All hosts beside a reference."""
     one_night: list[Parts] = []
     each: list[Parts] = []
-    for name, index in indexes():
-        (one_night if name in _ONE_PROCESS else each).append(parts(index, reference))
+    for process in processes():
+        (one_night if process.file in _ONE_PROCESS else each).append(process.speed(reference))
     if one_night:
         each.append(_middle(one_night))
     middle = _middle(each)
@@ -83,8 +107,12 @@ def _middle(hosts: list[Parts]) -> Parts:
 
 def main() -> None:
     """A line for each process."""
-    for name, index in indexes():
-        print(f"{parts(index, find_host().reference).driver:5.2f}  {name}")
+    reference = reference_index()
+    for process in processes():
+        times = process.speed(reference)
+        where = f"beside {len(process.beside)}" if process.beside else "at its start"
+        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, {where}")
+    print(seen(reference))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Measure what energy kernels and steps take on a GPU, sustained.
 
 `python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the
-machine, then the GPU at rest, then a line for each of `energy_cases.CASES`, as many as the time
-allows. After a pause at rest a case runs for `WARM_S`, and then for `MEASURED_S` more, over which
-its power is the slope of the driver's energy counter. No setting of the card is touched. `--dry`
-tries the script on a machine without a GPU.
+machine, then the GPU at rest, then a line for each of `cases.energy.CASES`, or with `--steps` of
+`cases.energy_steps.ENERGY_STEPS`, as many as the time allows. After a pause at rest a case runs for
+`WARM_S`, and then for `MEASURED_S` more, over which its power is the slope of the driver's energy
+counter. No setting of the card is touched. `--dry` tries the script on a machine without a GPU.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ import torch
 
 from calibration.cases.case import Step
 from calibration.cases.energy import CASES, Call, EnergyCase
+from calibration.cases.energy_steps import ENERGY_STEPS
 from calibration.measure.device import cpu, versions
 from calibration.measure.host_index import REFERENCE
+from calibration.measure.host_probes import Probes
 from calibration.measure.nvml import COLUMNS, FakeMeter, Meter, Nvml, Readings, Row
 from calibration.measure.timing import period
 
@@ -140,6 +142,8 @@ def measured(
     torch.backends.cuda.matmul.allow_tf32 = False
     with torch.device(device), torch.no_grad():
         call = case.make(device, shrink)
+    probes = Probes("cuda" if device == "cuda" else "cpu")
+    before = probes.seconds()
     run: Callable[..., Any] = GpuRun if device == "cuda" else HostRun
     with torch.set_grad_enabled(case.step is not None):
         loop = run(call, case.captured)
@@ -155,6 +159,7 @@ def measured(
     return {
         "work": case.work,
         "step": case.step and case.step.record(),
+        "probes": [before, probes.seconds()],
         "how": loop.how,
         "copies": loop.copies,
         "iterations": marks[-1][1],
@@ -184,17 +189,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
+    parser.add_argument("--steps", action="store_true", help="the whole steps that no fit has seen")
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
-    asked = parser.parse_args()
-    until = time.perf_counter() + asked.seconds
-    device, shrink, scale = ("cpu", 64, 0.05) if asked.dry else ("cuda", 1, 1.0)
+    options = parser.parse_args()
+    until = time.perf_counter() + options.seconds
+    device, shrink, scale = ("cpu", 64, 0.05) if options.dry else ("cuda", 1, 1.0)
     meter: Meter = FakeMeter()
     name = "none"
-    if not asked.dry:
+    if not options.dry:
         torch.cuda.set_stream(torch.cuda.Stream())
         properties = torch.cuda.get_device_properties()
         name, meter = properties.name, Nvml(str(properties.uuid))
-    with asked.file.open("w", encoding="utf-8") as file:
+    with options.file.open("w", encoding="utf-8") as file:
 
         def line(row: dict[str, Any]) -> None:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -203,7 +209,7 @@ def main() -> None:
         machine = {"gpu": name, "cpu": cpu(), **versions(), **meter.limits()}
         line({"machine": machine, "columns": COLUMNS})
         line({"name": "rest", **at_rest(meter, AT_REST_S * scale)})
-        for case in CASES:
+        for case in ENERGY_STEPS if options.steps else CASES:
             if time.perf_counter() + (REST_S + WARM_S + MEASURED_S) * scale + 1 > until:
                 break
             began = time.perf_counter()

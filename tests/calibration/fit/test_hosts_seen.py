@@ -10,7 +10,7 @@ import pytest
 
 from calibration.fit import hosts_seen
 from calibration.fit.hosts_seen import seen
-from calibration.record.host_rounds import reference_index
+from calibration.record.host_rounds import quiet, reference_index
 from simulator.hardware.host import host
 from simulator.hardware.host_speed import parts
 
@@ -40,9 +40,28 @@ def test_files_of_one_night_count_once_and_others_each(
 def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
     reference = reference_index()
     hosts, default = seen(reference), parts(host().reference, reference)
-    assert hosts.processes == 36
-    assert [round(x, 3) for x in hosts.median] == [1.01, 1.011, 1.011]
-    assert [round(x, 3) for x in default] == [1.011, 1.011, 1.011]
-    # 10% of the processes took less than 0.83 of the median, 10% more than 1.6 times, with the
+    assert hosts.processes == 57
+    assert [round(x, 3) for x in hosts.median] == [1.108, 1.125, 1.125]
+    assert [round(x, 3) for x in default] == [1.125, 1.125, 1.125]
+    # 10% of the processes took less than 0.8 of the median, 10% more than 1.56 times, with the
     # model's own 15%
-    assert hosts.spread == (0.83, 1.6) and host().spread == (0.83, 1.6)
+    assert hosts.spread == (0.8, 1.56) and host().spread == (0.8, 1.56)
+
+
+def test_probes_beside_the_steps_count_before_the_index_of_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick, slow = ({name: [s * times] for name, s in quiet().items()} for times in (1.0, 3.0))
+    path = tmp_path / "h200_sxm" / "packages.jsonl.gz"
+    path.parent.mkdir()
+    with gzip.open(path, "wt") as out:
+        for row in (
+            {"host_index": dict.fromkeys(INDEX, 9.0)},
+            {"case": {}, "probes": [quick, slow]},
+            {"case": {}, "rounds": [{"probes": slow}]},
+        ):
+            out.write(json.dumps(row) + "\n")
+    monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
+    hosts = seen(INDEX)
+    assert hosts.processes == 1  # whose speeds are 1, 3 and 3
+    assert [round(x, 6) for x in hosts.median] == [3.0, 3.0, 3.0]

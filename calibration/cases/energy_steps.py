@@ -1,0 +1,62 @@
+"""Whole steps whose energy no fit has seen: networks of transformers and timm in the sizes in which
+their time was measured, and networks of the catalogue."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from calibration.cases.case import Case, Step, infer, train
+from calibration.cases.energy import Call, EnergyCase
+from calibration.cases.packages import PACKAGES
+
+_CATALOGUE = (
+    *infer("bert-base", "bf16", 64, 512),
+    *infer("bert-large", "fp32", 8, 128),
+    *infer("gpt2", "fp16", 8, 1024),
+    *infer("gpt2-xl", "bf16", 4, 512),
+    *infer("llama3-8b", "bf16", 1, 4096),
+    *infer("llama3-8b-decode", "bf16", 8, 2048),
+    *infer("vit-l16", "fp16", 64),
+    *infer("resnet50", "fp16 fp32", 128),
+    *infer("mobilenet-v2", "fp16", 32),
+    *infer("convnext-t", "bf16", 128),
+    *infer("swin-t", "fp16", 16),
+    *infer("unet", "fp32", 4),
+    *infer("dit-xl", "fp16", 8),
+    *infer("whisper-encoder", "fp16", 8, 3000),
+    *infer("t5-base", "bf16", 16, 512),
+    *infer("mamba2-130m", "bf16", 8, 1024),
+    *infer("mlp-wide", "fp16", 8192),
+    *infer("lstm", "fp16", 64, 128),
+    *infer("mlp-tiny", "fp32", 64),
+    *train("bert-base", "autocast fp32", 32, 128),
+    *train("gpt2", "bf16", 8, 512, "adamw_fused"),
+    *train("llama3-1b", "bf16", 2, 2048, "adamw"),
+    *train("vit-b16", "fp32", 32, 0, "sgd"),
+    *train("resnet18", "autocast", 256, 0, "sgd"),
+    *train("convnext-t", "fp32", 32),
+    *train("dit-xl", "autocast", 8),
+    *train("mlp-wide", "fp32", 1024, 0, "sgd"),
+)
+
+
+def _energy_case(case: Case, graph: bool) -> EnergyCase:
+    def make(device: str, shrink: int) -> Call:
+        if shrink > 1:
+            raise ValueError("a whole step is not run without a GPU")
+        return Step(case, device)
+
+    name = f"step/{case.name}" + ("/cuda_graph" if graph else "")
+    return EnergyCase(name, make, step=case, graph=graph)
+
+
+def _digest(case: Case) -> bytes:
+    return sha256(case.name.encode()).digest()
+
+
+ENERGY_STEPS: tuple[EnergyCase, ...] = tuple(
+    _energy_case(case, case.phase == "inference" and _digest(case)[1] % 2 == 0)
+    for case in sorted([*PACKAGES, *_CATALOGUE], key=_digest)
+)
+"""Inference eager or, for half of the steps, as a CUDA graph; in an order of which every beginning
+spans them."""

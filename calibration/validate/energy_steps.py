@@ -1,0 +1,126 @@
+"""Predicted against measured energy of whole steps that no fit has seen.
+
+`python -m calibration.validate.energy_steps` predicts each of `cases.energy_steps.ENERGY_STEPS` and
+prints it beside what `calibration.measure.energy --steps` measured on the card that `--card` names.
+`--write FILE` keeps the predictions as JSON lines, gzipped where the name ends in `.gz`; `--before
+FILE` holds such a file against the measurements instead and traces nothing. The packages
+transformers and timm must be installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from calibration.cases.energy import EnergyCase
+from calibration.cases.energy_steps import ENERGY_STEPS
+from calibration.outcome import Outcome, summary, table
+from calibration.record.host_rounds import beside
+from calibration.record.read import MEASUREMENTS
+from calibration.validate.kept_predictions import Row, rows, write
+from calibration.validate.report import HOST_BOUND
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.hardware.host import Host
+
+_RATIOS = ("joules", "watts", "period_s", "clock_hz")
+_LIMITED = 4  # NVML's reason of a lowered clock: the software's power cap
+
+
+class Steps(NamedTuple):
+    """Kept or new predictions by name, of which some failed."""
+
+    predicted: dict[str, Row]
+
+    @classmethod
+    def of(cls, card: str, measured: dict[str, Row]) -> Steps:
+        """Of the code now, with the host beside each measured step, printed as they come."""
+        predicted: dict[str, Row] = {}
+        for case in ENERGY_STEPS:
+            row = measured.get(case.name)
+            probes = row and row["probes"]
+            try:
+                host = beside((probes[0], probes[1])) if probes else None
+                predicted[case.name] = figures(case, card, host)
+            except Exception as error:  # a network may raise anything
+                predicted[case.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
+            print(case.name, predicted[case.name], flush=True)
+        return cls(predicted)
+
+    @classmethod
+    def kept(cls, path: Path) -> Steps:
+        """Of a file that `--write` made."""
+        return cls({row.pop("case"): row for row in rows(path)})
+
+
+def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
+    """What is predicted of a case on a card."""
+    assert case.step is not None
+    mode = "cuda_graph" if case.graph else "eager"
+    p = predict_trace(retrace(case.step.record(), mode), gpu=card, host=host, mode=mode)
+    assert p.power is not None
+    return {
+        "joules": p.power.joules,
+        "joules_interval": list(p.power.joules_interval),
+        "watts": p.power.watts,
+        "clock_hz": p.power.clock_hz,
+        "period_s": p.period_s,
+        "gpu_busy_s": p.gpu_busy_s,
+    }
+
+
+def measured(card: str) -> dict[str, Row]:
+    """The measured steps of a card by name; none where it was not measured."""
+    path = MEASUREMENTS / card / "energy_steps.jsonl.gz"
+    if not path.exists():
+        return {}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    return {row["name"]: row for row in lines if row.get("joules")}
+
+
+def outcomes(predicted: dict[str, Row], known: dict[str, Row]) -> list[Outcome]:
+    """The figures of each step over what was measured, in groups by what decides the step."""
+    each: list[Outcome] = []
+    for name, row in known.items():
+        p = predicted.get(name, {})
+        if "failed" in p or not p:
+            continue
+        host_decides = p["period_s"] > HOST_BOUND * p["gpu_busy_s"]
+        limited = _LIMITED in row["reasons"]
+        group = "host decides" if host_decides else "power limit" if limited else "GPU decides"
+        low, high = p["joules_interval"]
+        true = {**row, "watts": row["power_w"], "period_s": row["sustained_s"]}
+        for figure in _RATIOS:
+            inside = low <= true["joules"] <= high if figure == "joules" else None
+            for of in (group, "all"):
+                each.append(Outcome(name, of, figure, p[figure] / true[figure], inside))
+    return each
+
+
+def main() -> None:
+    """Predict, or read the predictions, and compare those that were measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--card", default="h200_sxm", help="h200_sxm or h100_sxm")
+    parser.add_argument("--write", type=Path, help="file for the predictions")
+    parser.add_argument("--before", type=Path, help="file of kept predictions")
+    options = parser.parse_args()
+    known = measured(options.card)
+    steps = Steps.kept(options.before) if options.before else Steps.of(options.card, known)
+    each = outcomes(steps.predicted, known)
+    ratios: dict[str, dict[str, float]] = {}
+    for outcome in each:
+        ratios.setdefault(outcome.case, {})[outcome.figure] = outcome.ratio
+    for name, by_figure in sorted(ratios.items(), key=lambda item: item[1]["joules"]):
+        print("  ".join(f"{figure} {ratio:.2f}" for figure, ratio in by_figure.items()), name)
+    if each:
+        print(table(sorted(summary(each), key=lambda s: (s.group, s.figure))))
+    if options.write:
+        write(options.write, ({"case": name, **p} for name, p in steps.predicted.items()))
+
+
+if __name__ == "__main__":
+    main()
