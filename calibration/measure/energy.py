@@ -190,6 +190,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--steps", action="store_true", help="the whole steps that no fit has seen")
+    parser.add_argument("--first", type=int, default=0, help="the place of the first case")
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds
@@ -209,7 +210,7 @@ def main() -> None:
         machine = {"gpu": name, "cpu": cpu(), **versions(), **meter.limits()}
         line({"machine": machine, "columns": COLUMNS})
         line({"name": "rest", **at_rest(meter, AT_REST_S * scale)})
-        for case in ENERGY_STEPS if options.steps else CASES:
+        for case in (ENERGY_STEPS if options.steps else CASES)[options.first :]:
             if time.perf_counter() + (REST_S + WARM_S + MEASURED_S) * scale + 1 > until:
                 break
             began = time.perf_counter()
