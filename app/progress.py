@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from simulator.networks.watching import WATCH
+from simulator.networks.loading.watching import WATCH
 from simulator.scenario.scenario import predict
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import Any
 
 from simulator.costs.attention.selection import Attention, takes
 from simulator.errors import InputError
-from simulator.networks import loading
-from simulator.networks.loaded import Loaded
-from simulator.networks.loading import DTYPES
+from simulator.networks.loading.load import DTYPES
+from simulator.networks.loading.load import load as load_network
+from simulator.networks.loading.loaded import Loaded
 from simulator.scenario.module_pattern import block, check
 from simulator.scenario.resolved import TraceRequest
 
 
 def load(request: TraceRequest) -> Loaded:
     """The network of a request on `meta`, without frozen parameters and converted modules."""
-    return loading.load(
+    return load_network(
         request.network,
         batch=request.batch,
         seq=request.seq,

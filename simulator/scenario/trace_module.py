@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from threading import RLock
 
 from simulator.hardware.gpu import GPU
-from simulator.networks.loaded import Facts
-from simulator.networks.watching import watched
+from simulator.networks.loading.loaded import Facts
+from simulator.networks.loading.watching import watched
 from simulator.records import Trace
 from simulator.scenario.few_blocks import trace_of_few_blocks
 from simulator.scenario.module import AUTOCAST, forced_attention, loaded

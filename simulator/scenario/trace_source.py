@@ -22,7 +22,7 @@ from simulator.formats.present import is_file
 from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
-from simulator.networks.loaded import Facts
+from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_disk
 from simulator.scenario.gpu_class import content, seen

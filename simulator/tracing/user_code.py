@@ -21,7 +21,7 @@ _NOT_USER = (
     "<",
 )  # fmt: skip
 _USER = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading.py")
+_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading/")
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 _SUPPORTED_C_MODULES = {

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence
-from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
+from simulator.networks.loading.loaded import (
+    DEFAULT_BATCH,
+    DEFAULT_SEQ,
+    Facts,
+    Loaded,
+    Wanted,
+    blaming,
+)
 
 if TYPE_CHECKING:
     from torch import nn

@@ -12,7 +12,7 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.formats.installed import installed_version
 from simulator.formats.limited import absence
-from simulator.networks.loaded import (
+from simulator.networks.loading.loaded import (
     DEFAULT_BATCH,
     DEFAULT_SEQ,
     Facts,
@@ -21,7 +21,7 @@ from simulator.networks.loaded import (
     blaming,
     check_positions,
 )
-from simulator.networks.transformers_inputs import inputs
+from simulator.networks.loading.transformers_inputs import inputs
 
 
 def _extra(kind: str, package: str) -> Any:
