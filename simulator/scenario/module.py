@@ -92,9 +92,8 @@ def _casting_out(dtype: str) -> Callable[..., Any]:
 def forced_attention(backend: str) -> Generator[None]:
     """Run attention by this kernel, as under `sdpa_kernel`. Raises InputError for inputs that the
     kernel does not support."""
-    from unittest.mock import patch  # imports asyncio; only tracing needs it and the tracer
-
-    from simulator.tracing.semantics import attention
+    from simulator.tracing.semantics import attention  # imports torch
+    from simulator.tracing.substituted import substituted
 
     def forced(call: Attention) -> str:
         if not takes(backend, call):
@@ -109,5 +108,5 @@ def forced_attention(backend: str) -> Generator[None]:
             )
         return backend
 
-    with patch.object(attention, "choose", forced):
+    with substituted(attention, choose=forced):
         yield
