@@ -39,7 +39,7 @@ def _watching(step: Step) -> Step:
     """The same function, which also receives the progress of a long trace."""
     watch = WATCH.get()
     if watch is not None:
-        WATCH.set(replace(watch, told=step))
+        WATCH.set(replace(watch, progress=step))
     return step
 
 

@@ -68,7 +68,7 @@ class Break(msgspec.Struct, frozen=True):
 class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` says where the `forward` of a module begins,
     by its path ("nets.py, line 31"), torch's own modules left out; `run` is one of
-    `simulator.modes.Run`, and `asked` names the functions by which the step asked for it.
+    `simulator.modes.Run`, and `asked` names the functions by which the step queried it.
     `dict=True` leaves room for cached properties."""
 
     ops: list[Op]
@@ -111,15 +111,15 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     def signatures(self) -> tuple[list[Signature], list[int]]:
         """The distinct signatures, and for each op the index of its own."""
         index: dict[int, int] = {}
-        found: list[Signature] = []
+        distinct: list[Signature] = []
         rows: list[int] = []
         for op in self.ops:
             key = id(op.signature)
             if key not in index:
-                index[key] = len(found)
-                found.append(op.signature)
+                index[key] = len(distinct)
+                distinct.append(op.signature)
             rows.append(index[key])
-        return found, rows
+        return distinct, rows
 
     def names(self) -> Sequence[str]:
         """The overloads in order, such as `aten.addmm.default`."""

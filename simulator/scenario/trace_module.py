@@ -41,7 +41,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
         called_directly(),
     ):
         network = loaded(request)
-        made = trace(
+        step = trace(
             network.module,
             network.args,
             network.kwargs,
@@ -53,4 +53,4 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
             run=request.run,
         )
     name, batch, seq = network.facts
-    return made, Facts(name, batch or made.samples, seq)
+    return step, Facts(name, batch or step.samples, seq)

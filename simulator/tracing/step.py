@@ -111,7 +111,7 @@ def trace(
         breaks=recorder.breaks.graph_breaks(forward),
         code=_forward_lines(copy),
         run=run,
-        asked=sorted(flags.asked),
+        asked=sorted(flags.queried),
     )
 
 
