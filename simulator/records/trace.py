@@ -24,7 +24,7 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     device: str = "cuda"
 
     def moved(self, place: Sequence[int]) -> Storage:
-        """Where old op i is op `place[i]`, the end of the step being one more."""
+        """The same allocation, where old op i is op `place[i]`, and the end is one more."""
         return msgspec.structs.replace(
             self,
             born=self.born if self.born < 0 else place[self.born],
@@ -33,7 +33,7 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Assumption(msgspec.Struct, frozen=True):
-    """A size or value that depends on data, and what was taken for it."""
+    """A size or value that depends on data, and the value that was assumed for it."""
 
     op: int
     name: str
@@ -57,7 +57,7 @@ class Break(msgspec.Struct, frozen=True):
     back_until: int = 0
 
     def moved(self, place: Sequence[int]) -> Break:
-        """Where old op i is op `place[i]`."""
+        """The same break, where old op i is op `place[i]`."""
         op, until, back, back_until = (
             place[i] if i < len(place) else place[-1] + 1 if place else 0
             for i in (self.op, self.until, self.back, self.back_until)

@@ -84,7 +84,7 @@ def _is_index_list(index: Any) -> bool:
 
 
 def _is_masked_fill(x: torch.Tensor, index: Any, value: Any) -> bool:
-    """Whether it is `x[mask] = number`."""
+    """Whether a call is `x[mask] = number`."""
     masked = isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
     return masked and isinstance(value, int | float) and _on_gpu(x)
 
@@ -125,8 +125,7 @@ _GETTERS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.get_device: lambda x: 0 if _on_gpu(x) else -1,
     _TENSOR.cuda: lambda x: x.to(META),
 }
-"""What a network may ask of a tensor, by the function that torch passes (getters compare by
-value)."""
+"""Answers about a tensor, by the function that torch passes (getters compare by value)."""
 
 
 def _as_meta(device: Any) -> Any:

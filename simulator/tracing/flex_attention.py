@@ -22,7 +22,7 @@ from simulator.tracing.substituted import substituted
 
 MODULE = "torch.nn.attention.flex_attention"
 _NAME = "compiled.flex_attention"
-_MOST_BLOCKS = 64  # of queries and of keys, that a mask is sampled in
+_MOST_BLOCKS = 64  # of queries and of keys, in which a mask is sampled
 _COMPILED_CALL = "torch/_dynamo/eval_frame.py"
 
 

@@ -140,7 +140,7 @@ def _recorder(
 
 
 _MOST_BYTES = 2**60
-"""Of all tensors of a step, so that sums of bytes fit into 64 bits."""
+"""Bytes of all tensors of a step, bounded so that sums fit into 64 bits."""
 
 
 def _check_bytes(storages: list[Storage]) -> None:

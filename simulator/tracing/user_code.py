@@ -46,7 +46,7 @@ _VALUE_OPS = {"aten._local_scalar_dense.default", "aten.equal.default"}
 
 @cache
 def is_user_code(code: CodeType) -> bool:
-    """Whether code is the user's, a library's on top of torch, or a network's of the catalogue."""
+    """Whether code belongs to the user, to a library on top of torch, or to the catalogue."""
     path = code.co_filename.replace("\\", "/")
     if path.startswith(_NEVER_USER):
         return False

@@ -123,7 +123,7 @@ def from_transformers(wanted: Wanted) -> Loaded:
 
 
 def _configuration(transformers: Any, file: Path) -> Any:
-    """The configuration of a file. Code that lies beside it is not run, and nobody is asked."""
+    """The configuration of a file. Code that lies beside it is not run, without a prompt."""
     try:
         return transformers.AutoConfig.from_pretrained(
             str(file), local_files_only=True, trust_remote_code=False

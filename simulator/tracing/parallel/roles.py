@@ -78,7 +78,7 @@ def tensor_roles(recorder: RankRecorder, answers: OnRank) -> Generator[TensorRol
         recorder.phase = "backward"
         recorder.backward_depth += 1
         try:
-            with answers:  # a function mode is off in what it calls, such as Tensor.backward
+            with answers:  # a function mode is off inside its own calls, such as Tensor.backward
                 return engine(*args, **kwargs)
         finally:
             recorder.backward_depth -= 1
