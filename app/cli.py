@@ -22,7 +22,7 @@ from typer.main import get_command
 from app.conversion import Command, converted_early
 from app.printable import printable
 from simulator.errors import RidgepointError
-from simulator.networks.watching import WATCH
+from simulator.networks.loading.watching import WATCH
 from simulator.scenario.trace_folder import TRACE_FOLDER
 
 PANELS = {

@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from simulator.networks.watching import WATCH
+from simulator.networks.loading.watching import WATCH
 from simulator.scenario.scenario import predict
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _watching(step: Step) -> Step:
     """The same function, which also receives the progress of a long trace."""
     watch = WATCH.get()
     if watch is not None:
-        WATCH.set(replace(watch, told=step))
+        WATCH.set(replace(watch, progress=step))
     return step
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from simulator.cluster.cluster import Cluster
+    from simulator.fusion.fused import Fused
     from simulator.hardware.gpu import GPU
     from simulator.hardware.host import Host
     from simulator.parallel.prediction import ParallelPrediction
@@ -118,9 +119,14 @@ def plan(source: Path | str | Mapping[str, Any], **options: Any) -> Plan:
 
 
 def predict_trace(
-    traced: Trace, *, gpu: str | GPU = "h200", host: str | Host | None = None, mode: str = "eager"
+    traced: Trace | Fused,
+    *,
+    gpu: str | GPU = "h200",
+    host: str | Host | None = None,
+    mode: str = "eager",
 ) -> Prediction:
-    """The prediction of a trace made or loaded before; needs no torch."""
+    """The prediction of a trace made or loaded before, or of another prediction's `step`; needs no
+    torch."""
     from simulator.hardware.gpu import gpu as find_gpu
     from simulator.hardware.host import Host
     from simulator.hardware.host import host as find_host

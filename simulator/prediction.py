@@ -152,6 +152,11 @@ class Prediction:
         return draw(self, picture, **options)
 
     @property
+    def step(self) -> Trace | Fused:
+        """The step as it was predicted: fused where it is compiled. `predict_trace` takes it."""
+        return self.fusion or self.trace
+
+    @property
     def replays(self) -> Replays | None:
         """How CUDA graphs replay a compiled step; None where none do."""
         return self.fusion.replays if self.fusion else None

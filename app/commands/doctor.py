@@ -18,7 +18,7 @@ from app.quantities import seconds
 from app.terminal import Terminal
 from simulator.errors import RidgepointError
 from simulator.formats.present import files, is_folder
-from simulator.networks.extras import unusable
+from simulator.networks.loading.extras import unusable
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
 EXTRAS = {

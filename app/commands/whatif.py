@@ -62,7 +62,7 @@ def sides_of(question: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
             after = following
         return before, after, tuple(idle)
     if question.base.whatifs:
-        return question.base.asked, question.base, ()
+        return question.base.baseline, question.base, ()
     raise InputError(
         "no what-ifs: expected some after the network, such as +cuda_graph or +precision=fp16; "
         "`ridgepoint whatifs` lists them"

@@ -42,8 +42,8 @@ from calibration.measure.programs.batching import Run, run
 from calibration.measure.programs.server import LlamaServer, captured
 from calibration.measure.timing import latency, period
 from simulator.networks.catalogue import build
-from simulator.networks.llama import Llama
-from simulator.networks.llama_decode import LlamaDecode
+from simulator.networks.sequences.llama import Llama
+from simulator.networks.sequences.llama_decode import LlamaDecode
 
 Call = Callable[[], object]
 Row = dict[str, Any]

@@ -33,10 +33,6 @@ class Derived(Generic[T]):
         values[key] = value
         return value
 
-    def peek(self, source: Any, key: Hashable = None) -> T | None:
-        """The value of `source` under `key`; None if there is none."""
-        return self._values(source).get(key)
-
     def _values(self, source: Any) -> dict[Hashable, T]:
         tables: dict[Derived[Any], dict[Hashable, Any]] = source.__dict__.setdefault(_SLOT, {})
         return tables.setdefault(self, {})

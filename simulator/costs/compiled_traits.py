@@ -56,7 +56,7 @@ class Traits(NamedTuple):
     autocast: Autocast | None = None
 
 
-def _alike(names: str, traits: Traits) -> dict[str, Traits]:
+def _same(names: str, traits: Traits) -> dict[str, Traits]:
     return dict.fromkeys(names.split(), traits)
 
 
@@ -187,7 +187,7 @@ TRAITS: dict[str, Traits] = {
     "threshold_backward": Traits(slots=2, recompute="listed"),
     "upsample_bilinear2d": Traits(recompute="intensive", autocast="float32"),
     "where": Traits(slots=2, recompute="listed"),
-    **_alike(
+    **_same(
         """
         _convolution _convolution.deprecated _cudnn_rnn addbmm addmv addr chain_matmul conv1d
         conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d.input conv_transpose3d.input
@@ -196,13 +196,13 @@ TRAITS: dict[str, Traits] = {
         """,
         Traits(autocast="low"),
     ),
-    **_alike(
+    **_same(
         """
         _scaled_mm
         """,
         Traits(recompute="intensive"),
     ),
-    **_alike(
+    **_same(
         """
         _to_copy acosh add amax angle any arange argmax asinh atan atanh bitwise_left_shift
         bitwise_not bitwise_right_shift celu conj_physical copysign deg2rad digamma empty
@@ -225,7 +225,7 @@ TRAITS: dict[str, Traits] = {
         """,
         Traits(recompute="listed"),
     ),
-    **_alike(
+    **_same(
         """
         _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_nearest_exact1d
         _upsample_nearest_exact2d _upsample_nearest_exact3d binary_cross_entropy_with_logits
@@ -239,26 +239,26 @@ TRAITS: dict[str, Traits] = {
         """,
         Traits(autocast="float32"),
     ),
-    **_alike(
+    **_same(
         """
         batch_norm_elemt
         """,
         Traits(recompute="decomposed"),
     ),
-    **_alike(
+    **_same(
         """
         bilinear cross dot grid_sampler index_put tensordot vdot
         """,
         Traits(autocast="widest"),
     ),
-    **_alike(
+    **_same(
         """
         cumprod linalg_matrix_norm linalg_matrix_norm.str_ord linalg_vector_norm log_softmax.int
         prod prod.dim_int softmax.int sum.dim_IntList
         """,
         Traits(autocast="float32_argument"),
     ),
-    **_alike(
+    **_same(
         """
         native_dropout rand_like randn_like
         """,

@@ -59,59 +59,62 @@ _LLAMA: dict[str, dict[str, Any]] = {
 }
 
 _ENTRIES = (
-    _entry("chain", "chain:Chain", "cos of cos: a chain of pointwise ops", 1, trains=False,
-           n=2, elements=1 << 24),
-    _entry("multiply-adds", "multiply_adds:MultiplyAdds", "a chain of multiply-adds: intensity by"
-           " its length", 1, trains=False, n=1, elements=1 << 24),
-    _entry("mlp-tiny", "mlp:Mlp", "eight narrow linear layers: all overhead", 32,
+    _entry("chain", "vectors.chain:Chain", "cos of cos: a chain of pointwise ops", 1,
+           trains=False, n=2, elements=1 << 24),
+    _entry("multiply-adds", "vectors.multiply_adds:MultiplyAdds",
+           "a chain of multiply-adds: intensity by its length", 1,
+           trains=False, n=1, elements=1 << 24),
+    _entry("mlp-tiny", "vectors.mlp:Mlp", "eight narrow linear layers: all overhead", 32,
            width=128, depth=8),
-    _entry("mlp-wide", "mlp:Mlp", "four wide linear layers: all matrix products", 1024,
+    _entry("mlp-wide", "vectors.mlp:Mlp", "four wide linear layers: all matrix products", 1024,
            width=8192, depth=4),
-    _entry("bert-base", "bert:Bert", "bidirectional encoder with pre-training heads", 16, 128,
-           width=768, layers=12, heads=12, hidden=3072, mask=False),
-    _entry("bert-large", "bert:Bert", "the larger bidirectional encoder", 8, 512,
+    _entry("bert-base", "sequences.bert:Bert", "bidirectional encoder with pre-training heads",
+           16, 128, width=768, layers=12, heads=12, hidden=3072, mask=False),
+    _entry("bert-large", "sequences.bert:Bert", "the larger bidirectional encoder", 8, 512,
            width=1024, layers=24, heads=16, hidden=4096, mask=False),
-    _entry("gpt2", "gpt2:Gpt2", "causal decoder, 124M", 8, 1024,
+    _entry("gpt2", "sequences.gpt2:Gpt2", "causal decoder, 124M", 8, 1024,
            width=768, layers=12, heads=12),
-    _entry("gpt2-xl", "gpt2:Gpt2", "causal decoder, 1.6B", 4, 1024,
+    _entry("gpt2-xl", "sequences.gpt2:Gpt2", "causal decoder, 1.6B", 4, 1024,
            width=1600, layers=48, heads=25),
-    *(_entry(f"llama3-{size}", "llama:Llama", f"Llama 3 decoder, {size.upper()}: prefill or"
-             " training", 1, 2048, **sizes) for size, sizes in _LLAMA.items()),
-    *(_entry(f"llama3-{size}-decode", "llama_decode:LlamaDecode", f"Llama 3, {size.upper()}:"
-             " one new token against a cache of seq tokens", 8, 2048, trains=False, **sizes)
+    *(_entry(f"llama3-{size}", "sequences.llama:Llama",
+             f"Llama 3 decoder, {size.upper()}: prefill or training", 1, 2048, **sizes)
       for size, sizes in _LLAMA.items()),
-    _entry("mixtral", "mixtral:Mixtral", "mixture of 8 experts, 2 a token, 47B", 1, 2048,
+    *(_entry(f"llama3-{size}-decode", "sequences.llama_decode:LlamaDecode",
+             f"Llama 3, {size.upper()}: one new token against a cache of seq tokens", 8, 2048,
+             trains=False, **sizes)
+      for size, sizes in _LLAMA.items()),
+    _entry("mixtral", "sequences.mixtral:Mixtral", "mixture of 8 experts, 2 a token, 47B", 1, 2048,
            width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, experts=8, top=2),
-    _entry("mixtral-small", "mixtral:Mixtral", "a 4-layer mixture of experts", 4, 512,
+    _entry("mixtral-small", "sequences.mixtral:Mixtral", "a 4-layer mixture of experts", 4, 512,
            width=1024, layers=4, heads=16, kv_heads=4, hidden=3584, experts=8, top=2),
-    _entry("t5-base", "t5:T5", "encoder-decoder with relative position bias", 8, 512,
+    _entry("t5-base", "sequences.t5:T5", "encoder-decoder with relative position bias", 8, 512,
            width=768, layers=12, heads=12, hidden=3072),
-    _entry("vit-b16", "vit:Vit", "vision transformer, base", 32,
+    _entry("vit-b16", "images.vit:Vit", "vision transformer, base", 32,
            width=768, layers=12, heads=12, hidden=3072, image=224),
-    _entry("vit-l16", "vit:Vit", "vision transformer, large", 32,
+    _entry("vit-l16", "images.vit:Vit", "vision transformer, large", 32,
            width=1024, layers=24, heads=16, hidden=4096, image=224),
-    _entry("swin-t", "swin:Swin", "vision transformer with shifted windows", 32, image=224),
-    _entry("convnext-t", "convnext:ConvNext", "depthwise 7x7 convolutions and MLPs", 32,
+    _entry("swin-t", "images.swin:Swin", "vision transformer with shifted windows", 32, image=224),
+    _entry("convnext-t", "images.convnext:ConvNext", "depthwise 7x7 convolutions and MLPs", 32,
            image=224),
-    _entry("resnet50", "resnet:ResNet", "residual convolutions with bottlenecks", 32,
+    _entry("resnet50", "images.resnet:ResNet", "residual convolutions with bottlenecks", 32,
            depths=(3, 4, 6, 3), bottleneck=True, image=224),
-    _entry("resnet18", "resnet:ResNet", "residual 3x3 convolutions", 32,
+    _entry("resnet18", "images.resnet:ResNet", "residual 3x3 convolutions", 32,
            depths=(2, 2, 2, 2), bottleneck=False, image=224),
-    _entry("mobilenet-v2", "mobilenet:MobileNetV2", "depthwise convolutions, low intensity", 32,
-           image=224),
-    _entry("convnet-tiny", "convnet:ConvNet", "two convolutions for digits", 64, image=28),
-    _entry("unet", "unet:UNet", "the diffusion U-Net of Stable Diffusion 1.5", 2, latent=64),
-    _entry("dit-xl", "dit:Dit", "diffusion transformer DiT-XL/2", 8,
+    _entry("mobilenet-v2", "images.mobilenet:MobileNetV2", "depthwise convolutions, low intensity",
+           32, image=224),
+    _entry("convnet-tiny", "images.convnet:ConvNet", "two convolutions for digits", 64, image=28),
+    _entry("unet", "images.unet:UNet", "the diffusion U-Net of Stable Diffusion 1.5", 2, latent=64),
+    _entry("dit-xl", "images.dit:Dit", "diffusion transformer DiT-XL/2", 8,
            width=1152, layers=28, heads=16, patch=2, latent=32),
-    _entry("whisper-encoder", "whisper:WhisperEncoder", "the speech encoder of Whisper base", 8,
-           3000, "frames", width=512, layers=6, heads=8),
-    _entry("dlrm", "dlrm:Dlrm", "recommender: embedding tables and MLPs", 2048,
+    _entry("whisper-encoder", "sequences.whisper:WhisperEncoder",
+           "the speech encoder of Whisper base", 8, 3000, "frames", width=512, layers=6, heads=8),
+    _entry("dlrm", "vectors.dlrm:Dlrm", "recommender: embedding tables and MLPs", 2048,
            tables=26, rows=100_000, width=128),
-    _entry("lstm", "recurrent:Recurrent", "two-layer LSTM language model", 32, 256,
+    _entry("lstm", "sequences.recurrent:Recurrent", "two-layer LSTM language model", 32, 256,
            cell="lstm", width=1024, layers=2),
-    _entry("gru", "recurrent:Recurrent", "two-layer GRU language model", 32, 256,
+    _entry("gru", "sequences.recurrent:Recurrent", "two-layer GRU language model", 32, 256,
            cell="gru", width=1024, layers=2),
-    _entry("mamba2-130m", "mamba2:Mamba2", "state space model, chunked scan", 8, 1024,
+    _entry("mamba2-130m", "sequences.mamba2:Mamba2", "state space model, chunked scan", 8, 1024,
            width=768, layers=24, state=128, chunk=64),
 )  # fmt: skip
 
@@ -142,7 +145,7 @@ def constructor_sizes(name: str) -> Mapping[str, Any]:
     """Default arguments of a network's constructor, read from its source to avoid importing
     torch."""
     module, _, factory = network(name).factory.partition(":")
-    constructor = _constructor(module.rpartition(".")[2], factory)
+    constructor = _constructor(module, factory)
     named = [*constructor.args.posonlyargs, *constructor.args.args]
     first = len(named) - len(constructor.args.defaults)
     pairs = [
@@ -164,7 +167,8 @@ def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
 
 def _constructor(module: str, name: str) -> ast.FunctionDef:
     """The `__init__` of a class or of its base class."""
-    body = ast.parse(Path(__file__).with_name(f"{module}.py").read_text("utf-8")).body
+    path = Path(__file__).parent.joinpath(*module.split(".")[2:]).with_suffix(".py")
+    body = ast.parse(path.read_text("utf-8")).body
     definition = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == name)
     for node in definition.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -172,7 +176,7 @@ def _constructor(module: str, name: str) -> ast.FunctionDef:
     base = next(b.id for b in definition.bases if isinstance(b, ast.Name))
     for node in body:
         if isinstance(node, ast.ImportFrom) and base in [alias.name for alias in node.names]:
-            return _constructor((node.module or "").rpartition(".")[2], base)
+            return _constructor(node.module or "", base)
     return _constructor(module, base)
 
 

@@ -31,8 +31,8 @@ class Adapted(nn.Module):
 def with_lora(network: nn.Module, rank: int, names: tuple[str, ...]) -> nn.Module:
     """The network, frozen, with adapters at every linear layer whose last name is one of `names`.
 
-    It is changed in place. Raises InputError if a name is that of no linear layer, or the rank is
-    none.
+    It is changed in place. Raises InputError if no linear layer has one of the names, or the
+    rank is less than 1.
     """
     if rank < 1:
         raise InputError(f"lora_rank = {rank}: expected a whole number from 1; correct it")

@@ -1,4 +1,4 @@
-"""The records that every other package speaks of: tensors, ops and the trace that holds them.
+"""The records that all other packages share: tensors, ops and the trace that holds them.
 
 A trace is plain data. It is written by `simulator.tracing`, which needs torch, and read by
 everything else, which does not. Imports nothing of Ridgepoint.

@@ -28,14 +28,14 @@ class Signature(msgspec.Struct, frozen=True):
     aliases: tuple[int, ...] = ()
 
     def __getitem__(self, name: str) -> Tensor:
-        """The first input of this name; KeyError when the op was called without it."""
+        """The first input of this name; KeyError if the op was called without it."""
         try:
             return self.inputs[self.names.index(name)]
         except ValueError:
             raise KeyError(f"{self.name} has no tensor argument {name!r}: {self.names}") from None
 
     def get(self, name: str) -> Tensor | None:
-        """The input of this name, or None where the op was called without it."""
+        """The input of this name; None if the op was called without it."""
         return self[name] if name in self.names else None
 
     def tensors(self, name: str) -> list[Tensor]:
@@ -43,7 +43,7 @@ class Signature(msgspec.Struct, frozen=True):
         return [t for t, n in zip(self.inputs, self.names, strict=True) if n == name]
 
     def arg(self, name: str, default: Any = None) -> Any:
-        """An argument that is no tensor, or `default` where the call left it out."""
+        """An argument that is not a tensor; `default` if the call left it out."""
         return self.args.get(name, default)
 
     @property
@@ -94,9 +94,9 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
     The counts say what the host did since the op before this one: they are the machine-independent
-    half of its time. `instructions` are bytecode's, `attributes` those among them that look one up,
-    `cold_instructions` those of functions that were called long before, `c_calls` calls of
-    functions written in C; what calling a module takes is in none of them.
+    half of its time. `instructions` counts bytecode instructions, `attributes` those that look up
+    an attribute, `cold_instructions` those of functions that were last called long before,
+    `c_calls` calls of functions written in C. None of them includes the call of a module.
 
     `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
     must be done before (−1 − s: the last one of stream s in the step before). `wrapped` counts the
@@ -139,4 +139,4 @@ COUNTED = (
 )  # fmt: skip
 """The counts of an op, in the order of its fields."""
 TAIL = tuple(f"tail_{name}" for name in COUNTED if name != "autograd_nodes")
-"""The counts of a trace, of what follows its last op."""
+"""The counts of a trace after its last op."""

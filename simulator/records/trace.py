@@ -24,7 +24,7 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     device: str = "cuda"
 
     def moved(self, place: Sequence[int]) -> Storage:
-        """Where old op i is op `place[i]`, the end of the step being one more."""
+        """The same allocation, where old op i is op `place[i]`, and the end is one more."""
         return msgspec.structs.replace(
             self,
             born=self.born if self.born < 0 else place[self.born],
@@ -33,7 +33,7 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Assumption(msgspec.Struct, frozen=True):
-    """A size or value that depends on data, and what was taken for it."""
+    """A size or value that depends on data, and the value that was assumed for it."""
 
     op: int
     name: str
@@ -57,7 +57,7 @@ class Break(msgspec.Struct, frozen=True):
     back_until: int = 0
 
     def moved(self, place: Sequence[int]) -> Break:
-        """Where old op i is op `place[i]`."""
+        """The same break, where old op i is op `place[i]`."""
         op, until, back, back_until = (
             place[i] if i < len(place) else place[-1] + 1 if place else 0
             for i in (self.op, self.until, self.back, self.back_until)
@@ -68,7 +68,7 @@ class Break(msgspec.Struct, frozen=True):
 class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` says where the `forward` of a module begins,
     by its path ("nets.py, line 31"), torch's own modules left out; `run` is one of
-    `simulator.modes.Run`, and `asked` names the functions by which the step asked for it.
+    `simulator.modes.Run`, and `asked` names the functions by which the step queried it.
     `dict=True` leaves room for cached properties."""
 
     ops: list[Op]
@@ -111,15 +111,15 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     def signatures(self) -> tuple[list[Signature], list[int]]:
         """The distinct signatures, and for each op the index of its own."""
         index: dict[int, int] = {}
-        found: list[Signature] = []
+        distinct: list[Signature] = []
         rows: list[int] = []
         for op in self.ops:
             key = id(op.signature)
             if key not in index:
-                index[key] = len(found)
-                found.append(op.signature)
+                index[key] = len(distinct)
+                distinct.append(op.signature)
             rows.append(index[key])
-        return found, rows
+        return distinct, rows
 
     def names(self) -> Sequence[str]:
         """The overloads in order, such as `aten.addmm.default`."""

@@ -11,7 +11,7 @@ from simulator.blocks.runs import LEAST, UnequalBlocksError, path_of_blocks
 from simulator.caches.lru import LRUCache
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import depth
-from simulator.networks.loaded import Facts
+from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.resolved import TraceRequest

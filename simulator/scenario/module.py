@@ -9,16 +9,16 @@ from typing import Any
 
 from simulator.costs.attention.selection import Attention, takes
 from simulator.errors import InputError
-from simulator.networks import loading
-from simulator.networks.loaded import Loaded
-from simulator.networks.loading import DTYPES
+from simulator.networks.loading.load import DTYPES
+from simulator.networks.loading.load import load as load_network
+from simulator.networks.loading.loaded import Loaded
 from simulator.scenario.module_pattern import block, check
 from simulator.scenario.resolved import TraceRequest
 
 
 def load(request: TraceRequest) -> Loaded:
     """The network of a request on `meta`, without frozen parameters and converted modules."""
-    return loading.load(
+    return load_network(
         request.network,
         batch=request.batch,
         seq=request.seq,
@@ -92,9 +92,8 @@ def _casting_out(dtype: str) -> Callable[..., Any]:
 def forced_attention(backend: str) -> Generator[None]:
     """Run attention by this kernel, as under `sdpa_kernel`. Raises InputError for inputs that the
     kernel does not support."""
-    from unittest.mock import patch  # imports asyncio; only tracing needs it and the tracer
-
-    from simulator.tracing.semantics import attention
+    from simulator.tracing.semantics import attention  # imports torch
+    from simulator.tracing.substituted import substituted
 
     def forced(call: Attention) -> str:
         if not takes(backend, call):
@@ -109,5 +108,5 @@ def forced_attention(backend: str) -> Generator[None]:
             )
         return backend
 
-    with patch.object(attention, "choose", forced):
+    with substituted(attention, choose=forced):
         yield

@@ -44,8 +44,7 @@ def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, profile: Profi
 
     host, fast_profile = _less_overhead(p.host, profile, rates.overhead)
     settled = p.power and p.power.settled
-    step = p.fusion or p.trace
-    prediction = simulate(step, p.gpu, host, fast_profile, p.mode, faster, settled)
+    prediction = simulate(p.step, p.gpu, host, fast_profile, p.mode, faster, settled)
     return replace(prediction, host=p.host)
 
 

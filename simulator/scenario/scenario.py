@@ -82,8 +82,8 @@ class Scenario:
         return json.dumps(parts, sort_keys=True, default=dict)
 
     @property
-    def asked(self) -> Scenario:
-        """The baseline: the scenario without its what-ifs."""
+    def baseline(self) -> Scenario:
+        """The scenario without its what-ifs."""
         return replace(self, whatifs=())
 
     def undo(self) -> Scenario:

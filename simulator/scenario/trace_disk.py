@@ -11,7 +11,7 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.formats.present import is_file
 from simulator.hardware.gpu import GPU
-from simulator.networks.loaded import Facts
+from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import module, trace_module
 from simulator.scenario.gpu_class import as_seen

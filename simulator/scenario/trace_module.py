@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from threading import RLock
 
 from simulator.hardware.gpu import GPU
-from simulator.networks.loaded import Facts
-from simulator.networks.watching import watched
+from simulator.networks.loading.loaded import Facts
+from simulator.networks.loading.watching import watched
 from simulator.records import Trace
 from simulator.scenario.few_blocks import trace_of_few_blocks
 from simulator.scenario.module import AUTOCAST, forced_attention, loaded
@@ -41,7 +41,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
         called_directly(),
     ):
         network = loaded(request)
-        made = trace(
+        step = trace(
             network.module,
             network.args,
             network.kwargs,
@@ -53,4 +53,4 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
             run=request.run,
         )
     name, batch, seq = network.facts
-    return made, Facts(name, batch or made.samples, seq)
+    return step, Facts(name, batch or step.samples, seq)

@@ -22,13 +22,13 @@ from simulator.formats.present import is_file
 from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
-from simulator.networks.loaded import Facts
+from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_disk
 from simulator.scenario.gpu_class import content, seen
+from simulator.scenario.mode_queries import ModeQueries
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
-from simulator.scenario.runs_asked import RunsAsked
 from simulator.scenario.trace_families import Line, TraceFamilies
 from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.trace_module import trace_module
@@ -48,7 +48,7 @@ _EDITED: LRUCache[Trace] = LRUCache(48)
 _EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
-_RUNS = RunsAsked()
+_RUNS = ModeQueries()
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
 """Called after each trace while `make` runs."""

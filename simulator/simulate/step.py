@@ -38,7 +38,6 @@ from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
 _ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
-_FUSION_OF = Derived[Fused]()  # of a predicted trace, which may be predicted again
 _TABLES = 4  # of roofs that are cached with a trace
 
 
@@ -107,15 +106,10 @@ def simulate(
 def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace | Fused:
     """The step that a mode runs: fused where the mode compiles it, with the copies before its CUDA
     graphs where the mode replays them."""
-    if not isinstance(step, Fused):
-        step = _FUSION_OF.peek(step) or step
-    if compiles(mode):
-        step = fused(step, gpu, level_of(mode), profile)
-        step = replayed(step) if replays(mode) else step
-    if isinstance(step, Fused):
-        fusion = step
-        _FUSION_OF.get(fusion.trace, lambda: fusion)
-    return step
+    if not compiles(mode):
+        return step
+    fusion = fused(step, gpu, level_of(mode), profile)
+    return replayed(fusion) if replays(mode) else fusion
 
 
 def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:

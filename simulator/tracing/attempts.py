@@ -1,4 +1,4 @@
-"""Runs of a step, again where the first one failed by an assumption of the tracer.
+"""Trace a step again if it failed because of an assumption of the tracer.
 
 A condition that depends on data is assumed to be true, but `if (x < 0).any(): raise` fails then.
 The step runs again with the condition false, and the trace says so.
@@ -40,7 +40,7 @@ def may_be_untrue(data_sizes: DataSizes) -> Generator[None]:
 
 
 def run_that_succeeds(run: Callable[[Set[str]], T]) -> T:
-    """The result of `run(false_at)`, which traces a step, of the first run that does not fail.
+    """The result of the first call of `run(false_at)`, which traces a step, that does not fail.
 
     Raises the error of the first run if no choice of up to 8 conditions helps.
     """

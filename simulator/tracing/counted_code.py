@@ -14,7 +14,7 @@ _UNCOUNTED = (
     f"{_SIMULATOR}/", "contextlib.py", "torch/overrides.py",
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
-"""Files whose Python runs only because a step is traced, but for the networks of the simulator."""
+"""Files whose Python runs only because a step is traced, except the networks of the simulator."""
 _RULES = (f"{_FOLDER}/semantics",)
 _REPEATING = (f"{_FOLDER}/device.py", *_RULES, "torch/compiler")
 """Files whose calls repeat a call that is counted already, or occur in a traced step only: the
@@ -44,7 +44,7 @@ class Counted(NamedTuple):
 
 @lru_cache(8192)
 def counted_call(code: CodeType, caller: CodeType | None) -> Counted:
-    """What counts of a call of `code` by `caller`."""
+    """Whether a call of `code` by `caller` counts, and whether its instructions do."""
     if _lies_in(code, _UNCOUNTED) and not _lies_in(code, _NETWORKS):
         return Counted(False, False)
     repeated = caller is not None and _lies_in(caller, _REPEATING)

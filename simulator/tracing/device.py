@@ -7,15 +7,16 @@ as on the GPU, so that a network takes the same path as there.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
-from unittest.mock import patch
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from simulator.hardware.gpu import GPU
+from simulator.tracing.substituted import substituted
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder
@@ -83,7 +84,7 @@ def _is_index_list(index: Any) -> bool:
 
 
 def _is_masked_fill(x: torch.Tensor, index: Any, value: Any) -> bool:
-    """Whether it is `x[mask] = number`."""
+    """Whether a call is `x[mask] = number`."""
     masked = isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
     return masked and isinstance(value, int | float) and _on_gpu(x)
 
@@ -124,8 +125,7 @@ _GETTERS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.get_device: lambda x: 0 if _on_gpu(x) else -1,
     _TENSOR.cuda: lambda x: x.to(META),
 }
-"""What a network may ask of a tensor, by the function that torch passes (getters compare by
-value)."""
+"""Answers about a tensor, by the function that torch passes (getters compare by value)."""
 
 
 def _as_meta(device: Any) -> Any:
@@ -173,11 +173,11 @@ def fake_cuda(gpu: GPU) -> Generator[None]:
         "synchronize": None,
         "empty_cache": None,
     }
-    with ExitStack() as stack:
-        for name, value in answers.items():
-            stack.enter_context(patch.object(torch.cuda, name, answer(value)))
-        stack.enter_context(patch.object(torch.cuda, "is_bf16_supported", bf16))
-        stack.enter_context(  # otherwise torch.autocast("cuda") disables itself
-            patch("torch.cuda.amp.common.amp_definitely_not_available", answer(False))
-        )
+    functions = {name: answer(value) for name, value in answers.items()}
+    amp: Any = import_module("torch.cuda.amp.common")
+    with (
+        substituted(torch.cuda, **functions, is_bf16_supported=bf16),
+        # otherwise torch.autocast("cuda") disables itself
+        substituted(amp, amp_definitely_not_available=answer(False)),
+    ):
         yield

@@ -40,7 +40,7 @@ def is_imported() -> bool:
 
 
 def traced(run: Callable[[], T]) -> T:
-    """The result of `run`, which traces a step: of a run that does not import Dynamo."""
+    """The result of `run`, which traces a step, from a run that does not import Dynamo."""
     if is_imported():
         return run()
     import_module("torch.fx.experimental.symbolic_shapes")  # meta kernels import it

@@ -12,17 +12,17 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
 from simulator.modes import Run
 from simulator.records import Assumption
 from simulator.tracing.recorder import Recorder
+from simulator.tracing.substituted import substituted
 
 MODULE = "torch.nn.attention.flex_attention"
 _NAME = "compiled.flex_attention"
-_MOST_BLOCKS = 64  # of queries and of keys, that a mask is sampled in
+_MOST_BLOCKS = 64  # of queries and of keys, in which a mask is sampled
 _COMPILED_CALL = "torch/_dynamo/eval_frame.py"
 
 
@@ -64,10 +64,11 @@ def traceable_flex_attention(recorder: Recorder, run: Run) -> Generator[None]:
         out, lse = _OneKernel.apply(recorder, 1.0 if share is None else share, q, k, v)
         return out, lse, lse
 
-    with (
-        patch.object(module, "flex_attention_hop", call),
-        patch.object(module, "_create_empty_block_mask", constant_mask),
-        patch.object(module, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True),
+    with substituted(
+        module,
+        flex_attention_hop=call,
+        _create_empty_block_mask=constant_mask,
+        _FLEX_ATTENTION_DISABLE_COMPILE_DEBUG=True,
     ):
         yield
 

@@ -23,8 +23,8 @@ _PRESERVING = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
 class Masks:
     """Track shares: call `update` for each op in order, then `share(tensor)`.
 
-    A sum over a mask counts what is true: `count(tensor)` in each element. Shares and counts are
-    stored by storage, which views have in common, and dropped with it.
+    A sum over a mask counts its true elements: `count(tensor)`, the mean of its elements. Shares
+    and counts are stored by storage, which views have in common, and dropped with it.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ _MASK_RULES: dict[Any, Callable[[float, int], float]] = {
     aten.ne: lambda share, summed: share,
     aten.logical_not: lambda share, summed: 1 - share,
     aten.bitwise_not: lambda share, summed: 1 - share,
-    aten.sum: lambda share, summed: 1 - (1 - share) ** summed,  # that any is true
+    aten.sum: lambda share, summed: 1 - (1 - share) ** summed,  # the probability that any is true
     aten.any: lambda share, summed: 1 - (1 - share) ** summed,
 }
 

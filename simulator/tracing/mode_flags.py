@@ -42,11 +42,11 @@ _MODULE_CALL = f"{_MODULES}/module.py"
 
 
 class Flags:
-    """The answers for one traced step. `asked` holds the names of the functions that were called
+    """The answers for one traced step. `queried` holds the names of the functions that were called
     where the answer may change the result."""
 
     def __init__(self, run: Run, recorder: Recorder) -> None:
-        self.asked: set[str] = set()
+        self.queried: set[str] = set()
         self._run = run
         self._recorder = recorder
         self._thread = get_ident()
@@ -57,7 +57,7 @@ class Flags:
             frame = frame.f_back  # an alias that calls the function
         if frame is None or self._recorder.busy or not _depends_on_mode(frame.f_code):
             return False
-        self.asked.add(name)
+        self.queried.add(name)
         if get_ident() != self._thread:
             return False
         return self._run == ("captured" if name == _CAPTURING else "compiled")
@@ -83,7 +83,7 @@ def mode_flags(run: Run, recorder: Recorder) -> Generator[Flags]:
         _ACTIVE.pop()
 
 
-def asked(name: str) -> bool:
+def answer_to_caller(name: str) -> bool:
     """The answer to the caller of the function `name`."""
     return _ACTIVE[-1].answer(name, sys._getframe(2))
 
@@ -112,9 +112,11 @@ def _named() -> list[Callable[..., Any]]:
 
 @cache
 def _asking_code(name: str, code: CodeType) -> CodeType:
-    """Code that calls `asked(name)`, with the file and name of the code that it replaces."""
+    """Code that calls `answer_to_caller(name)`, with the file and name of what it replaces."""
     names: dict[str, Any] = {}
-    source = f"def ask():\n import sys\n return sys.modules[{__name__!r}].asked({name!r})"
+    source = (
+        f"def ask():\n import sys\n return sys.modules[{__name__!r}].answer_to_caller({name!r})"
+    )
     exec(source, names)
     return names["ask"].__code__.replace(co_filename=code.co_filename, co_name=code.co_name)
 

@@ -47,7 +47,7 @@ class DataSizes:
     false_at: Set[str] = frozenset()
     assumed: dict[str, str] = field(default_factory=dict[str, str])
     latest_truth: str | None = None
-    """Where a condition was assumed to be true last."""
+    """The place where a condition was last assumed to be true."""
 
     def user_value(self, name: str) -> tuple[int, str] | None:
         """The user's value for the op that runs, and how it was given; None without one."""

@@ -111,7 +111,7 @@ def trace(
         breaks=recorder.breaks.graph_breaks(forward),
         code=_forward_lines(copy),
         run=run,
-        asked=sorted(flags.asked),
+        asked=sorted(flags.queried),
     )
 
 
@@ -140,7 +140,7 @@ def _recorder(
 
 
 _MOST_BYTES = 2**60
-"""Of all tensors of a step, so that sums of bytes fit into 64 bits."""
+"""Bytes of all tensors of a step, bounded so that sums fit into 64 bits."""
 
 
 def _check_bytes(storages: list[Storage]) -> None:

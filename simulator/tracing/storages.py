@@ -16,7 +16,7 @@ _BEFORE_THE_STEP = -1
 
 @dataclass
 class _Life:
-    """What is known of a storage so far; `freed` is None while it is alive."""
+    """A storage of an unfinished trace; `freed` is None while it is alive."""
 
     nbytes: int
     born: int

@@ -21,7 +21,7 @@ _NOT_USER = (
     "<",
 )  # fmt: skip
 _USER = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading.py")
+_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading/")
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 _SUPPORTED_C_MODULES = {
@@ -46,7 +46,7 @@ _VALUE_OPS = {"aten._local_scalar_dense.default", "aten.equal.default"}
 
 @cache
 def is_user_code(code: CodeType) -> bool:
-    """Whether code is the user's, a library's on top of torch, or a network's of the catalogue."""
+    """Whether code belongs to the user, to a library on top of torch, or to the catalogue."""
     path = code.co_filename.replace("\\", "/")
     if path.startswith(_NEVER_USER):
         return False

@@ -99,7 +99,7 @@ def _profile() -> bytes:
 
 
 def _trace() -> bytes:
-    from simulator.networks.loading import load
+    from simulator.networks.loading.load import load
     from simulator.tracing import trace
 
     with TemporaryDirectory() as folder:

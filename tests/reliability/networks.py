@@ -35,7 +35,7 @@ from torch.utils._pytree import tree_map_only
 
 from simulator import predict
 from simulator.errors import InputError
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 from simulator.tracing.raising import line_of
 from tests.reliability import promises
 

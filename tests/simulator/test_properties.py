@@ -56,7 +56,7 @@ def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[
         states.append(apply(states[-1], name, arguments))
     for before, after in zip(reversed(states[:-1]), reversed(states[1:]), strict=True):
         assert (after if after == before else after.undo()) == before
-    assert states[-1].asked == base
+    assert states[-1].baseline == base
 
 
 @given(bases, applied, applied)

@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from simulator.errors import InputError
-from simulator.networks.factories import Factory, factories
-from simulator.networks.loading import load
+from simulator.networks.loading.factories import Factory, factories
+from simulator.networks.loading.load import load
 
 
 class ChosenFactory(msgspec.Struct, frozen=True):

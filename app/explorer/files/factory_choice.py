@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from simulator.networks.factories import Factory
+from simulator.networks.loading.factories import Factory
 
 
 class FactoryChoice(QDialog):

@@ -18,8 +18,8 @@ from torch.nn.attention.bias import causal_lower_right
 
 from calibration.measure.programs.batching import Chunk
 from calibration.measure.timing import mend
-from simulator.networks.llama import rotate
-from simulator.networks.llama_decode import LlamaDecode
+from simulator.networks.sequences.llama import rotate
+from simulator.networks.sequences.llama_decode import LlamaDecode
 
 
 def captured(call: Callable[[], object], pool: Any) -> torch.cuda.CUDAGraph:

@@ -20,12 +20,12 @@ _TRACING = ("tracing", "records")
 _LOADING = (
     "costs/attention/selection.py",
     "costs/compiled_traits.py",
-    "networks/loaded.py",
-    "networks/loading.py",
+    "networks/loading/load.py",
+    "networks/loading/loaded.py",
     "scenario/module.py",
     "scenario/trace_module.py",
 )
-_IMPORT = re.compile(r"^from simulator\.networks\.(\w+) import", re.MULTILINE)
+_IMPORT = re.compile(r"^from (simulator\.networks\.[\w.]+) import", re.MULTILINE)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ def stamp(network: str, torch: str, python: str) -> str:
     """16 hexadecimal digits of what a trace of a network of the catalogue depends on: the sources
     that trace, those of the network, its sizes, and versions."""
     entry = CATALOGUE[network]
-    module = entry.factory.partition(":")[0].rpartition(".")[2]
+    module = entry.factory.partition(":")[0]
     parts = [_digest_of_tracing(), repr(sorted(entry.sizes.items())), entry.factory]
     parts += [*_network_sources(module), torch, python]
     return sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -108,7 +108,8 @@ def _network_sources(module: str) -> list[str]:
     while waiting:
         name = waiting.pop()
         if name not in sources:
-            sources[name] = _text(_PACKAGE / "networks" / f"{name}.py").decode("utf-8")
+            path = _PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+            sources[name] = _text(path).decode("utf-8")
             waiting += _IMPORT.findall(sources[name])
     return [f"{name}\n{sources[name]}" for name in sorted(sources)]
 

@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 from simulator.cluster.layout import BUCKET_BYTES, Layout
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 from simulator.tracing.parallel.tensor_split import tensor_split
 from simulator.tracing.step import OPTIMIZERS
 

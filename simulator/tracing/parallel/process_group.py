@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from unittest.mock import patch
 
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
@@ -15,8 +14,7 @@ from torch.nn.parallel import distributed as ddp
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from simulator.errors import InputError
-
-_VERIFY = "_verify_param_shape_across_processes"
+from simulator.tracing.substituted import substituted
 
 
 @dataclass
@@ -63,24 +61,38 @@ def fake_process_group(rank: int, world_size: int, gpus_per_node: int) -> Genera
         kwargs.pop("device_id", None)
         return new_group(*args, **{**kwargs, "backend": "fake"})
 
+    def no_op(*_: Any, **__: Any) -> None:
+        return None
+
+    functions: dict[str, Any] = {
+        "init_process_group": init,
+        "new_group": fake_group,
+        "destroy_process_group": no_op,
+        "barrier": no_op,
+    }
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world_size)
     try:
-        with ExitStack() as stack:
-            stack.enter_context(patch.dict(os.environ, environment))
-            for module in (dist, distributed_c10d):
-                stack.enter_context(patch.object(module, "init_process_group", init))
-                stack.enter_context(patch.object(module, "new_group", fake_group))
-                stack.enter_context(
-                    patch.object(module, "destroy_process_group", lambda *_, **__: None)
-                )
-                stack.enter_context(patch.object(module, "barrier", lambda *_, **__: None))
-            for module in (dist, ddp):  # weights have no data to compare
-                name = "_verify_params_across_processes" if module is dist else _VERIFY
-                stack.enter_context(patch.object(module, name, lambda *_, **__: None))
-            stack.enter_context(patch.object(distributed_c10d, "get_backend", lambda *_: "nccl"))
+        with (
+            _environment(environment),
+            substituted(dist, **functions, _verify_params_across_processes=no_op),
+            substituted(distributed_c10d, **functions, get_backend=lambda *_: "nccl"),
+            substituted(ddp, _verify_param_shape_across_processes=no_op),  # there are no values
+        ):
             yield
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Generator[None]:
+    """Set environment variables, and restore the whole environment afterwards."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager
@@ -118,8 +130,5 @@ def object_messages(rank: int, mail: Mail) -> Generator[None]:
         "all_gather_object": all_gather,
         "broadcast_object_list": lambda *_, **__: None,
     }
-    with ExitStack() as stack:
-        for name, value in functions.items():
-            for module in (dist, distributed_c10d):
-                stack.enter_context(patch.object(module, name, value))
+    with substituted(dist, **functions), substituted(distributed_c10d, **functions):
         yield

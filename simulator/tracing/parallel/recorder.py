@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import msgspec
 import torch
@@ -21,6 +20,7 @@ from simulator.tracing.call_arguments import by_name
 from simulator.tracing.parallel.communication import collective, is_collective, runs_async
 from simulator.tracing.parallel.streams import Streams
 from simulator.tracing.recorder import Recorder
+from simulator.tracing.substituted import substituted
 from simulator.tracing.user_code import is_user_code
 
 
@@ -90,9 +90,10 @@ class RankRecorder(Recorder):
             finally:
                 self.batch = None
 
-        with ExitStack() as stack:
-            for module in (dist, distributed_c10d):
-                stack.enter_context(patch.object(module, "batch_isend_irecv", batch))
+        with (
+            substituted(dist, batch_isend_irecv=batch),
+            substituted(distributed_c10d, batch_isend_irecv=batch),
+        ):
             yield
 
     def _communicate(

@@ -8,7 +8,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import nn
@@ -22,6 +21,7 @@ from torch.utils._pytree import tree_leaves
 from simulator.records import Role
 from simulator.tracing.device import OnRank
 from simulator.tracing.parallel.recorder import RankRecorder
+from simulator.tracing.substituted import substituted
 
 
 @dataclass
@@ -78,7 +78,7 @@ def tensor_roles(recorder: RankRecorder, answers: OnRank) -> Generator[TensorRol
         recorder.phase = "backward"
         recorder.backward_depth += 1
         try:
-            with answers:  # a function mode is off in what it calls, such as Tensor.backward
+            with answers:  # a function mode is off inside its own calls, such as Tensor.backward
                 return engine(*args, **kwargs)
         finally:
             recorder.backward_depth -= 1
@@ -89,10 +89,7 @@ def tensor_roles(recorder: RankRecorder, answers: OnRank) -> Generator[TensorRol
         register_optimizer_step_post_hook(after_update),
     ]
     try:
-        with (
-            patch.object(torch.autograd, "_engine_run_backward", backward),
-            patch.object(torch.autograd, "backward", begin),
-        ):
+        with substituted(torch.autograd, _engine_run_backward=backward, backward=begin):
             yield roles
     finally:
         for handle in handles:

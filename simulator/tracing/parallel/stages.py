@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch.distributed.pipelining import stage as stages
+
+from simulator.tracing.substituted import substituted
 
 
 @contextmanager
@@ -28,8 +29,10 @@ def static_stage_shapes() -> Generator[None]:
         self._inference_mode = stages.InferenceMode.STATIC  # pyright: ignore
         return prepare(self, *args, **kwargs)
 
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(stage, "_warmup_forward_vote", vote))
-        stack.enter_context(patch.object(stage, "_warmup_backward_result", vote))
-        stack.enter_context(patch.object(stage, "_prepare_backward_infra", backward))
+    with substituted(
+        stage,
+        _warmup_forward_vote=vote,
+        _warmup_backward_result=vote,
+        _prepare_backward_infra=backward,
+    ):
         yield

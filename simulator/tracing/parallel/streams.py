@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
 from simulator.tracing.device import CUDA
+from simulator.tracing.substituted import substituted
 
 
 class Streams:
@@ -168,12 +168,10 @@ def fake_streams(streams: Streams, gpus: int, local_rank: int) -> Generator[None
         "get_rng_state": lambda *_, **__: torch.get_rng_state(),
         "set_rng_state": no_op,
     }
-    with ExitStack() as stack:
-        for name, value in functions.items():
-            stack.enter_context(patch.object(torch.cuda, name, value))
-        stack.enter_context(
-            patch.object(torch.accelerator, "current_stream", functions["current_stream"])
-        )
-        stack.enter_context(patch.object(torch.accelerator, "set_device_index", no_op))
-        stack.enter_context(patch.object(torch.Tensor, "record_stream", no_op))
+    current = functions["current_stream"]
+    with (
+        substituted(torch.cuda, **functions),
+        substituted(torch.accelerator, current_stream=current, set_device_index=no_op),
+        substituted(torch.Tensor, record_stream=no_op),
+    ):
         yield

@@ -19,7 +19,7 @@ from simulator.errors import InputError
 
 _COLUMNS = ("query", "key", "value", "gate", "up", "qkv")
 _ROWS = ("out", "down")
-_TOGETHER = ("query", "gate")
+_SAME_INPUT = ("query", "gate")
 """A module with one of these passes its own input to all of its first layers."""
 
 
@@ -39,7 +39,7 @@ def tensor_split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> Non
             _check_divides(path, "in_features", linear.in_features, ranks)
             _set_weight(linear, linear.weight[:, : linear.in_features // ranks])
             linear.register_forward_hook(lambda _m, _a, out: _AllReduceForward.apply(out, group))
-        inputs = [child] if any(n in first for n in _TOGETHER) else list(first.values())
+        inputs = [child] if any(n in first for n in _SAME_INPUT) else list(first.values())
         for each in inputs:
             each.register_forward_pre_hook(
                 lambda _m, a: (_AllReduceBackward.apply(a[0], group), *a[1:])

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch.utils._pytree import tree_leaves
 
 from simulator.costs.compiled_traits import TRAITS, Autocast
+from simulator.tracing.substituted import substituted
 
 _KEY = "AutocastIPU"
 _DEVICE = "ipu"
@@ -46,7 +46,7 @@ def autocast_semantics() -> Generator[None]:
         stack.callback(aten._destroy)
         stack.callback(torch.set_autocast_enabled, _DEVICE, was_enabled)
         torch.set_autocast_enabled(_DEVICE, True)
-        stack.enter_context(patch.object(torch, "clear_autocast_cache", cache.clear))
+        stack.enter_context(substituted(torch, clear_autocast_cache=cache.clear))
         stack.enter_context(torch._C._IncludeDispatchKeyGuard(key))
         yield
 

@@ -54,8 +54,11 @@ def test_many_at_once_are_the_same_as_one() -> None:
 
 def test_what_is_compiled_is_not_compiled_again() -> None:
     compiled = predict_trace(network("mlp-tiny"), mode="compiled")
-    again = predict_trace(compiled.trace, mode="compiled")
-    assert again.trace is compiled.trace
+    again = predict_trace(compiled.step, mode="compiled")
+    assert again.trace is compiled.trace and again.period_s == compiled.period_s
+    assert predict_trace(compiled.step, mode="cuda_graph").fusion is compiled.fusion
+    eager = predict_trace(network("mlp-tiny"))
+    assert eager.step is eager.trace
 
 
 def test_the_explanation_accounts_for_every_kernel_and_second() -> None:

@@ -13,7 +13,7 @@ from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.measured.overlay import overlay
 from simulator.measured.profiler_trace import read
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 from simulator.prediction import Prediction
 from simulator.tracing import trace
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from simulator import InputError
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 
 
 def refused(spec: str, **options: Any) -> str:

@@ -10,8 +10,8 @@ import pytest
 from torch import nn
 
 from simulator import InputError, trace
-from simulator.networks.loaded import Facts
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
+from simulator.networks.loading.loaded import Facts
 from tests.simulator.networks.conftest import refused
 
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from simulator import InputError, trace
-from simulator.networks.loaded import Facts
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
+from simulator.networks.loading.loaded import Facts
 from tests.simulator.networks.conftest import refused
 
 GOOD = """

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from simulator.networks.catalogue import CATALOGUE, build, network
-from simulator.networks.mamba2 import scan
+from simulator.networks.images.swin import from_windows, to_windows
 from simulator.networks.output import Output
-from simulator.networks.swin import from_windows, to_windows
+from simulator.networks.sequences.mamba2 import scan
 
 # As published with the weights, unless a comment says what differs.
 PARAMETERS = {

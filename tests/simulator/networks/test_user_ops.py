@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 
 FILE = """
 import torch

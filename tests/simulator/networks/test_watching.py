@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import InputError
-from simulator.networks.loading import load
-from simulator.networks.watching import WATCH, Watch, watched
+from simulator.networks.loading.load import load
+from simulator.networks.loading.watching import WATCH, Watch, watched
 from simulator.tracing.user_code import place_of
 
 CODE = """

@@ -159,6 +159,6 @@ def test_undo_drops_the_last_whatif():
     once = apply(asked("mlp-tiny"), "cuda_graph")
     twice = apply(once, "bandwidth")
     assert twice.undo() == once
-    assert twice.asked == asked("mlp-tiny")
+    assert twice.baseline == asked("mlp-tiny")
     with pytest.raises(InputError, match="nothing to undo"):
         asked("mlp-tiny").undo()

@@ -16,7 +16,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 from simulator.records import Trace
 from simulator.symbols import Symbolic
 from simulator.symbols.probes import Tracer

@@ -161,7 +161,7 @@ def test_a_trace_draws_no_random_numbers() -> None:
 
 
 FIRST = """
-from simulator.networks.loading import load
+from simulator.networks.loading.load import load
 from simulator.tracing import trace
 
 def traced():

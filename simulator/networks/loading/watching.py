@@ -17,7 +17,7 @@ from simulator.errors import InputError
 
 DEFAULT_LIMIT_S = 120.0
 _TICK_S = 1.0
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Watch:
     """Time limit of one trace in seconds, and a callback that gets its progress every second."""
 
     limit_s: float = DEFAULT_LIMIT_S
-    told: Told = lambda _: None
+    progress: Progress = lambda _: None
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
@@ -59,7 +59,7 @@ def watched(what: str, place_of: Callable[[FrameType | None], str]) -> Generator
                 place = place_of(sys._current_frames().get(main))
                 places[0] = place or places[0]
                 at = f", at {places[0]}" if places[0] else ""
-                watch.told(f"{what} ({waited_s:.0f} s{at})")
+                watch.progress(f"{what} ({waited_s:.0f} s{at})")
                 if waited_s >= watch.limit_s:
                     _interrupt(main)
 

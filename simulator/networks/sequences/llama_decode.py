@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from simulator.networks.llama import Llama
+from simulator.networks.sequences.llama import Llama
 
 
 class LlamaDecode(Llama):

@@ -57,8 +57,8 @@ class Dlrm(nn.Module):
     def forward(self, dense: Tensor, ids: Tensor, labels: Tensor | None = None) -> Tensor | Output:
         """dense [batch, dense], ids [tables, batch, bag] -> logits [batch]."""
         x = self.bottom(dense)
-        found = [table(ids[i]) for i, table in enumerate(self.tables)]
-        features = torch.stack([x, *found], dim=1)
+        embedded = [table(ids[i]) for i, table in enumerate(self.tables)]
+        features = torch.stack([x, *embedded], dim=1)
         products = torch.bmm(features, features.transpose(1, 2))
         interactions = products[:, self.pairs[0], self.pairs[1]]
         logits = self.head(self.top(torch.cat((x, interactions), dim=1))).squeeze(1)

@@ -37,7 +37,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Post-LN: each residual sum is normalised after it is made."""
+    """Post-LN: each residual sum is normalised."""
 
     def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class Rope(nn.Module):
-    """The rotation angles of each position, made anew in every forward."""
+    """The rotation angles of each position, computed in every forward pass."""
 
     inverse_frequency: Tensor
 

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from simulator.networks.llama import Layer, Rope, SwiGlu
 from simulator.networks.output import Output
+from simulator.networks.sequences.llama import Layer, Rope, SwiGlu
 
 
 class Experts(nn.Module):

@@ -12,7 +12,7 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.formats.installed import installed_version
 from simulator.formats.limited import absence
-from simulator.networks.loaded import (
+from simulator.networks.loading.loaded import (
     DEFAULT_BATCH,
     DEFAULT_SEQ,
     Facts,
@@ -21,7 +21,7 @@ from simulator.networks.loaded import (
     blaming,
     check_positions,
 )
-from simulator.networks.transformers_inputs import inputs
+from simulator.networks.loading.transformers_inputs import inputs
 
 
 def _extra(kind: str, package: str) -> Any:
@@ -123,7 +123,7 @@ def from_transformers(wanted: Wanted) -> Loaded:
 
 
 def _configuration(transformers: Any, file: Path) -> Any:
-    """The configuration of a file. Code that lies beside it is not run, and nobody is asked."""
+    """The configuration of a file. Code that lies beside it is not run, without a prompt."""
     try:
         return transformers.AutoConfig.from_pretrained(
             str(file), local_files_only=True, trust_remote_code=False

@@ -16,12 +16,12 @@ from simulator.scenario.gpu_class import content
 from simulator.scenario.resolved import TraceRequest
 
 
-class RunsAsked:
+class ModeQueries:
     """What `learn` saw in traces, and the requests that one trace serves (`served`)."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, Run] = {}
-        self._asking: set[Hashable] = set()
+        self._querying: set[Hashable] = set()
         self._lock = RLock()
 
     def served(self, request: TraceRequest) -> TraceRequest:
@@ -38,16 +38,16 @@ class RunsAsked:
         network = _network(request)
         with self._lock:
             if trace.asked:
-                self._asking.add(network)
+                self._querying.add(network)
                 self._first.pop(network, None)
-            elif network not in self._asking:
+            elif network not in self._querying:
                 self._first.setdefault(network, request.run)
 
     def clear(self) -> None:
         """Forget all networks."""
         with self._lock:
             self._first.clear()
-            self._asking.clear()
+            self._querying.clear()
 
 
 def _network(request: TraceRequest) -> Hashable:

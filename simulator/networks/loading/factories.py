@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simulator.errors import InputError
-from simulator.networks.user_file import imported, own_callables
+from simulator.networks.loading.user_file import imported, own_callables
 
 
 class Factory(NamedTuple):

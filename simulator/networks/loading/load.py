@@ -16,9 +16,9 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import build, network
-from simulator.networks.extras import from_timm, from_transformers
-from simulator.networks.loaded import Facts, Loaded, Wanted, blaming, check_positions
-from simulator.networks.user_file import from_file
+from simulator.networks.loading.extras import from_timm, from_transformers
+from simulator.networks.loading.loaded import Facts, Loaded, Wanted, blaming, check_positions
+from simulator.networks.loading.user_file import from_file
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _LARGEST = 2**31 - 1

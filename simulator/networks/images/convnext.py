@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from simulator.networks.images.stochastic_depth import StochasticDepth
 from simulator.networks.output import Output
-from simulator.networks.stochastic_depth import StochasticDepth
 
 
 class ChannelNorm(nn.LayerNorm):

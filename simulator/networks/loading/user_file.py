@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence
-from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
+from simulator.networks.loading.loaded import (
+    DEFAULT_BATCH,
+    DEFAULT_SEQ,
+    Facts,
+    Loaded,
+    Wanted,
+    blaming,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -91,11 +98,11 @@ def imported(path: Path) -> ModuleType:
 
 
 class _Source(SourceFileLoader):
-    """Compiles the source each time. Bytecode on disk stands for every source of its size and
-    second, so that a quick edit would not be seen."""
+    """Compiles the source each time. Bytecode on disk is valid for every source of its size and
+    second, so that a quick edit would be missed."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
-        raise OSError(f"{path}: its bytecode is not to be read or written")
+        raise OSError(f"{path}: its bytecode is neither read nor written")
 
 
 def _forget(code: ModuleType | None) -> None:

@@ -30,7 +30,7 @@ def convolution(
 
 
 class InvertedResidual(nn.Module):
-    """Widen by 1x1, convolve each channel by 3x3, and narrow by 1x1 without activation."""
+    """Widens by 1x1, convolves each channel by 3x3, and narrows by 1x1 without activation."""
 
     def __init__(self, channels: int, out: int, stride: int, expansion: int) -> None:
         super().__init__()

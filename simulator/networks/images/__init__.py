@@ -1,0 +1,4 @@
+"""Networks of images and their latents: convolutions, vision transformers, diffusion.
+
+May import torch and what networks share; no other part of the simulator.
+"""
