@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import nn
@@ -22,7 +23,9 @@ def weightless(module: nn.Module) -> nn.Module:
     for tensor in tensors:
         memo[id(tensor)] = _empty(tensor)
     try:
-        return copy.deepcopy(module, memo)
+        # an optimizer's own method leaves attributes out: LBFGS would lose its parameters
+        with patch.object(torch.optim.Optimizer, "__getstate__", lambda self: dict(vars(self))):
+            return copy.deepcopy(module, memo)
     except (RuntimeError, TypeError) as reason:
         raise InputError(
             f"{type(module).__name__} cannot be copied: {reason}. Expected a module whose tensors "

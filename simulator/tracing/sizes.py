@@ -171,10 +171,30 @@ def unique(data: DataSizes, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -
     """Distinct values, their inverse and counts; all elements are assumed to be distinct."""
     if _on_host(x):
         return func(x, *args, **kw), None
-    rows, taken = _rows(data, "unique", x.numel(), "all elements assumed to be distinct")
+    rows, taken = _distinct(data, x)
     values = x.new_empty((rows,))
     inverse = x.new_empty(x.shape, dtype=torch.int64)
     return (values, inverse, x.new_empty((rows,), dtype=torch.int64)), taken
+
+
+@_assume(aten._unique)
+def unique_and_inverse(
+    data: DataSizes,
+    func: Any,
+    x: torch.Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+) -> Assumed:
+    """The same without counts, as the gradient of `index_fill` calls it."""
+    if _on_host(x):
+        return func(x, sorted, return_inverse), None
+    rows, taken = _distinct(data, x)
+    inverse = x.new_empty(x.shape if return_inverse else (0,), dtype=torch.int64)
+    return (x.new_empty((rows,)), inverse), taken
+
+
+def _distinct(data: DataSizes, x: torch.Tensor) -> tuple[int, str]:
+    return _rows(data, "unique", x.numel(), "all elements assumed to be distinct")
 
 
 @_assume(aten.repeat_interleave)

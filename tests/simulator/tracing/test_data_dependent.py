@@ -127,6 +127,17 @@ def test_a_mask_can_be_trained_through() -> None:
     assert [a.taken for a in traced.assumptions] == ["8 rows: half of 16 elements"]
 
 
+def test_the_gradient_of_a_filled_value_takes_distinct_indices() -> None:
+    module = Calls(lambda self, x: x.index_fill(0, torch.arange(3, device=x.device), self.w.sum()))
+    traced = trace(module, (X,), phase="training", optimizer=None)
+    assert taken(traced) == [
+        ("aten._unique.default", "3 rows: all elements assumed to be distinct")
+    ]
+    unique = next(op for op in traced.ops if op.name == "aten._unique.default")
+    # on CUDA, the inverse is empty where it is not requested
+    assert [t.shape for t in unique.outputs] == [(3,), (0,)]
+
+
 def test_a_real_value_on_the_cpu_is_no_assumption() -> None:
     traced = run(lambda _, x: x * torch.tensor(5).item())
     assert traced.assumptions == []
