@@ -11,6 +11,7 @@ from torch import nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from simulator.errors import InputError
+from simulator.networks.known_values import keep_value
 from simulator.tracing.layout import dense_error
 
 
@@ -48,4 +49,4 @@ def _empty(tensor: torch.Tensor) -> torch.Tensor:
         )
     if isinstance(tensor, nn.Parameter):
         return nn.Parameter(empty, requires_grad=tensor.requires_grad)
-    return empty.requires_grad_(tensor.requires_grad)
+    return keep_value(empty.requires_grad_(tensor.requires_grad), tensor)

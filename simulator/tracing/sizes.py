@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from simulator.networks.known_values import known_value
 from simulator.tracing.masks import Masks
 from simulator.tracing.user_code import place_of
 
@@ -109,9 +110,12 @@ def _on_host(tensor: torch.Tensor) -> bool:
 
 @_assume(aten._local_scalar_dense)
 def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
-    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU."""
+    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU, or where the
+    network computes it from numbers of its own."""
     if _on_host(x):
         return func(x), None
+    if (known := known_value(x)) is not None:
+        return known.item(), None
     user_value = data.user_value("item")
     if user_value is None and x.dtype == torch.bool:
         return data.condition()
