@@ -23,6 +23,7 @@ from app.conversion import Command, converted_early
 from app.printable import printable
 from simulator.errors import RidgepointError
 from simulator.networks.loading.watching import WATCH
+from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.trace_folder import TRACE_FOLDER
 
 PANELS = {
@@ -169,7 +170,8 @@ def ridgepoint() -> None:
 
 
 def main() -> None:
-    """Run the console script."""
+    """Run the console script, with the code of users' networks in a process of its own."""
+    ISOLATION.begin()
     gc.set_threshold(_NEW_OBJECTS)
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr = StringIO()  # closed: messages go nowhere

@@ -75,7 +75,7 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
 
 
-_OPS = {"item": ("_local_scalar_dense",), "unique": ("_unique2", "unique_consecutive")}
+_OPS = {"item": ("_local_scalar_dense",), "unique": ("_unique", "_unique2", "unique_consecutive")}
 """Ops whose name differs from the option's."""
 
 _BOUNDED = ("nonzero", "masked_select", "unique")

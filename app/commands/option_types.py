@@ -144,6 +144,14 @@ TimeLimit = Annotated[
     float,
     typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop a trace that takes longer."),
 ]
+NoSandbox = Annotated[
+    bool,
+    typer.Option(
+        "--no-sandbox",
+        help="Run the network's file in this process, without limits and with the network: "
+        "for a debugger.",
+    ),
+]
 With = Annotated[
     list[str] | None,
     typer.Option(

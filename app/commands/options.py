@@ -28,6 +28,7 @@ from app.commands.option_types import (
     HostMode,
     Mode,
     Network,
+    NoSandbox,
     Optimizer,
     OptimizerName,
     Precision,
@@ -43,6 +44,7 @@ from app.commands.written import written
 from simulator.errors import InputError
 from simulator.formats.link import is_link, parts
 from simulator.networks.loading.watching import DEFAULT_LIMIT_S, WATCH, Watch
+from simulator.scenario.isolated import ISOLATION
 
 if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
@@ -103,9 +105,12 @@ def question(
     data_size: DataSizes = None,
     op: StatedCosts = None,
     time_limit: TimeLimit = DEFAULT_LIMIT_S,
+    no_sandbox: NoSandbox = False,
 ) -> Question:
     """Build the question from the shared options."""
     WATCH.set(Watch(time_limit))
+    if no_sandbox:
+        ISOLATION.end()
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
     if scenario is None and names and is_link(names[0]):
@@ -144,7 +149,7 @@ def opening(**given: Any) -> Opening:
     first = _path(words[0]) if words else ""
     file = first if _opens_in_window(first) else ""
     if file:
-        beside = [n for n in given if n not in ("network", "time_limit")]
+        beside = [n for n in given if n not in ("network", "time_limit", "no_sandbox")]
         more = [name for name in beside if given[name] not in (None, [])]
         if more:
             option = "what-ifs" if more[0] == "whatifs" else f"--{more[0].replace('_', '-')}"

@@ -77,11 +77,16 @@ def save(trace: Trace, path: Path | str) -> None:
             "keep the program and predict it again"
         )
     path = Path(path)
-    encode = msgspec.json.encode if path.suffix == ".json" else msgspec.msgpack.encode
+    data = msgspec.json.encode(_rows(trace)) if path.suffix == ".json" else encoded(trace)
     try:
-        write_whole(path, encode(_rows(trace)))
+        write_whole(path, data)
     except OSError as error:
         raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
+
+
+def encoded(trace: Trace) -> bytes:
+    """A trace of one GPU as the content of a file, in msgpack."""
+    return msgspec.msgpack.encode(_rows(trace))
 
 
 def load(path: Path | str) -> Trace:
@@ -97,22 +102,28 @@ def load(path: Path | str) -> Trace:
         raise InputError(f"cannot read the trace {path}: {error.strerror}") from error
     if size > _MAX_BYTES:
         raise InputError(f"{path} is {size >> 20} MiB: expected a trace of at most 512 MiB")
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, source: str) -> Trace:
+    """The trace of a file's content. Raises InputError, which names the `source`, as `load`."""
     decode = msgspec.json.decode if data[:1] in (b"{", b" ", b"\n") else msgspec.msgpack.decode
     try:
         rows = decode(data, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a trace of Ridgepoint: {error}; expected a file written by "
+            f"{source} is not a trace of Ridgepoint: {error}; expected a file written by "
             "`ridgepoint predict … --save-trace FILE`"
         ) from error
     if rows.version != VERSION:
         raise InputError(
-            f"{path} has trace version {rows.version}: expected {VERSION}; trace the network again"
+            f"{source} has trace version {rows.version}: expected {VERSION}; trace the network "
+            "again"
         )
     try:
         return _trace(rows)
     except (IndexError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {error}; trace the network again") from error
+        raise InputError(f"{source} is damaged: {error}; trace the network again") from error
 
 
 def _rows(trace: Trace) -> _File:

@@ -173,7 +173,8 @@ def _converted(header: _Header, path: Path) -> Host:
 
 SYNCING = {
     "aten._local_scalar_dense.default", "aten.nonzero.default", "aten.masked_select.default",
-    "aten._unique2.default", "aten.unique_consecutive.default", "aten.equal.default",
+    "aten._unique.default", "aten._unique2.default", "aten.unique_consecutive.default",
+    "aten.equal.default",
     "aten.repeat_interleave.Tensor", "aten.bincount.default", "aten.allclose.default",
     "aten._nested_tensor_from_mask_left_aligned.default",
     "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",

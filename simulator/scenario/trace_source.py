@@ -26,6 +26,7 @@ from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_disk
 from simulator.scenario.gpu_class import content, seen
+from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.mode_queries import ModeQueries
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
@@ -186,7 +187,8 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
     def loaded() -> Facts:
         if stored := trace_disk.facts(request, gpu):
             return stored
-        name, batch, seq = load(request).facts
+        child = ISOLATION.process_for(request.network)
+        name, batch, seq = child.facts(request, gpu) if child else load(request).facts
         return Facts(name, batch or trace.samples, seq)
 
     return _FACTS.get(_key(request, gpu), loaded)
@@ -279,7 +281,8 @@ def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
 def _run(request: TraceRequest, gpu: GPU) -> Trace:
     if _ELSEWHERE:
         raise UntracedError(request, gpu)
-    trace, network_facts = trace_module(request, gpu)
+    child = ISOLATION.process_for(request.network)
+    trace, network_facts = (child.trace if child else trace_module)(request, gpu)
     _FACTS.get(_key(request, gpu), lambda: network_facts)
     if request.network not in CATALOGUE:
         trace_disk.save_facts(request, gpu, network_facts)

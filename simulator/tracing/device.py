@@ -16,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from simulator.hardware.gpu import GPU
+from simulator.networks.known_values import remember
 from simulator.tracing.substituted import substituted
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class OnGpu(TorchFunctionMode):
         if not self.recorder.recording:
             return func(*args, **kwargs)
         result = func(*self._with_host_data(func, list(args)), **kwargs)
+        was_busy, self.recorder.busy = self.recorder.busy, True
+        remember(func, args, kwargs, result, self.recorder.paused)
+        self.recorder.busy = was_busy
         if func in _FROM_DATA and _on_gpu(result) and not _has_tensor_data(args, kwargs):
             self._upload(result)
         return result

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
+from weakref import WeakSet
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -17,18 +19,27 @@ def state_exists(recorder: Recorder) -> Generator[None]:
     """Let each optimizer that steps while this is entered have its state already, as in all steps
     but the first: one more step before it, unrecorded, creates the state.
 
-    A step with a closure runs the network again, so its state is created where it is recorded.
+    An optimizer that the network builds while this is entered has no state in any step, so its
+    first step is recorded.
     """
     stepping = False
+    built: WeakSet[torch.optim.Optimizer] = WeakSet()
+    initialize = torch.optim.Optimizer.__init__
 
-    def create_state(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], _: Any) -> None:
+    def note(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
+        built.add(self)
+        initialize(self, *args, **kwargs)
+
+    def create_state(
+        optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         nonlocal stepping
-        if stepping or optimizer.state or len(args) > 1:
+        if stepping or optimizer.state or optimizer in built:
             return
         stepping = True
         try:
-            with recorder.paused():
-                optimizer.step()
+            with recorder.unrecorded():
+                optimizer.step(*args[1:], **kwargs)
         finally:
             stepping = False
         for state in optimizer.state.values():
@@ -38,6 +49,7 @@ def state_exists(recorder: Recorder) -> Generator[None]:
 
     hook = register_optimizer_step_pre_hook(create_state)
     try:
-        yield
+        with patch.object(torch.optim.Optimizer, "__init__", note):
+            yield
     finally:
         hook.remove()

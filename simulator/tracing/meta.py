@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from simulator.errors import InputError
+from simulator.networks.known_values import keep_value
 from simulator.tracing.layout import dense_error
 
 
@@ -22,7 +24,9 @@ def weightless(module: nn.Module) -> nn.Module:
     for tensor in tensors:
         memo[id(tensor)] = _empty(tensor)
     try:
-        return copy.deepcopy(module, memo)
+        # an optimizer's own method leaves attributes out: LBFGS would lose its parameters
+        with patch.object(torch.optim.Optimizer, "__getstate__", lambda self: dict(vars(self))):
+            return copy.deepcopy(module, memo)
     except (RuntimeError, TypeError) as reason:
         raise InputError(
             f"{type(module).__name__} cannot be copied: {reason}. Expected a module whose tensors "
@@ -45,4 +49,4 @@ def _empty(tensor: torch.Tensor) -> torch.Tensor:
         )
     if isinstance(tensor, nn.Parameter):
         return nn.Parameter(empty, requires_grad=tensor.requires_grad)
-    return empty.requires_grad_(tensor.requires_grad)
+    return keep_value(empty.requires_grad_(tensor.requires_grad), tensor)

@@ -72,6 +72,7 @@ class Recorder(TorchDispatchMode):
         self.bytecode = Bytecode()
         self.busy = False
         self.recording = False
+        self._discards = False
         self._counted = HostCounts()
         self._signatures = Signatures()
         self._node_modules: dict[int, str] = {}
@@ -142,6 +143,20 @@ class Recorder(TorchDispatchMode):
         finally:
             self.busy = was_busy
 
+    @contextmanager
+    def unrecorded(self) -> Generator[None]:
+        """Run ops by their rules while entered, without recording or counting them."""
+        self._owner()  # counts the nodes that autograd created so far
+        counts, assumptions = self._counts(), len(self.assumptions)
+        was_busy, self.busy, self._discards = self.busy, True, True
+        try:
+            yield
+        finally:
+            self.busy, self._discards = was_busy, False
+            self.module_calls, self.python_calls = counts.module_calls, counts.python_calls
+            self._next_sequence = next_sequence()
+            del self.assumptions[assumptions:]
+
     # -- the host's work -------------------------------------------------------------------
 
     @contextmanager
@@ -204,6 +219,8 @@ class Recorder(TorchDispatchMode):
         args: dict[str, Any],
         result: Any,
     ) -> None:
+        if self._discards:
+            return
         outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
         if error := dense_error((*inputs, *outputs), f"{name} takes or returns a"):
             raise NotImplementedError(error)

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from simulator.networks.known_values import known_value
 from simulator.tracing.masks import Masks
 from simulator.tracing.user_code import place_of
 
@@ -109,9 +110,12 @@ def _on_host(tensor: torch.Tensor) -> bool:
 
 @_assume(aten._local_scalar_dense)
 def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
-    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU."""
+    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU, or where the
+    network computes it from numbers of its own."""
     if _on_host(x):
         return func(x), None
+    if (known := known_value(x)) is not None:
+        return known.item(), None
     user_value = data.user_value("item")
     if user_value is None and x.dtype == torch.bool:
         return data.condition()
@@ -171,10 +175,30 @@ def unique(data: DataSizes, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -
     """Distinct values, their inverse and counts; all elements are assumed to be distinct."""
     if _on_host(x):
         return func(x, *args, **kw), None
-    rows, taken = _rows(data, "unique", x.numel(), "all elements assumed to be distinct")
+    rows, taken = _distinct(data, x)
     values = x.new_empty((rows,))
     inverse = x.new_empty(x.shape, dtype=torch.int64)
     return (values, inverse, x.new_empty((rows,), dtype=torch.int64)), taken
+
+
+@_assume(aten._unique)
+def unique_and_inverse(
+    data: DataSizes,
+    func: Any,
+    x: torch.Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+) -> Assumed:
+    """The same without counts, as the gradient of `index_fill` calls it."""
+    if _on_host(x):
+        return func(x, sorted, return_inverse), None
+    rows, taken = _distinct(data, x)
+    inverse = x.new_empty(x.shape if return_inverse else (0,), dtype=torch.int64)
+    return (x.new_empty((rows,)), inverse), taken
+
+
+def _distinct(data: DataSizes, x: torch.Tensor) -> tuple[int, str]:
+    return _rows(data, "unique", x.numel(), "all elements assumed to be distinct")
 
 
 @_assume(aten.repeat_interleave)

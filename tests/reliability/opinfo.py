@@ -53,7 +53,6 @@ REFUSED = {
     "sparse.mm.reduce": _SPARSE,
     "sparse.sampled_addmm": _SPARSE,
     "to_sparse": _SPARSE,
-    "index_fill": "its gradient for a value in a tensor calls aten::_unique, whose size is data",
     "tensor_split": "torch takes indices on the CPU alone, and inputs of a step are on the GPU",
     "torch.ops.aten._efficient_attention_forward": "an op within others, whose gradient fails on "
     "tensors without data in torch itself",

@@ -17,6 +17,7 @@ import msgspec
 from simulator.errors import InputError
 from simulator.networks.loading.factories import Factory, factories
 from simulator.networks.loading.load import load
+from simulator.scenario.isolated.limits import Limits, confine
 
 
 class ChosenFactory(msgspec.Struct, frozen=True):
@@ -82,7 +83,9 @@ def _choose(path: Path, name: str) -> ChosenFactory:
 
 
 def main() -> None:
-    """Write the factories of the file in `sys.argv`; redirect its own output to standard error."""
+    """Write the factories of the file in `sys.argv`; redirect its own output to standard error, and
+    limit what it may use of the machine."""
+    confine(Limits())
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     path, name = Path(sys.argv[1]), "".join(sys.argv[2:3])

@@ -17,6 +17,7 @@ import msgspec
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.scenario import trace_source
+from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_families import Line
 
@@ -90,7 +91,9 @@ def serve(requests: BinaryIO, report: Callable[[Progress], None]) -> None:
 
 
 def main() -> None:
-    """Serve standard input; redirect the output of user code to standard error."""
+    """Serve standard input. The code of users' networks runs in a process of its own, whose output
+    goes to standard error."""
+    ISOLATION.begin()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     if hasattr(os, "nice"):

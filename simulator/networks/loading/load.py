@@ -54,10 +54,12 @@ def load(
         network(spec)  # report a mistyped name before torch is imported
     import torch  # only when a network is loaded: it takes seconds
 
+    from simulator.networks.known_values import Remembering
+
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), Remembering():
             return reader(wanted)
     finally:
         torch.set_default_dtype(before)

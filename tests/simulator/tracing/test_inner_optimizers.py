@@ -52,18 +52,51 @@ def test_the_step_is_recorded_once() -> None:
     assert sum(op.name == "aten._foreach_add_.List" for op in traced.ops) == 2
 
 
-def test_a_closure_is_recorded_alone() -> None:
-    class Fits(Learns):
-        def forward(self, x: Tensor) -> Tensor:
-            def closure() -> Tensor:
-                y = self.layer(x).sum()
-                y.backward()
-                return y
+class Fits(Learns):
+    """A network whose optimizer runs it again, in a closure."""
 
-            with torch.enable_grad():
-                self.optimizer.step(closure)  # pyright: ignore
-            return x
+    def forward(self, x: Tensor) -> Tensor:
+        def closure() -> Tensor:
+            self.optimizer.zero_grad()
+            y = self.layer(x).sum()
+            y.backward()
+            return y
 
-    network = Fits(lambda weights: torch.optim.SGD(weights, lr=0.1, momentum=0.9))
-    traced = trace(network, (torch.empty(4, 8),))
+        with torch.enable_grad():
+            self.optimizer.step(closure)  # pyright: ignore
+        return x
+
+
+def closure_step(make: Make) -> Trace:
+    return trace(Fits(make), (torch.empty(4, 8),))
+
+
+def test_a_closure_is_recorded_once() -> None:
+    traced = closure_step(lambda weights: torch.optim.SGD(weights, lr=0.1))
     assert sum(op.name == "aten.addmm.default" for op in traced.ops) == 1
+    assert sum(op.module_calls for op in traced.ops) == 2  # the network and its layer
+
+
+def test_an_optimizer_with_a_closure_has_its_state() -> None:
+    traced = closure_step(lambda weights: torch.optim.Adam(weights))
+    assert not [op.name for op in traced.ops if "zeros_like" in op.name]
+    state = [s.nbytes for s in traced.storages if s.role == "optimizer" and s.device == "cuda"]
+    assert sorted(state) == [32, 32, 256, 256]
+
+
+def test_a_closure_may_read_values() -> None:
+    traced = closure_step(lambda weights: torch.optim.LBFGS(weights))
+    items = [op for op in traced.ops if op.name == "aten._local_scalar_dense.default"]
+    assert len(items) == len(traced.assumptions) == 2  # the loss, and whether it is minimal
+
+
+def test_the_state_of_an_optimizer_built_inside_is_created_in_each_step() -> None:
+    class Builds(Learns):
+        def forward(self, x: Tensor) -> Tensor:
+            self.optimizer = torch.optim.Adam(self.layer.parameters())
+            return super().forward(x)
+
+    traced = trace(Builds(lambda weights: torch.optim.Adam(weights)), (torch.empty(4, 8),))
+    # two moments and the step's number on the host, of two weights
+    assert sum("zeros_like" in op.name for op in traced.ops) == 4
+    assert not [s for s in traced.storages if s.role == "optimizer"]

@@ -1,0 +1,99 @@
+"""The process that runs a user's code: `python -m simulator.scenario.isolated`."""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import pickle
+import signal
+import sys
+from typing import BinaryIO
+
+from simulator.errors import InputError
+from simulator.formats.trace_file import encoded as encoded_trace
+from simulator.networks.watching import WATCH, Watch
+from simulator.scenario.isolated.limits import confine
+from simulator.scenario.isolated.messages import (
+    Answered,
+    Job,
+    Message,
+    Printed,
+    Progress,
+    Refused,
+    Start,
+    encoded,
+)
+from simulator.scenario.module import load
+from simulator.scenario.trace_module import trace_module
+
+
+class _Channel:
+    """The pipe to the parent."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+
+    def send(self, message: Message) -> None:
+        data = memoryview(encoded(message))
+        while data:
+            data = data[os.write(self._pipe, data) :]
+
+
+class _Printing(io.TextIOBase):
+    """Standard output or standard error of the user's code."""
+
+    encoding = "utf-8"
+
+    def __init__(self, channel: _Channel) -> None:
+        self._channel = channel
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        self._channel.send(Printed(text))
+        return len(text)
+
+    def fileno(self) -> int:
+        return 2
+
+
+def _serve(requests: BinaryIO, channel: _Channel) -> None:
+    while True:
+        try:
+            job: Job = pickle.load(requests)
+        except EOFError:
+            return
+        if job.limit_s is not None:
+            WATCH.set(Watch(job.limit_s, lambda text: channel.send(Progress(text))))
+        try:
+            channel.send(_answer(job))
+        except InputError as error:
+            channel.send(Refused(str(error)))
+
+
+def _answer(job: Job) -> Answered:
+    if job.facts_only:
+        return Answered(load(job.request).facts, b"")
+    trace, facts = trace_module(job.request, job.gpu)
+    return Answered(facts, encoded_trace(trace))
+
+
+def main() -> None:
+    """Serve requests until the parent closes the pipe. Ctrl-C ends the process at once."""
+    if os.name == "posix":
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    requests, channel = os.fdopen(os.dup(0), "rb"), _Channel(os.dup(1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    start: Start = pickle.load(requests)
+    confine(start.limits)
+    faulthandler.enable(os.open(start.crash_file, os.O_WRONLY), all_threads=False)
+    sys.stdout = sys.stderr = _Printing(channel)
+    _serve(requests, channel)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Whether networks of a user's file are traced in a child process, and that process."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from simulator.scenario.isolated.limits import Limits
+
+if TYPE_CHECKING:
+    from simulator.scenario.isolated.process import IsolatedProcess
+
+
+class Isolation:
+    """Off at first; `begin` and `end` switch it. One child serves all networks of a process."""
+
+    def __init__(self) -> None:
+        self._limits: Limits | None = None
+        self._process: IsolatedProcess | None = None
+
+    def begin(self, limits: Limits | None = None) -> None:
+        """Trace networks of a user's file in a child process from now on. A bundle has no Python to
+        start one with, and no torch."""
+        if not getattr(sys, "frozen", False):
+            self._limits = limits or Limits()
+
+    def end(self) -> None:
+        """Trace in this process from now on, and end the child."""
+        if self._process is not None:
+            self._process.close()
+        self._limits = self._process = None
+
+    def process_for(self, network: str) -> IsolatedProcess | None:
+        """The child that runs the code of this network; None if this process does."""
+        if self._limits is None or not (network.endswith(".py") or ".py:" in network):
+            return None
+        if self._process is None:
+            # needs subprocess, which commands on networks of the catalogue do not load
+            from simulator.scenario.isolated.process import IsolatedProcess
+
+            self._process = IsolatedProcess(self._limits)
+        return self._process
+
+
+ISOLATION = Isolation()

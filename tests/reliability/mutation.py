@@ -1,0 +1,228 @@
+"""Mutants of the model's code, each held against the tests of its own folder.
+
+    python -m tests.reliability.mutation RESULTS.jsonl --mutants 400 --seconds 3600 --record
+    python -m tests.reliability.mutation RESULTS.jsonl --summary
+
+A mutant has one operator, number or condition changed. Mutants are drawn by a seed, the same number
+of each part of the model, and run in a copy of the repository. A line of JSON a mutant: what was
+answered already is skipped. A mutant on which the tests take over 60 s of processor time is killed
+by them too. Tests that fail without a mutant are left out, and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from tests.reliability import promises
+from tests.reliability.mutants import Mutant, mutants_of
+
+ROOT = Path(__file__).parents[2]
+PARTS: dict[str, tuple[tuple[str, ...], str]] = {
+    "costs": (("simulator/costs/**/*.py",), "tests/simulator/costs"),
+    "lowering": (("simulator/lowering/*.py",), "tests/simulator/lowering"),
+    "fusion": (("simulator/fusion/**/*.py",), "tests/simulator/fusion"),
+    "timeline": (("simulator/schedule/*.py",), "tests/simulator/schedule"),
+    "regimes": (("simulator/analysis/regimes.py",), "tests/simulator/analysis"),
+    "intervals": (("simulator/timing/intervals.py", "simulator/timing/residuals.py"),
+                  "tests/simulator/timing"),
+    "power": (("simulator/timing/power.py", "simulator/timing/energies.py"),
+              "tests/simulator/timing"),
+    "collectives": (("simulator/collectives/*.py",), "tests/simulator/collectives"),
+}  # fmt: skip
+"""The files of each part, and the folder of its tests."""
+_LIMIT_S = 60
+_COPIED = ("simulator", "tests", "pyproject.toml")
+_LOADED_BEFORE = ("torch", "numpy", "scipy", "msgspec", "hypothesis", "pytest")
+"""Imported once; a process forked for each mutant then imports the mutant's tree alone."""
+
+
+class Outcome(NamedTuple):
+    """How the tests of a folder ended: "passed", "failed", "over time" or "broken"."""
+
+    state: str
+    failed: tuple[str, ...]
+    seconds: float
+
+
+def drawn(part: str, count: int, seed: int = 0) -> list[Mutant]:
+    """`count` mutants of a part in the order in which the seed draws them."""
+    patterns, _ = PARTS[part]
+    files = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+    every = [mutant for path in files for mutant in mutants_of(path, ROOT)]
+    random.Random(f"{seed} {part}").shuffle(every)
+    return every[:count]
+
+
+def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool) -> Outcome:
+    """Run the tests of a folder in a copy of the repository, in a forked process."""
+    began, (reading, writing) = time.monotonic(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _test(tree, folder, left_out, first_only, writing)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        failed = tuple(pipe.read().split("\n")[:-1])
+    _, status = os.waitpid(child, 0)
+    seconds = round(time.monotonic() - began, 1)
+    if os.WIFSIGNALED(status):
+        return Outcome("over time", failed, seconds)
+    states = {0: "passed", 1: "failed"}
+    return Outcome(states.get(os.WEXITSTATUS(status), "broken"), failed, seconds)
+
+
+def _test(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool, pipe: int) -> None:
+    """In the child: run the tests, write the names of those that fail, and end."""
+    import resource
+
+    import pytest
+
+    class Failures:
+        @staticmethod
+        def pytest_runtest_logreport(report: Any) -> None:
+            if report.failed:
+                os.write(pipe, f"{report.nodeid}\n".encode())
+
+        @staticmethod
+        def pytest_collectreport(report: Any) -> None:
+            if report.failed:
+                os.write(pipe, f"{report.nodeid}\n".encode())
+
+    limit_s = _LIMIT_S if first_only else 10 * _LIMIT_S
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.chdir(tree)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("simulator", "tests")]:
+        del sys.modules[name]
+    sys.path[:] = [str(tree), *(p for p in sys.path if Path(p or ".").resolve() != ROOT)]
+    os.environ["PYTHONPATH"] = str(tree)
+    arguments = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    arguments += ["-m", "not slow", *(["-x"] if first_only else []), folder]
+    arguments += [word for name in left_out for word in ("--deselect", name)]
+    os._exit(int(pytest.main(arguments, plugins=[Failures()])))
+
+
+def run(mutant: Mutant, part: str, tree: Path, left_out: tuple[str, ...]) -> dict[str, Any]:
+    """The line of a mutant: killed by the first test that fails, or survived."""
+    path = tree / mutant.path
+    before = path.read_text("utf-8")
+    path.write_text(mutant.applied(before), "utf-8")
+    try:
+        outcome = run_tests(tree, PARTS[part][1], left_out, first_only=True)
+    finally:
+        path.write_text(before, "utf-8")
+    return {
+        "key": mutant.key,
+        "part": part,
+        "state": "survived" if outcome.state == "passed" else "killed",
+        "by": next(iter(outcome.failed), outcome.state),
+        "line": mutant.line(before),
+        "seconds": outcome.seconds,
+    }
+
+
+def answered(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines of earlier runs by mutant; one that was cut off at its end is left out."""
+    answers: dict[str, dict[str, Any]] = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            continue
+        answers[answer["key"]] = answer
+    return answers
+
+
+def _left(path: Path, mutants: int, seed: int) -> Iterator[tuple[str, Mutant]]:
+    """The mutants that are still to run, one of each part by turns."""
+    known = answered(path)
+    each = math.ceil(mutants / len(PARTS))
+    queues = {part: drawn(part, each, seed) for part in PARTS}
+    for place in range(each):
+        for part, queue in queues.items():
+            if place < len(queue) and queue[place].key not in known:
+                yield part, queue[place]
+
+
+def _failing(path: Path, tree: Path, tests: str, file: TextIO) -> tuple[str, ...]:
+    """The tests of a folder that fail without a mutant; found once and kept in the file."""
+    key = f"no mutant {tests}"
+    if (known := answered(path).get(key)) is not None:
+        return tuple(known["failed"])
+    outcome = run_tests(tree, tests, (), first_only=False)
+    for test in outcome.failed:
+        print(f"fails without a mutant, left out: {test}", flush=True)
+    line = {"key": key, "part": "", "failed": outcome.failed, "seconds": outcome.seconds}
+    file.write(json.dumps({**line, "state": outcome.state}) + "\n")
+    file.flush()
+    return outcome.failed
+
+
+def figure(path: Path) -> str:
+    """The share of killed mutants, of all and by part."""
+    answers = [a for a in answered(path).values() if a["part"] in PARTS]
+    killed = [a for a in answers if a["state"] == "killed"]
+    parts: list[str] = []
+    for part in PARTS:
+        of = [a for a in answers if a["part"] == part]
+        parts.append(f"{part} {sum(a['state'] == 'killed' for a in of)} of {len(of)}")
+    share = len(killed) / max(1, len(answers))
+    return f"{len(killed)} of {len(answers)} mutants killed ({share:.0%}): {', '.join(parts)}"
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--mutants", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
+    options = parser.parse_args()
+    until = time.monotonic() + options.seconds
+    if not options.summary:
+        for name in _LOADED_BEFORE:
+            import_module(name)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            options.results.open("a", encoding="utf-8") as file,
+        ):
+            for name in _COPIED:
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy(ROOT / name, Path(folder) / name)
+            for part, mutant in _left(options.results, options.mutants, options.seed):
+                if time.monotonic() > until:
+                    break
+                failing = _failing(options.results, Path(folder), PARTS[part][1], file)
+                file.write(json.dumps(run(mutant, part, Path(folder), failing)) + "\n")
+                file.flush()
+    for answer in answered(options.results).values():
+        if answer["state"] == "survived":
+            print(answer["key"], answer["line"], sep=": ")
+    print(figure(options.results))
+    if options.record:
+        promises.write(
+            "tests of a folder kill its mutants",
+            f"python -m tests.reliability.mutation RESULTS.jsonl --mutants {options.mutants}",
+            figure(options.results),
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
