@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded as encoded_trace
-from simulator.networks.watching import WATCH, Watch
+from simulator.networks.loading.watching import WATCH, Watch
 from simulator.scenario.isolated.limits import confine
 from simulator.scenario.isolated.messages import (
     Answered,

@@ -21,7 +21,7 @@ from simulator.errors import InputError
 from simulator.formats.trace_file import decoded as decoded_trace
 from simulator.hardware.gpu import GPU
 from simulator.networks.loading.loaded import Facts
-from simulator.networks.watching import WATCH
+from simulator.networks.loading.watching import WATCH
 from simulator.records import Trace
 from simulator.scenario.isolated.limits import Limits
 from simulator.scenario.isolated.messages import (

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simulator.networks.watching import WATCH, Watch
 
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded
 from simulator.hardware.gpu import gpu
+from simulator.networks.loading.watching import WATCH, Watch
 from simulator.scenario.isolated.isolation import Isolation
 from simulator.scenario.isolated.limits import Limits
 from simulator.scenario.isolated.process import IsolatedProcess, _ending
