@@ -76,7 +76,7 @@ def at_points(
     kind = known.on(gpu)
     lowered = kind.lowered
     traffic = tensor_bytes(family, sizes)
-    samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
+    samples = np.full(sizes.shape[1], fill(family.header, list(sizes))["samples"], float)
     peak = peak_bytes(family, sizes)
     workspace = _workspaces(len(samples), lowered, gpu)
     card = supply(gpu)
