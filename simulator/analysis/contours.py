@@ -17,30 +17,34 @@ def contour(field: Floats, mask: Floats, xs: Floats, ys: Floats) -> tuple[Floats
     """
     across, down = _scale(xs), _scale(ys)
     segments: list[tuple[Point, Point]] = []
-    for row in range(field.shape[0] - 1):
-        for column in range(field.shape[1] - 1):
-            corners = [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)]
-            values = [float(field[c]) for c in corners]
-            if not np.all(np.isfinite(values)):
+    for row, column in _crossed(field):
+        corners = [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)]
+        values = [float(field[c]) for c in corners]
+        cuts: list[Point] = []
+        for i in range(4):
+            here, there = values[i], values[(i + 1) % 4]
+            if (here >= 0) == (there >= 0):
                 continue
-            cuts: list[Point] = []
-            for i in range(4):
-                here, there = values[i], values[(i + 1) % 4]
-                if (here >= 0) == (there >= 0):
-                    continue
-                share = here / (here - there)
-                (r0, c0), (r1, c1) = corners[i], corners[(i + 1) % 4]
-                level = float(mask[r0, c0]) * (1 - share) + float(mask[r1, c1]) * share
-                if level < -1e-12:
-                    continue
-                cuts.append(
-                    (
-                        float(across[c0] * (1 - share) + across[c1] * share),
-                        float(down[r0] * (1 - share) + down[r1] * share),
-                    )
+            share = here / (here - there)
+            (r0, c0), (r1, c1) = corners[i], corners[(i + 1) % 4]
+            level = float(mask[r0, c0]) * (1 - share) + float(mask[r1, c1]) * share
+            if level < -1e-12:
+                continue
+            cuts.append(
+                (
+                    float(across[c0] * (1 - share) + across[c1] * share),
+                    float(down[r0] * (1 - share) + down[r1] * share),
                 )
-            segments += zip(cuts[::2], cuts[1::2], strict=False)
+            )
+        segments += zip(cuts[::2], cuts[1::2], strict=False)
     return tuple(_unscaled(line, xs, ys) for line in _chained(segments))
+
+
+def _crossed(field: Floats) -> list[list[int]]:
+    """The cells [row, column] with corners on both sides of zero, none of them NaN."""
+    corners = np.stack([field[:-1, :-1], field[:-1, 1:], field[1:, 1:], field[1:, :-1]])
+    above = (corners >= 0).sum(axis=0)
+    return np.argwhere(np.isfinite(corners).all(axis=0) & (above > 0) & (above < 4)).tolist()
 
 
 def _scale(values: Floats) -> Floats:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import fields
 from dataclasses import replace as replaced
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,6 +52,8 @@ _EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = ModeQueries()
+_ANYWHERE = attrgetter(*(f.name for f in fields(TraceRequest) if f.name not in ("batch", "seq")))
+"""All of a request but its point."""
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
 """Called after each trace while `make` runs."""
@@ -227,7 +231,7 @@ def _trace_or_error(request: TraceRequest, gpu: GPU) -> Trace | InputError:
 
 
 def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
-    anywhere = replaced(request, batch=None, seq=None)
+    key = _ANYWHERE(request), seen(request.network, gpu), content(request.network)
 
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
         at = replaced(request, batch=batch, seq=seq)
@@ -235,7 +239,10 @@ def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
             return _run(at, gpu)
         return trace_disk.trace(at, gpu, lambda: _run(at, gpu))
 
-    return _FAMILIES.get(_key(anywhere, gpu), lambda: TraceFamilies(tracer, _Stored(anywhere, gpu)))
+    def families() -> TraceFamilies:
+        return TraceFamilies(tracer, _Stored(replaced(request, batch=None, seq=None), gpu))
+
+    return _FAMILIES.get(key, families)
 
 
 class _Stored:

@@ -44,7 +44,8 @@ class Bounds:
     slots_s: Floats
 
 
-_NUDGED = 1e-5  # share of the GPU's time that a nudge of its kernels stays well below
+NUDGED = 1e-5
+"""Share of the GPU's time that a nudge of its kernels stays well below."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:
@@ -75,7 +76,7 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     if deep and ((clock.depth // count - 1) * np.maximum(step, slots) >= latency).all():
         yes = np.ones(lead, np.bool_)
         return Bounds(yes, yes, lead_s, slots[..., 0])
-    slack = latency + _NUDGED * slots
+    slack = latency + NUDGED * slots
     turns, rest = divmod(clock.depth, count)
 
     def later(values: Floats, each: Floats) -> Floats:
@@ -91,7 +92,7 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
     grows, spare = (slots - step), slack[..., 0]
     later_s = later(issued_s, issued_s[..., -1:] + np.asarray(launches.tail_s)[..., None]) - before
-    by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= _NUDGED * slots[..., 0]
+    by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= NUDGED * slots[..., 0]
     if by_gpu.any():
         kept = later(least(ahead_s, grows), grows)
         kept += later_s

@@ -7,6 +7,7 @@ operands lie as far back are one class, timed once a point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.modes import check_mode
 from simulator.prediction import Columns, workspace_bytes
+from simulator.schedule.blocks_of_kernels import straight
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
 from simulator.simulate.kernel_classes import KernelClasses, kernel_classes, launch_patterns
@@ -35,7 +37,7 @@ from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
-_CLASSES = 1 << 15  # and in one of classes
+_CLASSES = 1 << 17  # and in one of classes, before those that are alike are one
 _LEAST = 16  # points at a time
 
 
@@ -44,6 +46,18 @@ class Drive(NamedTuple):
 
     host: Host
     mode: str
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Classes of kernels at some points: the class of each kernel, how many each class has, and at
+    each point its row in the table of roofs and the share of its bytes that is in L2
+    [classes, points]."""
+
+    class_of: Ints
+    count: Floats
+    row: Ints
+    hot: Floats
 
 
 def at_points(
@@ -62,7 +76,7 @@ def at_points(
     kind = known.on(gpu)
     lowered = kind.lowered
     traffic = tensor_bytes(family, sizes)
-    samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
+    samples = np.full(sizes.shape[1], fill(family.header, list(sizes))["samples"], float)
     peak = peak_bytes(family, sizes)
     workspace = _workspaces(len(samples), lowered, gpu)
     card = supply(gpu)
@@ -79,8 +93,8 @@ def at_points(
         flags = np.zeros(rows, np.bool_)
         for alike, kernels in patterns:
             for places in _parts(alike, kernels):
-                row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
-                flags[row[hot > 0]] = True
+                reached = _reached(kernels, kind, places, traffic, gpu, profile)
+                flags[reached.row[reached.hot > 0]] = True
         return flags
 
     table = known.roofs(gpu, profile, warm)
@@ -94,8 +108,8 @@ def at_points(
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
-            row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
-            load = Load(table.of(row), hot, kernels.count)
+            reached = _reached(kernels, kind, places, traffic, gpu, profile)
+            load = Load(table.of(reached.row), reached.hot, reached.count)
             unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
@@ -108,7 +122,7 @@ def at_points(
                 times, busy = (
                     _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
                 )
-                periods, latency = _scheduled(kernels, times, *how)
+                periods, latency = _scheduled(reached, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 drawn = None
                 if card and clock_limit:
@@ -175,15 +189,19 @@ def _parts(alike: Ints, kernels: KernelClasses) -> Iterator[Ints]:
 
 def _reached(
     kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
-) -> tuple[Ints, Floats]:
-    """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
+) -> Reached:
+    """What the classes of kernels find at these points, those that find the same as one."""
     far = kernels.reuse
     hot = far.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
-    number = far.number[kernels.op_class]
+    first, of = kernels.alike(hot)
+    op_class = kernels.op_class[first]
+    number = far.number[op_class]
     row = kind.stride[:, points][number]
-    row *= kernels.place[:, None]
+    row *= kernels.place[first][:, None]
     row += kind.begin[:, points][number]
-    return row, hot[kernels.op_class]
+    count = np.zeros(first.size)
+    np.add.at(count, of, kernels.count)
+    return Reached(of[kernels.class_of], count, row, hot[op_class])
 
 
 def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
@@ -203,7 +221,7 @@ def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
 
 
 def _scheduled(
-    kernels: KernelClasses, times: Floats, launches: Launches, clock: Clock
+    kernels: Reached, times: Floats, launches: Launches, clock: Clock
 ) -> tuple[Floats, Floats]:
     """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
@@ -211,25 +229,18 @@ def _scheduled(
         return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)
     on_gpu = np.einsum("c,rcp->rp", kernels.count, times)
     on_gpu += kernels.class_of.size * np.asarray(clock.gap_s)
-    latency = np.empty(times.shape[2])
-    periods = np.empty(on_gpu.shape)
+    periods = np.maximum(on_host, on_gpu)
+    sure, latency = straight(launches, clock, kernels.class_of, times[0])
+    unsure = np.flatnonzero(~sure)
     size = max(1, _TOGETHER // max(kernels.class_of.size, 1))
-    for begin in range(0, times.shape[2], size):
-        some = slice(begin, begin + size)
-        one = times[:, :, some].transpose(0, 2, 1)
-        base = Launches(
-            launches.host_s, one[0][:, kernels.class_of], launches.sync_after, launches.tail_s
-        )
+    for begin in range(0, unsure.size, size):
+        some = unsure[begin : begin + size]
+        each = times[:, :, some].transpose(0, 2, 1)
+        base = replace(launches, duration_s=each[0][:, kernels.class_of])
         simple = bounds(base, clock)
         latency[some] = alone(base, clock, simple)
-        periods[:, some] = np.maximum(on_host, on_gpu[:, some])
         rest = np.flatnonzero(~simple.period)
         if rest.size:
-            slow = Launches(
-                launches.host_s,
-                one[:, rest][:, :, kernels.class_of],
-                launches.sync_after,
-                launches.tail_s,
-            )
-            periods[:, begin + rest] = steady(slow, clock).period_s
+            slow = replace(launches, duration_s=each[:, rest][:, :, kernels.class_of])
+            periods[:, some[rest]] = steady(slow, clock).period_s
     return periods, latency + clock.sync_s

@@ -15,6 +15,7 @@ from simulator.schedule.timeline import Floats, Ints
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Lowered, Pattern
 from simulator.symbols.reuse import Reuse, reuse
+from simulator.varying.distinct import distinct_rows
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,15 @@ class KernelClasses:
     count: Floats
     op_class: Ints
     place: Ints
+
+    def alike(self, hot: Floats) -> tuple[Ints, Ints]:
+        """The classes that differ in time at some points, given the share of its bytes that each
+        finds in L2 there [op classes, points]: one class for each of them, and which of them each
+        class is. Classes of the same launches differ only in what they find."""
+        _, same = distinct_rows(np.column_stack([self.reuse.number, hot]))
+        launches = same[self.op_class] * (self.place.max(initial=0) + 1) + self.place
+        _, some, number = np.unique(launches, return_index=True, return_inverse=True)
+        return some, number
 
 
 _CLASSES = Derived[KernelClasses]()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,22 +54,29 @@ class Reuse:
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
         """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
         [tensors, points]."""
-        sizes = tensor_bytes[self.tensor]
-        distance = np.where(
-            (self.how == _READ)[:, None], (self.between @ tensor_bytes)[self.row] + sizes, sizes
-        )
-        served = (distance <= l2_bytes) & (self.how != _FIRST)[:, None]
-        total = sizes * self.count[:, None]
-        hot = total * served
-        rows = np.bincount(self.of_class, minlength=len(self.number))
-        shares = np.zeros((len(self.number), sizes.shape[1]))
-        nonempty = np.flatnonzero(rows)
-        if nonempty.size:
-            starts = (np.cumsum(rows) - rows)[nonempty]
-            total_bytes = np.add.reduceat(total, starts, axis=0)
-            hot_bytes = np.add.reduceat(hot, starts, axis=0)
-            shares[nonempty] = hot_bytes / np.maximum(total_bytes, 1)
-        return shares
+        distance = self.between @ tensor_bytes  # but for the tensor itself
+        near = distance.min(axis=1, initial=np.inf) <= l2_bytes
+        some = np.flatnonzero(near[self.row] & (self.how != _FIRST))
+        read = tensor_bytes[self.tensor[some]]
+        served = distance[self.row[some]] + read <= l2_bytes
+        hot = _sums(read * self.count[some, None] * served, self.of_class[some], len(self.number))
+        return hot / np.maximum(self.moved @ tensor_bytes, 1)
+
+    @cached_property
+    def moved(self) -> Floats:
+        """How often an op of each class reads or writes each tensor [classes, tensors]."""
+        counts = np.zeros((len(self.number), self.between.shape[1]))
+        np.add.at(counts, (self.of_class, self.tensor), self.count)
+        return counts
+
+
+def _sums(rows: Floats, of_class: Ints, classes: int) -> Floats:
+    """The sum of the rows of each class, in whose order they come [classes, points]."""
+    sums = np.zeros((classes, rows.shape[1]))
+    here, starts = np.unique(of_class, return_index=True)
+    if here.size:
+        sums[here] = np.add.reduceat(rows, starts, axis=0)
+    return sums
 
 
 def tensor_bytes(family: Family, sizes: Ints) -> Floats:

@@ -111,8 +111,8 @@ def _real(values: Sequence[float], slots: Slots) -> Template:
     )
 
 
-def fill(form: Template, sizes: Sequence[int]) -> Any:
-    """The value of a template with these sizes, by slot."""
+def fill(form: Template, sizes: Sequence[Any]) -> Any:
+    """The value of a template with these sizes by slot, each a number or a column of them."""
     kind, content = form
     match kind:
         case "same":

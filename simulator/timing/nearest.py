@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 _CLUSTER, _WIDE = 64, 16.0  # members at most, and along any axis
 _SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
 _CLOSE = 1e-3
+_MANY = 128  # candidates of a cluster, of which a second look leaves fewer
 _FAR = 1e3  # and so do those from here on: with their places they stay below 2^53
 
 
@@ -53,6 +54,9 @@ class Neighbours:
         further += _squares(others)
         further += _squares(away)[:, None]
         order = np.minimum(further, _FAR)
+        if some.size > _MANY:
+            kept = self._within_reach(order, squares[some])
+            some, further, order = some[kept], further[:, kept], order[:, kept]
         order *= 1 / _SAME
         np.rint(order, out=order)
         order *= some.size
@@ -60,6 +64,14 @@ class Neighbours:
         chosen = np.argpartition(order, self.count - 1, axis=1)[:, : self.count]
         chosen.sort(axis=1)
         return some[chosen], np.take_along_axis(further, chosen, axis=1)
+
+    def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
+        """Candidates that may be among the `count` nearest of a member, given the squares of their
+        distances from each member and from the centre: no further than the furthest of the
+        centre's own nearest."""
+        nearest = np.argpartition(from_centre, self.count - 1)[: self.count]
+        reach = squares[:, nearest].max(axis=1, keepdims=True) + 2 * _SAME
+        return np.flatnonzero((squares <= reach).any(axis=0))
 
 
 def _squares(vectors: Floats) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.timing.nearest import Neighbours
 from simulator.varying import anywhere, in_column
+from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
         """`at`, of which each distinct point is asked for once."""
-        first, of = _distinct(coordinates)
+        first, of = distinct_rows(coordinates)
         return self.at(coordinates[first])[of] if first.size else np.zeros(0)
 
     def at(self, coordinates: Floats) -> Floats:
@@ -115,16 +116,18 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         between them times their values. Shapes that are near to each other have the same
         neighbours, and what was found for those is kept."""
         kept = self._solved
-        keys = [row.tobytes() for row in near.astype(np.int32)]
-        new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
+        first, of = distinct_rows(near)
+        distinct = near[first]
+        keys = [row.tobytes() for row in distinct.astype(np.int32)]
+        new = {key: row for key, row in zip(keys, distinct, strict=True) if key not in kept}
         if new:
             if len(kept) > _SETS:
                 kept.clear()
-                new = dict(zip(keys, near, strict=True))
+                new = dict(zip(keys, distinct, strict=True))
             sets = np.array(list(new.values()))
             some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
             kept.update(zip(new, np.concatenate(some), strict=True))
-        return np.array([kept[key] for key in keys])
+        return np.array([kept[key] for key in keys])[of]
 
     def _inverted(self, sets: NDArray[np.int64]) -> Floats:
         """The inverse of the covariance between some points, times their values [sets, points]."""
@@ -182,19 +185,6 @@ def _key(work: Work) -> bytes | str:
         return msgspec.msgpack.encode(work)
     except OverflowError:  # a count of more than 64 bits
         return repr(work)
-
-
-def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The place of each distinct row, and which of them each one is."""
-    numbers: dict[bytes, int] = {}
-    first: list[int] = []
-    of = np.empty(len(rows), np.int64)
-    for place, row in enumerate(rows):
-        number = numbers.setdefault(row.tobytes(), len(first))
-        if number == len(first):
-            first.append(place)
-        of[place] = number
-    return np.array(first, np.int64), of
 
 
 def coordinates(

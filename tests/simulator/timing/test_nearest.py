@@ -30,6 +30,14 @@ def test_they_are_those_of_all_points(axes: int, asked: int) -> None:
     assert (far[-1] > 5e3).all()
 
 
+def test_of_many_candidates_none_is_lost() -> None:
+    draw = np.random.default_rng(5)
+    points = np.concatenate([draw.normal(0, 1, (3000, 4)), draw.normal(300, 40, (500, 4))])
+    asked = draw.normal(0, 2, (50, 4))  # the members of one cluster lie apart
+    near, _ = Neighbours(points, 48).of(asked)
+    assert near.tolist() == by_looking_at_all(points, asked, 48)[0].tolist()
+
+
 def test_of_equally_near_ones_the_first_are_taken_in_any_company() -> None:
     # a grid: from the middle of a square 4 points are as near, then 8, then 4 …
     points = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)

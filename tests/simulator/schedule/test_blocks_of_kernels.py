@@ -1,0 +1,52 @@
+"""What blocks of kernels say holds for every kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.schedule.blocks_of_kernels import straight
+from simulator.schedule.steady_state import steady
+from simulator.schedule.timeline import Clock, Launches, schedule
+
+US = 1e-6
+NO_SYNC = np.zeros(1200, np.bool_)
+
+
+@pytest.mark.parametrize("depth", [3, 300, 700, 1199, 1200, 1201, 3000, 1 << 30])
+def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> None:
+    draw = np.random.default_rng(depth)
+    class_of = draw.integers(0, 9, 1200)
+    host_s = draw.uniform(0, 5 * US, 1200)
+    # from GPUs that are much faster than the host to much slower ones, in equal and in lone steps
+    times = draw.uniform(0, 5 * US, (9, 40)) * np.logspace(-2, 2, 40)
+    sure_points = 0
+    for latency, gap in ((0.0, 0.0), (4 * US, US), (2e-3, 0.1 * US)):
+        clock = Clock(latency, gap, 3 * US, depth)
+        launched = Launches(host_s, np.zeros(0), NO_SYNC, 7 * US)
+        sure, alone_s = straight(launched, clock, class_of, times)
+        sure_points += int(sure.sum())
+        for point in np.flatnonzero(sure):
+            step = Launches(host_s, times[class_of, point], NO_SYNC, 7 * US)
+            slower = max(host_s.sum() + 7 * US, step.duration_s.sum() + 1200 * gap)
+            assert float(steady(step, clock).period_s) == pytest.approx(slower, rel=1e-9)
+            assert alone_s[point] == pytest.approx(schedule(step, clock).end_s[-1], rel=1e-9)
+    assert sure_points > 40 or depth < 64
+
+
+def test_nothing_is_said_of_a_step_that_waits() -> None:
+    syncs = np.arange(1200) == 150
+    launched = Launches(np.full(1200, US), np.zeros(0), syncs, 0.0)
+    clock = Clock(US, 0.0, US, 1 << 30)
+    sure, _ = straight(launched, clock, np.zeros(1200, np.int64), np.full((1, 4), 9 * US))
+    assert not sure.any()
+
+
+def test_a_kernel_that_starts_late_within_a_block_makes_a_point_unsure() -> None:
+    # the host is slow at the last launch, after the GPU has done the others
+    host_s = np.full(1200, US)
+    host_s[-1] = 1e-3
+    launched = Launches(host_s, np.zeros(0), NO_SYNC, 0.0)
+    clock = Clock(US, 0.0, US, 1 << 30)
+    sure, _ = straight(launched, clock, np.zeros(1200, np.int64), np.array([[0.1 * US]]))
+    assert not sure.any()

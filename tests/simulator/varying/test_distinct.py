@@ -1,0 +1,36 @@
+"""Distinct rows against a dictionary of their bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.varying import distinct
+from simulator.varying.distinct import distinct_rows
+
+
+def by_bytes(table: np.ndarray) -> tuple[list[int], list[int]]:
+    numbers: dict[bytes, int] = {}
+    of = [numbers.setdefault(row.tobytes(), len(numbers)) for row in table]
+    return [of.index(number) for number in range(len(numbers))], of
+
+
+@pytest.mark.parametrize("columns", [1, 3, 16])
+@pytest.mark.parametrize("values", [1, 2, 1000])
+def test_they_are_those_of_equal_bytes(columns: int, values: int) -> None:
+    draw = np.random.default_rng(values)
+    for table in (
+        draw.integers(0, values, (500, columns)),
+        draw.integers(0, values, (500, columns)).astype(float),
+        np.log2(draw.integers(0, values, (500, columns)) + 1.0)[:, ::-1],
+        np.zeros((0, columns)),
+    ):
+        first, of = distinct_rows(table)
+        assert (first.tolist(), of.tolist()) == by_bytes(table)
+
+
+def test_rows_that_share_a_checksum_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distinct, "_WEIGHT", np.uint64(1))  # the sum of the columns alone
+    table = np.array([[1, 2], [2, 1], [1, 2], [0, 3], [2, 1], [1, 2]])
+    first, of = distinct_rows(table)
+    assert (table[first][of] == table).all()
