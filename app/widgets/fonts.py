@@ -1,4 +1,4 @@
-"""The fonts of charts, views and windows, which the app brings with it: Inter and JetBrains Mono."""
+"""The fonts of charts, views and windows: Inter and JetBrains Mono, which the app brings along."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from app.explorer.window.commands import Commands
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
 from app.explorer.window.gpu_editing import GpuEditing
-from app.explorer.window.head import Head, WorkspaceButtons, subject_line
+from app.explorer.window.head import Head, WorkspaceButtons, subject_lines
 from app.explorer.window.keys import KeysDialog
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.menus import Menus
@@ -215,8 +215,11 @@ class Window(QMainWindow):
 
     def _show_subject(self) -> None:
         answer = self.answering.answer
-        parts = [self.files.title, subject_line(answer) if answer else ""]
-        self.head.subject.say("   ".join(part for part in parts if part))
+        lines = subject_lines(answer) if answer else ("",)
+        title = self.files.title
+        self.head.subject.say(
+            *("   ".join(part for part in (title, line) if part) for line in lines)
+        )
 
     def _show_side(self) -> None:
         """Show the name of the current scenario above the inspector."""
