@@ -84,7 +84,8 @@ QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border
 QFrame[look="rule"] {{ background: {t.line}; border: 0; }}
 QFrame[look="card"]:focus {{ border: 2px solid {t.focus}; }}
 QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
-QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
+QLabel[look="drop"], QToolButton[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
+QToolButton[look="drop"]:focus {{ border: 2px solid {t.focus}; }}
 QStatusBar {{ background: {t.bg0}; border: 0; }}
 QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}

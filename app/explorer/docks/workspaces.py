@@ -194,9 +194,16 @@ class Docks(QMainWindow):
         if explore_layout.is_arranged(self, wide) or not explore_layout.is_arranged(self, not wide):
             return
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
+        for panel in self.panels:  # each is in front for a moment, which would create its view
+            panel.blockSignals(True)
         self.reset()
         for panel in reversed(front):
             panel.raise_()
+        for panel in self.panels:
+            panel.blockSignals(False)
+        for group in explore_layout.groups(self.panels, wide):
+            shown = next((panel for panel in front if panel in group), group[0])
+            shown.visibilityChanged.emit(True)
 
     def _tidy(self) -> None:
         """Hide the tab bars of former groups, which Qt leaves in place."""
