@@ -38,7 +38,8 @@ def arrange(docks: Docks, wide: bool) -> None:
     placed = groups(docks.panels, wide)
     top, *others = (group[0] for group in placed)
     down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
-    docks.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, top)
+    for panel in docks.panels:  # in the order of the Tab key
+        docks.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, panel)
     for front, way in zip(reversed(others), (down, across), strict=False):
         docks.splitDockWidget(top, front, way)
     for front, *behind in placed:

@@ -27,7 +27,7 @@ from app.widgets.paint import Paint, fitting
 from simulator.analysis.advice import Advice, sample_s
 from simulator.prediction import REGIMES, Prediction, Regime
 
-_TOP, _ROW_PX, _TRACK = 4, 18, 30.0
+_TOP, _ROW_PX, _TRACK = 3, 18, 30.0
 """Pieces of advice shown of each group; the height of a gain, and the width of its bar."""
 
 
@@ -74,7 +74,7 @@ class Gain(QWidget):
         gain = f"−{percent(self.advice.gain)}"
         left = paint.text(18 + _TRACK + 8, y, gain, theme.ink, SUPPORT_PX, 600).right() + 8
         full = effect(self.base, self.advice)
-        times = fitting(wide - left, full, full.partition(" (")[0])
+        times = fitting(wide - left, full, full.partition(" (")[0].partition(";")[0])
         paint.text(wide, y, times, theme.ink2, LABEL_PX, align=1.0, room=wide - left)
         painter.end()
 

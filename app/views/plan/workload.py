@@ -81,6 +81,7 @@ class Workload(PlanView):
         self.stack.setSpacing(5)
         self.drop = QToolButton()
         self.drop.setText("Drop a GPU card here, or a plan file")
+        self.drop.setAccessibleName(self.drop.text())
         self.drop.setToolTip("Show the shelf, which has the cards")
         self.drop.setProperty("look", "drop")
         self.drop.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

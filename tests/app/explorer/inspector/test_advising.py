@@ -69,11 +69,11 @@ def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
     for name in GROUPS:
         count = sum(group(advice) == name for advice in found.advised.advice)
         assert count and name in labels
-        shown = [a for a in found.advised.advice if group(a) == name][:4]
+        shown = [a for a in found.advised.advice if group(a) == name][:3]
         assert [text for text in labels if text in {sentence(a) for a in shown}]
     assert labels.index(GROUPS[0]) < labels.index(GROUPS[1])
     assert panel.rows.count() == 2 + sum(
-        min(4, sum(group(a) == name for a in found.advised.advice)) for name in GROUPS
+        min(3, sum(group(a) == name for a in found.advised.advice)) for name in GROUPS
     )
     assert panel.more.text() == f"Trace and try {found.missing} more"
     panel._apply(found.advised.advice[0])
