@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
-SIZES = ((1280, 800), (1920, 1080))
+SIZES = ((980, 700), (1280, 800), (1600, 1000), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
 SCALES = ("1", "2", "3")
 LARGE = {"3": ((1280, 700),)}

@@ -12,9 +12,11 @@ from app.quantities import number, plain, scaled, trimmed
 from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
+from simulator.records import Trace
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.registry import WhatIf, named
 from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Selective
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply, whatifs
 
@@ -44,15 +46,20 @@ class Card:
         """The text that a drag carries."""
         return f"{self.kind}:{self.name}"
 
-    def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the card to a scenario. Raises InputError if it does not apply."""
+    def apply(self, scenario: Scenario, trace: Trace | None = None) -> Scenario:
+        """Apply the card to a scenario, whose ops are `trace` if they are known. Raises InputError
+        if it does not apply."""
         if self.kind == "network":
             changed = with_network(scenario, self.name)
         elif self.kind == "whatif":
             changed = apply(scenario, self.name, _first_arguments(scenario, self.name))
         else:
             changed = with_field(scenario, self.kind, self.name)
-        resolve(changed).possible()
+        edits = resolve(changed).possible().edits
+        if trace is not None and self.kind == "whatif":
+            for edit in edits:
+                if isinstance(edit, Selective):
+                    edit.check(trace)
         return changed
 
     def asks(self, scenario: Scenario) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def verdict_contents(p: Prediction, subject: Subject) -> dict[str, Any]:
         "used": p.peak_memory_bytes + p.workspace_bytes,
         "capacity": p.gpu.memory_bytes,
         "missing": unmodelled(p),
-        "themes": [(name, _tokens(theme, [])) for name, theme in THEMES.items()],
+        "themes": [(name, colour_tokens(theme, [])) for name, theme in THEMES.items()],
     }
 
 
@@ -86,7 +86,7 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
         "provenance": provenance(p),
         "scenario": summary(p, subject)["scenario"],
         "themes": [
-            (name, _tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
+            (name, colour_tokens(theme, [d for _, d in pictures])) for name, theme in THEMES.items()
         ],
     }
 
@@ -155,8 +155,8 @@ def _whisker(p: Prediction) -> tuple[float, float, float]:
     return low / most, p.period_s / most, high / most
 
 
-def _tokens(theme: Theme, drawings: list[Drawing]) -> dict[str, str]:
-    """A theme's colours, and those of drawings, as custom properties."""
+def colour_tokens(theme: Theme, drawings: list[Drawing]) -> dict[str, str]:
+    """The colours of a theme and of drawings, as custom properties of a style sheet."""
     plain = ("bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3", "danger")
     colour_of = {name: str(getattr(theme, name)) for name in plain}
     for regime in REGIMES:

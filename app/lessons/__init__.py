@@ -7,12 +7,14 @@ May import answers and quantities; no Qt.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import platformdirs
 
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_file import read
+from app.lessons.pack import read_all
 from simulator.errors import InputError
 from simulator.formats.present import files
 
@@ -36,13 +38,15 @@ def packaged() -> tuple[Lesson, ...]:
     return tuple(read(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
-def lessons() -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Every lesson, a user's own last, and the errors of unreadable ones."""
+def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
+    """Every lesson, a user's own and those of `opened` files last, and the errors of unreadable
+    files."""
     readable: list[Lesson] = []
     wrong: list[str] = []
-    for path in [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]:
+    paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
+    for path in dict.fromkeys([*paths, *opened]):
         try:
-            readable.append(read(path))
+            readable += read_all(path)
         except InputError as error:
             wrong.append(str(error))
     return tuple(readable), tuple(wrong)

@@ -36,22 +36,31 @@ _MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60
 def read(path: Path) -> Lesson:
     """Read a lesson. Raises InputError with the file, the key, what came and what was expected."""
     raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
+    return of_table(table_of(raw, str(path)), path.stem, str(path))
+
+
+def table_of(raw: bytes, source: str) -> dict[str, Any]:
+    """The TOML table of a text. Raises InputError, which names the source, for anything else."""
     try:
-        table = tomllib.loads(raw.decode())
+        return tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f'{path}: not TOML: {error}; expected lines such as `title = "…"`; correct the file'
+            f'{source}: not TOML: {error}; expected lines such as `title = "…"`; correct the file'
         ) from None
+
+
+def of_table(table: dict[str, Any], name: str, source: str) -> Lesson:
+    """A lesson of this name from its table. Raises InputError, which names the source."""
     if table.get("format") == FORMAT and table.get("version", VERSION) != VERSION:
         raise InputError(
-            f"{path}: version is {shown(table['version'])}: expected {VERSION}; set it"
+            f"{source}: version is {shown(table['version'])}: expected {VERSION}; set it"
         )
     try:
-        return _lesson(path.stem, msgspec.convert(table, FileKeys))
+        return _lesson(name, msgspec.convert(table, FileKeys))
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {complaint(str(error))}") from None
+        raise InputError(f"{source}: {complaint(str(error))}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{source}: {error}") from None
 
 
 def _lesson(name: str, file: FileKeys) -> Lesson:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.scenes.timeline import split
-from simulator.analysis.block_diagram import OUTSIDE, Block, BlockDiagram, Flow, Set
+from simulator.analysis.block_diagram import OUTSIDE, Block, BlockDiagram, Flow, Set, Trial
 from simulator.prediction import Regime
 
 BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
@@ -81,6 +81,20 @@ class FusionScene:
             most = max(members, key=lambda each: each.seconds)
             joined.append((", ".join(each.name for each in members), max(0, left), most.regime))
         return apart, joined
+
+    def with_trial(self, trial: Trial | None) -> FusionScene:
+        """The scene as it would be with a trial's kernel; itself if there is none to preview."""
+        if trial is None or trial.refused or not trial.count:
+            return self
+        members = frozenset(trial.members)
+        others = tuple(each for each in self.sets if not members.intersection(each.members))
+        kernel = Set(
+            trial.members,
+            trial.bytes_saved // trial.count,
+            trial.launches_removed // trial.count,
+            None,
+        )
+        return replace(self, sets=(*others, kernel))
 
     @property
     def bytes(self) -> int:

@@ -18,6 +18,8 @@ class Offered:
     workspace: str
     module: str
     name: str
+    late: bool = False
+    """Whether it is drawn once a slider rests: drawing it takes longer than a slider's budget."""
 
     def kind(self) -> type[View]:
         """Import and return the class."""
@@ -28,23 +30,24 @@ class Offered:
 class OfferedChart(Offered):
     """A picture without a view of its own."""
 
-    chart: PredictionChart
+    chart: PredictionChart | None = None
 
     def kind(self) -> type[View]:
         from app.views.chart import chart_view  # imported when the view is first shown
 
+        assert self.chart is not None
         return chart_view(self.chart)
 
 
 def _charts() -> tuple[Offered, ...]:
     charts = (chart for chart in prediction_charts() if not chart.view)
-    return tuple(OfferedChart(each.title, "Explore", "", "", each) for each in charts)
+    return tuple(OfferedChart(each.title, "Explore", "", "", chart=each) for each in charts)
 
 
 VIEWS = (
     Offered("Roofline", "Explore", "roofline.view", "Roofline"),
     Offered("Sweep", "Explore", "sweep.view", "Sweep"),
-    Offered("Timeline", "Explore", "timeline.view", "Timeline"),
+    Offered("Timeline", "Explore", "timeline.view", "Timeline", late=True),
     Offered("Where time goes", "Explore", "modules.view", "WhereTimeGoes"),
     Offered("Ops", "Explore", "ops.view", "OpTable"),
     Offered("Memory", "Explore", "memory", "MemoryView"),

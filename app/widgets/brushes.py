@@ -22,7 +22,7 @@ from app.theme import Theme, mixed
 def faint(colour: str, opacity: float) -> QColor:
     """A colour with an opacity."""
     color = QColor(colour)
-    color.setAlphaF(min(opacity, 1.0))
+    color.setAlphaF(opacity)
     return color
 
 

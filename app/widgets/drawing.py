@@ -23,6 +23,9 @@ def application(on_screen: bool = False) -> Any:
     keep_none()
     running = QApplication.instance() or QApplication(["Ridgepoint"])
     running.setApplicationName("Ridgepoint")
+    from app.widgets.fonts import load_fonts  # Qt, only where something is drawn
+
+    load_fonts()
     return running
 
 

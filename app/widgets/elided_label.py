@@ -5,19 +5,22 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
+_LEAST = 6
+"""Letters that an elided text needs to say anything; a shorter one is not shown."""
+
 
 class Elided(QLabel):
     """A one-line label, elided in its middle, with the full text as tooltip."""
 
     def __init__(self, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
         super().__init__()
-        self._text = ""
+        self._texts: tuple[str, ...] = ("",)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setAlignment(align | Qt.AlignmentFlag.AlignVCenter)
 
-    def say(self, words: str) -> None:
-        """Set the text."""
-        self._text = words
+    def say(self, words: str, *shorter: str) -> None:
+        """Set the text, and shorter ones that replace it where it does not fit."""
+        self._texts = (words, *shorter)
         self.setToolTip(words)
         self.setAccessibleName(words)
         self._fit()
@@ -29,6 +32,8 @@ class Elided(QLabel):
         self._fit()
 
     def _fit(self) -> None:
-        mode = Qt.TextElideMode.ElideMiddle
-        elided = self.fontMetrics().elidedText(self._text, mode, self.width())
-        self.setText("" if elided == "…" else elided)
+        metrics, room = self.fontMetrics(), self.width()
+        fitting = (text for text in self._texts if metrics.horizontalAdvance(text) <= room)
+        text = next(fitting, self._texts[-1])
+        elided = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+        self.setText("" if elided != text and len(elided) < _LEAST else elided)

@@ -1,10 +1,26 @@
-"""The font of charts and views."""
+"""The fonts of charts, views and windows: Inter and JetBrains Mono, which the app brings along."""
 
 from __future__ import annotations
 
-from PySide6.QtGui import QFont
+from functools import cache
+from pathlib import Path
 
+from PySide6.QtGui import QFont, QFontDatabase
+
+import app
 from app.theme import FAMILIES
+
+FOLDER = Path(app.__file__).parent / "fonts"
+
+
+@cache
+def load_fonts() -> tuple[str, ...]:
+    """Make the fonts of the app known to Qt, which needs an application. Returns their families."""
+    families: set[str] = set()
+    for path in (*FOLDER.glob("*.otf"), *FOLDER.glob("*.ttf")):
+        number = QFontDatabase.addApplicationFont(str(path))
+        families.update(QFontDatabase.applicationFontFamilies(number) if number >= 0 else ())
+    return tuple(sorted(families))
 
 
 def font(px: int, weight: int = 400) -> QFont:

@@ -37,7 +37,7 @@ def fill_pattern(
     background if `ground`."""
     if kind.startswith("#"):
         colour = QColor(kind)
-        colour.setAlphaF(min(strength, 1.0))
+        colour.setAlphaF(strength)
         painter.fillPath(outline, colour)
         return
     if kind == "refused":

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import LABEL_PX, Theme
+from app.widgets.elided_label import Elided
 from app.widgets.fields.choice import Choice
 from app.widgets.fonts import font
 from app.widgets.paint import Paint, width
@@ -51,6 +52,13 @@ class Strip(QWidget):
         """Add a label."""
         control = QLabel(words)
         self.row.addWidget(control)
+        return control
+
+    def hint(self, words: str = "", *shorter: str) -> Elided:
+        """Add a label at the right that gives way where there is little room."""
+        control = Elided(Qt.AlignmentFlag.AlignRight)
+        control.say(words, *shorter)
+        self.row.addWidget(control, 1)
         return control
 
     def stretch(self) -> None:

@@ -84,7 +84,8 @@ QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border
 QFrame[look="rule"] {{ background: {t.line}; border: 0; }}
 QFrame[look="card"]:focus {{ border: 2px solid {t.focus}; }}
 QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
-QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
+QLabel[look="drop"], QToolButton[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
+QToolButton[look="drop"]:focus {{ border: 2px solid {t.focus}; }}
 QStatusBar {{ background: {t.bg0}; border: 0; }}
 QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
@@ -93,6 +94,7 @@ QLabel[tone="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="quiet"]:disabled, QLabel[tone="support"]:disabled {{ color: {mixed(t.ink3, t.bg1, 0.6)}; }}
 QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QLabel[tone="advice"] {{ font-size: {SUPPORT_PX}px; font-weight: 600; }}
 QLabel[tone="title"] {{ font-weight: 600; }}
 QLabel[tone="verdict"] {{ font-size: {BODY_PX}px; font-weight: 600; }}
 QLabel[tone="verdict"]:disabled {{ color: {t.ink3}; }}
@@ -133,6 +135,7 @@ QToolButton[look="more"]:focus {{ border: 2px solid {t.focus}; }}
 QToolButton[look="quiet"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; padding: 1px 6px; }}
 QToolButton[look="tab"] {{ padding: 4px 12px; color: {t.ink2}; border: 1px solid transparent; }}
 QToolButton[look="tab"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
+QToolButton[look="tab"][narrow="true"] {{ padding: 4px; }}
 QToolButton[look="tab"]:focus {{ border: 2px solid {t.focus}; padding: 3px 11px; }}
 QFrame[look="segments"] {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; }}
 QToolButton[look="segment"] {{ border: 1px solid transparent; border-radius: 5px; padding: 0 2px; min-height: 22px; color: {t.ink2}; font-size: {SUPPORT_PX}px; }}

@@ -48,6 +48,15 @@ class Demanding(Protocol):
         ...
 
 
+@runtime_checkable
+class Selective(Protocol):
+    """An edit of ops that not every step has."""
+
+    def check(self, trace: Trace) -> None:
+        """Raise InputError, with the reason, if the step has no such ops."""
+        ...
+
+
 @dataclass(frozen=True)
 class TraceRequest:
     """What to trace.

@@ -10,8 +10,8 @@ import numpy as np
 
 from simulator.costs import Work
 from simulator.errors import InputError
-from simulator.hardware.host import Host
 from simulator.prediction import Columns, Prediction
+from simulator.scenario.resolve import faster_host
 from simulator.scenario.resolved import Rates, Speed
 from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
@@ -42,25 +42,17 @@ def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, profile: Profi
             fixed_s=columns.fixed_s / rates.overhead,
         )
 
-    host, fast_profile = _less_overhead(p.host, profile, rates.overhead)
+    host = faster_host(p.host, rates.overhead)
+    fast_profile = _shorter_gaps(profile, rates.overhead)
     settled = p.power and p.power.settled
-    prediction = simulate(p.step, p.gpu, host, fast_profile, p.mode, faster, settled)
-    return replace(prediction, host=p.host)
+    return simulate(p.step, p.gpu, host, fast_profile, p.mode, faster, settled)
 
 
-def _less_overhead(host: Host, profile: Profile, times: float) -> tuple[Host, Profile]:
-    """The host and the launch gaps, `times` as fast."""
-    return (
-        msgspec.structs.replace(
-            host,
-            seconds={name: s / times for name, s in host.seconds.items()},
-            latency_s=host.latency_s / times,
-            sync_s=host.sync_s / times,
-        ),
-        msgspec.structs.replace(
-            profile,
-            gap_s=profile.gap_s / times,
-            graph_gap_s=profile.graph_gap_s / times,
-            graph_launch_s=profile.graph_launch_s / times,
-        ),
+def _shorter_gaps(profile: Profile, times: float) -> Profile:
+    """The profile with launch gaps `times` as short."""
+    return msgspec.structs.replace(
+        profile,
+        gap_s=profile.gap_s / times,
+        graph_gap_s=profile.graph_gap_s / times,
+        graph_launch_s=profile.graph_launch_s / times,
     )

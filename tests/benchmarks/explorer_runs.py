@@ -283,6 +283,39 @@ def memory(kind: str, count: str = "200") -> None:
     )
 
 
+def soak(seconds: str = "600") -> None:
+    """Resident memory and open files while the batch slider moves five times a second: after a
+    fifth of the time, and at the end."""
+    from itertools import count
+    from pathlib import Path
+
+    from app.examples import FIRST
+
+    window = opened(FIRST)
+    box, end = window.inspector.batch.slider, time.monotonic() + float(seconds)
+    samples: list[tuple[float, int]] = []
+    begin = time.monotonic()
+    for event in count():
+        if time.monotonic() > end:
+            break
+        box.setValue(1 + event * 37 % 500)
+        loop_for(200)
+        if event % 25 == 0:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            files = len(list(Path("/proc/self/fd").iterdir()))
+            samples.append((pages * 4096 / 2**20, files))
+    first, last = samples[len(samples) // 5], samples[-1]
+    hours = (time.monotonic() - begin) * 0.8 / 3600
+    say(
+        f"explorer: memory over {seconds} s of slider events",
+        [0.0],
+        f"{first[0]:.1f} → {last[0]:.1f} MiB, {(last[0] - first[0]) / hours:+.1f} MiB an hour, "
+        f"{first[1]} → {last[1]} open files; asked below 1 MiB an hour",
+    )
+    window.close()
+    window.worker.close()
+
+
 if __name__ == "__main__":
     RUNS: dict[str, Callable[..., None]] = {
         "start": start,
@@ -290,5 +323,6 @@ if __name__ == "__main__":
         "stalls": stalls,
         "cancel": cancel,
         "memory": memory,
+        "soak": soak,
     }
     RUNS[sys.argv[1]](*sys.argv[2:])

@@ -13,6 +13,7 @@ from app.drawing import (
     Metrics,
     Mix,
     Path,
+    Pill,
     Rectangle,
     Role,
     Text,
@@ -48,7 +49,8 @@ def ceilings(
         Rectangle(compute, Mix("compute", _ZONE)),
         Line(foot, "memory_ink", 1.0, "dotted", opacity=0.5),
     ]
-    ridge = pill(metrics, corner_x - 4, corner_y - 14, f"ridge {number(roof.ridge)}", anchor="end")
+    ridge_y, ridge_words = corner_y - 14, f"ridge {number(roof.ridge)}"
+    ridge = pill(metrics, corner_x - 4, ridge_y, ridge_words, anchor="end")
     labels.take(ridge.box, Box.around(corner_x, corner_y, 7))
     names: list[Item] = []
     for ceiling in sorted(roof.engines, key=lambda c: not c.used):
@@ -58,6 +60,9 @@ def ceilings(
     for level in reversed(roof.memories):
         items += _memory(frame, roof, level, metrics, labels)
     items.append(Marker(corner_x, corner_y, None, 4.5, "ink", True, edge_width=2.0))
+    for name in names:  # one that stands over marks may stand over the ridge's too
+        if isinstance(name, Pill) and name.box.intersects(ridge.box):
+            ridge = pill(metrics, name.box.left - 4, ridge_y, ridge_words, anchor="end")
     if ridge.box.left > frame.left:
         items.append(ridge)
     return items, names

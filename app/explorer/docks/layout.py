@@ -8,13 +8,14 @@ from app.explorer.docks.panel import Panel
 from app.explorer.docks.workspaces import Workspaces, from_base64, to_base64
 
 _WINDOW, _FRAME = "window", "frame of "
+_TAKING_GPUS, _WIDE_PX = ("Cluster", "Plan"), 1900
 
 
 class Layout:
     """Saves and restores the layout as text, by part.
 
-    Each workspace has its own places of the shelf and inspector; by default, only Explore shows
-    them.
+    Each workspace has its own places of the shelf and inspector. By default, Explore shows both,
+    and in a wide window the pages that take the cards of GPUs show the shelf.
     """
 
     def __init__(self, window: QMainWindow, workspaces: Workspaces, beside: list[Panel]) -> None:
@@ -67,5 +68,7 @@ class Layout:
         if self.shown in self._frames:
             self.window.restoreState(from_base64(self._frames[self.shown]))
             return
-        for panel in self.beside:
-            panel.setVisible(self.shown == "Explore")
+        shelf, inspector = self.beside
+        wide = self.window.width() >= _WIDE_PX and self.shown in _TAKING_GPUS
+        shelf.setVisible(self.shown == "Explore" or wide)
+        inspector.setVisible(self.shown == "Explore")

@@ -23,6 +23,8 @@ from simulator.scenario.scenario import Scenario
 
 _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
+_LATE_MS = 60
+"""Delay after the last answer before late views are drawn."""
 _CANCELLED = "cancelled; leave the page and come back to go on"
 
 
@@ -53,20 +55,32 @@ class ViewPanels(QObject):
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._load_next)
         self._placed = later(0, self._draw_visible, self)
+        self._postponed: set[Offered] = set()
+        self._late = later(_LATE_MS, self._draw_late, self)
         self._idle.timeout.connect(self._draw_visible)
         for offered in VIEWS:
             self._add(offered)
 
     def draw(self) -> None:
-        """Draw the visible views from a new answer."""
+        """Draw the visible views from a new answer; late ones are dimmed until no other answer
+        comes for `_LATE_MS`."""
         self._stale = set(self.panels)
+        self._postponed = {offered for offered in self.views if offered.late}
+        for offered in self._postponed:
+            self.panels[offered].dim(True)
+            self._late.start()
         self._draw_visible()
         self._placed.start()  # panels of a workspace just shown are laid out later
         self._idle.start()
 
     def _draw_visible(self) -> None:
         for offered in self._visible():
-            self.view(offered)
+            if offered not in self._postponed:
+                self.view(offered)
+
+    def _draw_late(self) -> None:
+        self._postponed.clear()
+        self._draw_visible()
 
     def dim(self) -> None:
         """Dim all views until they are drawn from a new answer."""

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
+from app.explorer.background.worker import later
+from app.explorer.docks import explore_layout
 from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
@@ -32,9 +35,10 @@ class Docks(QMainWindow):
         self._waiting: QByteArray | None = None
         self._afloat: list[Panel] = []
         self._afloat_state: QByteArray | None = None
+        self._rearrange = later(0, self._follow_size, self)
 
     def reset(self) -> None:
-        """Apply the default layout. Explore has two rows of tabs; another workspace has a wide
+        """Apply the default layout. Explore has one for its size; another workspace has a wide
         first panel with the others beside it, from the fourth on as tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         self._waiting = None
@@ -43,7 +47,9 @@ class Docks(QMainWindow):
             self.removeDockWidget(panel)
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
-        explore = self.objectName() == "Explore"
+        if self.objectName() == "Explore":
+            explore_layout.arrange(self, explore_layout.is_wide(self.size()))
+            return
         if self.objectName() == "Plan":
             self._columns()
             return
@@ -54,20 +60,17 @@ class Docks(QMainWindow):
             if at == 0:
                 self.addDockWidget(area, dock)
             elif at == 1:
-                self.splitDockWidget(docks[0], dock, down if explore else across)
-            elif at > 1 and explore:
-                self.tabifyDockWidget(docks[at % 2], dock)
+                self.splitDockWidget(docks[0], dock, across)
             elif 1 < at <= _STACKED:
                 self.splitDockWidget(docks[at - 1], dock, down)
             elif at > 1:
                 self.tabifyDockWidget(docks[_STACKED], dock)
         for dock in docks:  # not earlier: a stack of docks would enlarge the window
             dock.show()
-        for dock in docks[: 2 if explore else _STACKED + 1]:
+        for dock in docks[: _STACKED + 1]:
             dock.raise_()
         if len(docks) > 1:
-            shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
-            self.resizeDocks(docks[:2], shares, down if explore else across)
+            self.resizeDocks(docks[:2], [_WIDE, _NARROW], across)
 
     def _columns(self) -> None:
         """Columns: the first panel, the last one, and the others above each other between them."""
@@ -166,9 +169,41 @@ class Docks(QMainWindow):
             self._restore_waiting()
             if not self._sized:
                 self._size_columns()
+            if self.objectName() == "Explore":
+                self._follow_size()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
         return done
+
+    def minimumSizeHint(self) -> QSize:
+        """For Explore, that of its narrow layout, so that a wide one does not keep the window from
+        becoming narrow."""
+        hint = super().minimumSizeHint()
+        if self.objectName() == "Explore" and explore_layout.is_arranged(self, wide=True):
+            hint.setWidth(max(panel.minimumSizeHint().width() for panel in self.panels))
+        return hint
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.objectName() == "Explore" and self.isVisible():
+            self._rearrange.start()  # not here: Qt is laying out the panels
+
+    def _follow_size(self) -> None:
+        """Change to the default layout of the current size, if the other one is in place."""
+        wide = explore_layout.is_wide(self.size())
+        if explore_layout.is_arranged(self, wide) or not explore_layout.is_arranged(self, not wide):
+            return
+        front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
+        for panel in self.panels:  # each is in front for a moment, which would create its view
+            panel.blockSignals(True)
+        self.reset()
+        for panel in reversed(front):
+            panel.raise_()
+        for panel in self.panels:
+            panel.blockSignals(False)
+        for group in explore_layout.groups(self.panels, wide):
+            shown = next((panel for panel in front if panel in group), group[0])
+            shown.visibilityChanged.emit(True)
 
     def _tidy(self) -> None:
         """Hide the tab bars of former groups, which Qt leaves in place."""

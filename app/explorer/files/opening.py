@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
@@ -19,6 +19,7 @@ from app.explorer.state import session_file
 from app.explorer.state.files import Files
 from app.explorer.state.incoming import KINDS, code_of, identify
 from app.explorer.state.session import Session
+from app.lessons.pack import read_all
 from app.outputs import whole
 from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
@@ -33,6 +34,9 @@ _SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 class Opening(QObject):
     """Actions of the File menu and of dropped files. Errors and requests for consent go to the
     banner."""
+
+    lessons_opened = Signal(object)
+    """Path: a file of lessons is to be shown."""
 
     def __init__(
         self,
@@ -139,6 +143,9 @@ class Opening(QObject):
         if file.kind == "plan":
             self._open_plan(path)
             return
+        if file.kind == "lesson":
+            self._open_lessons(path.resolve())
+            return
         if file.kind == "network":
             module = path.resolve()
             self._with_trust([module], lambda: self.networks.open(module))
@@ -156,6 +163,12 @@ class Opening(QObject):
         draft = opened(path)
         self.session.set_plan(draft.text, f"open {path.name}")
         self.session.show("Plan")
+
+    def _open_lessons(self, path: Path) -> None:
+        """Show the lessons of a file, and again whenever it is saved."""
+        read_all(path)
+        self.session.show("Lessons")
+        self.lessons_opened.emit(path)
 
     def _open_link(self, address: str) -> None:
         """Make the scenario of a link the current one, or its plan the session's. It runs no code:

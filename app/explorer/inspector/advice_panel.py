@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.cards import plainly
+from app.answers.advice_words import GROUPS, group, sentence
 from app.answers.subject import to_full_text
 from app.explorer.background.advising import FoundAdvice
 from app.explorer.state.session import Session
@@ -25,37 +25,10 @@ from app.widgets.columns import empty
 from app.widgets.elided_label import Elided
 from app.widgets.paint import Paint, fitting
 from simulator.analysis.advice import Advice, sample_s
-from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.registry import named
 
-_TOP, _TRACK = 6, 48.0
-
-
-_TITLES: dict[str, tuple[str, ...]] = {
-    "fusion=compiled": ("Compile with torch.compile", "torch.compile"),
-    "tensor_peak=2": ("If tensor cores were twice as fast", "tensor cores 2×"),
-}
-"""Titles of common what-ifs, in full and for a narrow panel, by name and value."""
-
-
-def titles(advice: Advice) -> tuple[str, ...]:
-    """The label of a piece of advice ("host speed 2×"), in full and for a narrow panel."""
-    applied = advice.scenario.whatifs[-1]
-    if applied.name == "gpu":
-        return (gpu(str(applied.arguments["to"])).name,) * 2
-    text = to_full_text(applied).lstrip("+")
-    if text in _TITLES:
-        return _TITLES[text]
-    value = text.partition("=")[2]
-    parameters = named(applied.name).parameters
-    unit = parameters[0].unit if value and parameters else ""
-    return (f"{plainly(applied.name)} {value}{unit if unit == '×' else ''}".strip(),) * 2
-
-
-def title(advice: Advice) -> str:
-    """The label of a piece of advice in full."""
-    return titles(advice)[0]
+_TOP, _ROW_PX, _TRACK = 3, 18, 30.0
+"""Pieces of advice shown of each group; the height of a gain, and the width of its bar."""
 
 
 def effect(base: Prediction, advice: Advice) -> str:
@@ -74,35 +47,35 @@ def _interval(advice: Advice, scale: float) -> str:
 
 
 class Gain(QWidget):
-    """One piece of advice: regime mark, label, bar, gain, and times before and after."""
+    """The gain of one piece of advice: regime mark, bar, percentage, and times before and after."""
 
     def __init__(self, theme: Theme, base: Prediction, advice: Advice, most: float) -> None:
         super().__init__()
         self.theme, self.base, self.advice, self.most = theme, base, advice, most
-        self.setFixedHeight(40)
+        self.setFixedHeight(_ROW_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        summary = f"{title(advice)}: −{percent(advice.gain)}, {effect(base, advice)}"
+        summary = f"{sentence(advice)} −{percent(advice.gain)}, {effect(base, advice)}"
         self.setAccessibleName(summary)
         low, high = advice.interval_s
         step = f"{seconds(advice.period_s)} per step, {between(low, high, advice.period_s)}"
         self.setToolTip("\n".join(x for x in (summary, step, advice.cause, advice.warning) if x))
 
     def sizeHint(self) -> QSize:
-        return QSize(200, 40)
+        return QSize(200, _ROW_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint, theme, wide = Paint(painter, self.theme), self.theme, float(self.width())
-        paint.mark(relieved(self.base, self.advice), 6, 11, 4.4)
-        gain = f"−{percent(self.advice.gain)}"
-        left = paint.text(wide, 11, gain, theme.ink, SUPPORT_PX, 600, 1.0).left()
-        label = fitting(left - 24, *titles(self.advice), px=SUPPORT_PX, weight=600)
-        paint.text(18, 11, label, theme.ink, SUPPORT_PX, 600, room=left - 24)
-        times = effect(self.base, self.advice)
-        paint.area(QRectF(0, 26, _TRACK, 6), theme.bg3, radius=2)
+        y = _ROW_PX / 2
+        paint.mark(relieved(self.base, self.advice), 6, y, 4.4)
+        paint.area(QRectF(18, y - 3, _TRACK, 6), theme.bg3, radius=2)
         part = max(2.0, _TRACK * self.advice.gain / self.most)
-        paint.area(QRectF(0, 26, part, 6), theme.b, radius=2)
-        paint.text(wide, 29, times, theme.ink2, LABEL_PX, align=1.0, room=wide - _TRACK - 6)
+        paint.area(QRectF(18, y - 3, part, 6), theme.b, radius=2)
+        gain = f"−{percent(self.advice.gain)}"
+        left = paint.text(18 + _TRACK + 8, y, gain, theme.ink, SUPPORT_PX, 600).right() + 8
+        full = effect(self.base, self.advice)
+        times = fitting(wide - left, full, full.partition(" (")[0].partition(";")[0])
+        paint.text(wide, y, times, theme.ink2, LABEL_PX, align=1.0, room=wide - left)
         painter.end()
 
 
@@ -168,23 +141,40 @@ class AdvicePanel(QWidget):
         any_advice = bool(found.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
         self._offer_more(found.missing)
-        chosen = found.advised.advice[:_TOP]
-        most = max((a.gain for a in chosen), default=1.0)
-        for place, advice in enumerate(chosen):
-            row = QFrame()
-            row.setProperty("look", "plain")
-            line = QHBoxLayout(row)
-            line.setContentsMargins(0, 0, 0, 0)
-            line.setSpacing(6)
-            button = QPushButton("Apply")
-            if place == 0:
-                button.setProperty("look", "primary")
-            button.setAccessibleName(f"Apply {title(advice)}")
-            button.setToolTip(advice.command)
-            button.clicked.connect(lambda _=False, a=advice: self._apply(a))
-            line.addWidget(Gain(self.theme, found.advised.baseline, advice, most), 1)
-            line.addWidget(button)
-            self.rows.addWidget(row)
+        every = found.advised.advice
+        most = max((a.gain for a in every), default=1.0)
+        for name in GROUPS:
+            chosen = [a for a in every if group(a) == name][:_TOP]
+            if chosen:
+                label = QLabel(name)
+                label.setProperty("tone", "label")
+                self.rows.addWidget(label)
+            for advice in chosen:
+                self.rows.addWidget(self._row(found, advice, most))
+
+    def _row(self, found: FoundAdvice, advice: Advice, most: float) -> QFrame:
+        """What to do and what it gains, beside the button that applies it."""
+        row = QFrame()
+        row.setProperty("look", "plain")
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(6)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        words = QLabel(sentence(advice))
+        words.setProperty("tone", "advice")
+        words.setWordWrap(True)
+        column.addWidget(words)
+        column.addWidget(Gain(self.theme, found.advised.baseline, advice, most))
+        button = QPushButton("Apply")
+        if advice is found.advised.advice[0]:
+            button.setProperty("look", "primary")
+        button.setAccessibleName(f"Apply: {sentence(advice)}")
+        button.setToolTip(advice.command)
+        button.clicked.connect(lambda _=False, a=advice: self._apply(a))
+        line.addLayout(column, 1)
+        line.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        return row
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
@@ -204,4 +194,4 @@ class AdvicePanel(QWidget):
         self.more_requested.emit()
 
     def _apply(self, advice: Advice) -> None:
-        self.session.set_scenario(advice.scenario, title(advice))
+        self.session.set_scenario(advice.scenario, to_full_text(advice.scenario.whatifs[-1]))

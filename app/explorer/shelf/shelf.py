@@ -66,6 +66,7 @@ class Shelf(QWidget):
         self.area.setWidget(inside)
         self.widgets: list[CardWidget] = []
         self.counts: dict[Kind, QLabel] = {}
+        self.heads: dict[Kind, QFrame] = {}
         self.more: dict[Kind, QToolButton] = {}
         everything = cards()
         for kind, title in SECTIONS.items():
@@ -83,6 +84,12 @@ class Shelf(QWidget):
     def card(self, key: str) -> Card | None:
         """The card with this key, or None."""
         return next((w.card for w in self.widgets if w.card.key == key), None)
+
+    def reveal(self, kind: Kind) -> None:
+        """Scroll to a section."""
+        first = next(w for w in self.widgets if w.card.kind == kind)
+        self.area.verticalScrollBar().setValue(self.heads[kind].y())
+        first.setFocus()
 
     def show_scenario(self, scenario: Scenario) -> None:
         """Outline the cards that a scenario uses."""
@@ -114,7 +121,7 @@ class Shelf(QWidget):
         row.addWidget(name, 1)
         row.addWidget(count)
         self.column.addWidget(head)
-        self.counts[kind] = count
+        self.counts[kind], self.heads[kind] = count, head
         for card in section:
             widget = CardWidget(card, self.theme, self.sides)
             widget.applied.connect(self.applied)

@@ -9,12 +9,13 @@ from typing import Literal
 
 from app.answers.changes import with_field, with_trace
 from app.explorer.state import session_file
+from app.lessons import lesson_file, pack
 from simulator.errors import InputError
 from simulator.formats.present import is_file
 from simulator.hardware.gpu import gpu
 from simulator.scenario.scenario import Scenario, load
 
-FileKind = Literal["session", "scenario", "plan", "gpu", "trace", "network", "profile"]
+FileKind = Literal["session", "scenario", "plan", "gpu", "lesson", "trace", "network", "profile"]
 KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
 
@@ -55,9 +56,9 @@ def identify(path: Path) -> IncomingFile:
     if name.endswith(".toml"):
         return IncomingFile(path, _toml_kind(path))
     raise InputError(
-        f"Ridgepoint can't open {path.name}: expected a session (.ridge), a scenario, a plan or a "
-        "GPU (.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or a network "
-        "(.py); choose another"
+        f"Ridgepoint can't open {path.name}: expected a session (.ridge), a scenario, a plan, a "
+        "GPU or lessons (.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or "
+        "a network (.py); choose another"
     )
 
 
@@ -77,7 +78,7 @@ def _is_profile(path: Path) -> bool:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
 
 
-def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu"]:
+def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu", "lesson"]:
     """The kind of a TOML file; a plan has a section [workload]."""
     try:
         with path.open("rb") as file:
@@ -89,4 +90,6 @@ def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu"]:
         return "gpu"  # reading it as a GPU reports the error and its line
     if table.get("format") == "ridgepoint-scenario":
         return "scenario"
+    if table.get("format") in (lesson_file.FORMAT, pack.FORMAT):
+        return "lesson"
     return "plan" if "workload" in table else "gpu"

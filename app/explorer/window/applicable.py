@@ -46,6 +46,8 @@ class Applicable:
         unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
+        alone = "" if len(state.sides) > 1 else "There is one scenario; duplicate it"
+        reasons["Export comparison …"] = unpredicted or alone
         reasons["Write plan report …"] = unplanned
         reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
         for place, letter in enumerate(LETTERS):

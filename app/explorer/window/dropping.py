@@ -14,6 +14,7 @@ from app.explorer.state.session import LETTERS
 from app.theme import Theme
 from app.widgets.drops import Beside, Offer, Target
 from simulator.errors import RidgepointError
+from simulator.records import Trace
 from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Dropping:
                         ),
                     ),
                 )
-            after = card.apply(before)
+            after = card.apply(before, self._trace(before))
             words = card.words(before)
         except RidgepointError as error:
             return Offer(str(error), None)
@@ -101,12 +102,17 @@ class Dropping:
             if needed := card.asks(before):
                 words = f"{words}: needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, add))
-            after = card.apply(before)
+            after = card.apply(before, self._trace(before))
         except RidgepointError as error:
             return Offer(str(error), None)
         if after.key == before.key:
             return Offer(f"{card.title} changes nothing in a copy of scenario {now}", None)
         return Offer(words, lambda: add(after))
+
+    def _trace(self, scenario: Scenario) -> Trace | None:
+        """The ops of a scenario, if it is predicted."""
+        answer = self.window.answering.answers.get(scenario.key)
+        return answer and answer.prediction.trace
 
     def apply(self, card: Card, place: int) -> None:
         """Apply a card from a key or menu; on "+" for `NEW`. The banner shows why it is refused."""

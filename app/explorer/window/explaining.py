@@ -104,15 +104,7 @@ class Explaining:
 
     def teach(self, lesson: str) -> None:
         """Show a lesson."""
-        window = self.window
-        from app.views.lessons.view import Lessons  # imported late: it is slow
-
-        window.session.show(Lessons.workspace)
-        for offered in window.panels.panels:
-            if offered.workspace == Lessons.workspace:
-                view = window.panels.view(offered)
-                assert isinstance(view, Lessons)
-                view.turn_to_lesson(lesson)
+        self.window.lessons.show().turn_to_lesson(lesson)
 
 
 def _with_hard_spaces(words: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
 from app.answers.answer import Answer
 from app.explorer.window.history_button import HistoryButton
 from app.widgets.elided_label import Elided
+
+_NARROW_PX = 1180
 
 
 class WorkspaceButtons(QWidget):
@@ -34,7 +36,7 @@ class WorkspaceButtons(QWidget):
         group = QButtonGroup(self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row.setSpacing(2)
         for name in names:
             button = QToolButton()
             button.setText(name)
@@ -46,6 +48,14 @@ class WorkspaceButtons(QWidget):
             group.addButton(button)
             row.addWidget(button)
             self.buttons[name] = button
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Leave little room beside the names."""
+        for button in self.buttons.values():
+            if button.property("narrow") != narrow:
+                button.setProperty("narrow", narrow)
+                button.style().unpolish(button)
+                button.style().polish(button)
 
     def put(self, name: str) -> None:
         """Check the button of a workspace."""
@@ -64,12 +74,12 @@ class Head(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        name = QLabel("Ridgepoint")
-        name.setProperty("tone", "figure")
+        self.name = QLabel("Ridgepoint")
+        self.name.setProperty("tone", "figure")
         self.subject = Elided(Qt.AlignmentFlag.AlignRight)
         self.subject.setProperty("tone", "quiet")
-        menus.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        row.addWidget(name)
+        menus.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        row.addWidget(self.name)
         row.addWidget(menus)
         row.addSpacing(8)
         row.addWidget(workspaces)
@@ -85,13 +95,28 @@ class Head(QWidget):
         self.commands.setProperty("look", "button")
         self.commands.setAccessibleName("Commands")
         row.addWidget(self.commands)
+        self.menus, self.workspaces = menus, workspaces
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window, leave out the name, which the title bar shows too, and move the
+        buttons of the workspaces together."""
+        narrow = event.size().width() < _NARROW_PX
+        self.name.setVisible(not narrow)
+        self.workspaces.set_narrow(narrow)
+        super().resizeEvent(event)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())  # as wide as its window
 
 
-def subject_line(answer: Answer) -> str:
-    """The subject of an answer: "bert-base, inference, batch 64 × 128, bf16 on H200"."""
+def subject_lines(answer: Answer) -> tuple[str, ...]:
+    """The subject of an answer, in full and shorter: "bert-base, inference, batch 64 × 128, bf16 on
+    H200"."""
     p, subject = answer.prediction, answer.subject
-    seq = f" × {subject.seq:,}" if subject.seq else ""
+    size = f"{subject.batch:,} × {subject.seq:,}" if subject.seq else f"{subject.batch:,}"
     return (
-        f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
-        f"{p.gpu.name}"
+        f"{subject.name}, {p.trace.phase}, batch {size}, {subject.dtype} on {p.gpu.name}",
+        f"{subject.name}, batch {size} on {p.gpu.name}",
+        f"{subject.name}, {size}",
+        subject.name,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
@@ -17,7 +17,6 @@ class Leaving(QDialog):
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
-        self.window_ = window
         path = window.files.path
         name = path.name if path else "this session"
         self.setWindowTitle("Save the scenarios?")
@@ -53,13 +52,20 @@ class Leaving(QDialog):
         column.addLayout(row)
         self.save.setFocus()
 
+    @property
+    def _window(self) -> Window:
+        """Not held: the last use of the window would delete it while it deletes this dialog."""
+        return cast("Window", self.parentWidget())
+
     def _leave(self) -> None:
+        window = self._window
         self.close()
-        self.window_.close()
+        window.close()
 
     def _save(self) -> None:
-        self.window_.opening.save()
-        if not self.window_.files.edited:  # a file was chosen and written
+        window = self._window
+        window.opening.save()
+        if not window.files.edited:  # a file was chosen and written
             self._leave()
         else:
             self.close()

@@ -9,9 +9,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 from app.explorer.docks.workspaces import ORDER
+from app.explorer.files.comparison_export import export_comparison
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
 from app.explorer.window.copying import copy_command, copy_link
+from app.explorer.window.history_dialog import HistoryDialog
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -48,6 +50,7 @@ class Menus(QMenuBar):
         menu.addSeparator()
         for form in FORMS:
             self._add(menu, f"Export {form.lower_name} …", lambda form=form: window.export(form))
+        self._add(menu, "Export comparison …", lambda: export_comparison(window))
         menu.addSeparator()
         self._add(menu, "Quit", window.leave, keys.Quit)
 
@@ -62,6 +65,7 @@ class Menus(QMenuBar):
             action.setObjectName(name)
             menu.addAction(action)
             window.addAction(action)
+        self._add(menu, "History …", lambda: HistoryDialog(history, window).show(), "Ctrl+H")
 
     def _view(self, menu: QMenu) -> None:
         window = self.window_

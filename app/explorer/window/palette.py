@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPalette
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QPainter, QPalette
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
@@ -140,10 +140,17 @@ class CommandPalette(QDialog):
 
     def run(self) -> None:
         """Close, and run the selected command."""
-        at = self.list.currentRow()
+        at, shown = self.list.currentRow(), self._shown
         self.close()
-        if 0 <= at < len(self._shown):
-            self._shown[at].done()
+        if 0 <= at < len(shown):
+            shown[at].done()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Release the commands, which hold the window: its last use would delete it while it
+        deletes this dialog."""
+        self.commands, self._shown = [], []
+        self.list.clear()
+        super().closeEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:

@@ -127,9 +127,16 @@ class PlanPage:
             view.chose.connect(self.planning.choose)
             view.opened.connect(self.open_scenario)
             view.reported.connect(self.report)
+            view.shelf_requested.connect(self._show_shelf)
             view.cancelled.connect(self.planning.cancel)
             view.again.connect(self.planning.again)
             view.show_plan(self.planning.planned)
+
+    def _show_shelf(self) -> None:
+        """Show the cards of GPUs, which the page takes."""
+        window = self.window
+        window.beside[0].show()
+        window.shelf.reveal("gpu")
 
     def _show(self) -> None:
         planned = self.planning.planned

@@ -31,9 +31,10 @@ from app.explorer.window.commands import Commands
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
 from app.explorer.window.gpu_editing import GpuEditing
-from app.explorer.window.head import Head, WorkspaceButtons, subject_line
+from app.explorer.window.head import Head, WorkspaceButtons, subject_lines
 from app.explorer.window.keys import KeysDialog
 from app.explorer.window.leaving import Leaving
+from app.explorer.window.lessons_page import LessonsPage
 from app.explorer.window.menus import Menus
 from app.explorer.window.palette import view_keys
 from app.explorer.window.plan_page import PlanPage
@@ -82,6 +83,7 @@ class Window(QMainWindow):
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
         self.plan_page, self.cluster_page = self.pages = PlanPage(self), ClusterPage(self)
+        self.lessons = LessonsPage(self)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -215,8 +217,11 @@ class Window(QMainWindow):
 
     def _show_subject(self) -> None:
         answer = self.answering.answer
-        parts = [self.files.title, subject_line(answer) if answer else ""]
-        self.head.subject.say("   ".join(part for part in parts if part))
+        lines = subject_lines(answer) if answer else ("",)
+        title = self.files.title
+        self.head.subject.say(
+            *("   ".join(part for part in (title, line) if part) for line in lines)
+        )
 
     def _show_side(self) -> None:
         """Show the name of the current scenario above the inspector."""

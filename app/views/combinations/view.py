@@ -39,8 +39,7 @@ class Combinations(StripView):
         self.order: list[str] = [*USUAL_FIGURES]
         """The names of drawn columns from left to right; axes that are not listed come first."""
         self.legend = self.strip.legend(theme)
-        self.strip.stretch()
-        self.status = self.strip.label()
+        self.status = self.strip.hint()
         self.axes = AxesMenu(self.strip, self._choose)
         name = "Switch to the fastest matching scenario"
         self.best = self.strip.button("Use fastest", name, self._take)
@@ -124,7 +123,7 @@ class Combinations(StripView):
         self.order = [*drawn, *figures]
         if new_axes and self.side is not None:
             count = prod(map(len, axes_of(self.side, names).values()))
-            self.status.setText(f"Predicting {plain(count)} …")
+            self.status.say(f"Predicting {plain(count)} …")
             self.canvas.stale = True
             self.canvas.update()
             self.question_changed.emit()
@@ -154,7 +153,7 @@ class Combinations(StripView):
         matching = self.canvas.matching
         refused = f", {table.refused:,} cannot run" if table.refused else ""
         words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}"
-        self.status.setText(words)
+        self.status.say(words)
         self.legend.show_counts(
             {r: int((table.regimes[matching] == at).sum()) for at, r in enumerate(REGIMES)}
         )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.answers.side import Question, Side
 from app.answers.subject import relabelled
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
+from app.report.conclusion import conclusion
 from app.scenes.sweep.curves import CancelledError
 from app.theme import Theme
 from app.views.compare.counts import Counts, counts
@@ -49,6 +50,11 @@ class Compare(View):
         self.nothing = NothingToCompare(theme)
         self.nothing.added.connect(self.added)
         self.verdicts = Verdicts(theme)
+        self.conclusion = QLabel()
+        self.conclusion.setWordWrap(True)
+        self.conclusion.setContentsMargins(14, 0, 14, 6)
+        self.conclusion.setAccessibleName("Conclusion")
+        self.conclusion.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.waterfall = WaterfallCanvas(theme)
         self.kernels = MovedKernels(theme)
         self.regimes = Regimes(theme)
@@ -65,6 +71,7 @@ class Compare(View):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self.verdicts)
+        column.addWidget(self.conclusion)
         grid = QGridLayout()
         grid.setSpacing(6)
         for place, canvas in enumerate((self.waterfall, self.kernels, self.regimes, self.counts)):
@@ -85,6 +92,8 @@ class Compare(View):
         a, b = self.pair = sides[0], sides[current or 1]
         letters = a.letter, b.letter
         self.verdicts.show_pair(a, b)
+        fall = self.fall if self.shown_key == _key(self.pair) else None
+        self.conclusion.setText(" ".join(conclusion(a, b, fall)))
         self.counts.show_counts(counts(a.prediction, b.prediction), letters)
         if self.shown_key != _key(self.pair):
             self.fall = None
@@ -114,6 +123,7 @@ class Compare(View):
         fall: Waterfall = result[1]
         a, b = self.pair
         letters = a.letter, b.letter
+        self.conclusion.setText(" ".join(conclusion(a, b, fall)))
         self.waterfall.show_fall(fall, a, b)
         self.kernels.show_moved(fall.moved, letters)
         self.regimes.show_parts(fall.parts, letters, saved_by_rate(a, b))

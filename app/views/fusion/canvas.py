@@ -11,7 +11,7 @@ from app.theme import LABEL_PX, Theme, mixed
 from app.views.fusion.edges import arc_top, name_flows, over_others
 from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint, faint, width
-from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Set
+from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Set, Trial
 
 _LIFT_PX = 8.0
 
@@ -27,7 +27,8 @@ class FusionCanvas(Canvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ops as blocks")
-        self.scene = FusionScene("")
+        self.scene = self.preview = FusionScene("")
+        """`preview` is the scene with the kernel that the selection would be."""
         self.message = "No prediction yet"
         """Shown while the scene has no blocks."""
         self.chosen: frozenset[int] = frozenset()
@@ -39,12 +40,19 @@ class FusionCanvas(Canvas):
     def show_scene(self, scene: FusionScene) -> None:
         """Show another part of the network; selected blocks that it contains stay selected."""
         self.scene, self.over = scene, None
+        self.preview = scene
         self.chosen = frozenset(op for op in self.chosen if op in scene.blocks)
         wide, high = scene.size
         self.setMinimumSize(round(wide), round(high))
         self.setAccessibleDescription(
             f"{scene.name}: " + ", ".join(block.name for block in scene.blocks.values())
         )
+        self.update()
+
+    def show_trial(self, trial: Trial | None) -> None:
+        """Preview what fusing the selection saves, or outline it as refused."""
+        self.refused = bool(trial and trial.refused)
+        self.preview = self.scene.with_trial(trial)
         self.update()
 
     def say(self, message: str) -> None:
@@ -175,7 +183,9 @@ class FusionCanvas(Canvas):
         top, left = self.height() - BARS_PX + 24, 118.0
         wide = self.width() - left - 96
         paint.line([(12, top - 14), (self.width() - 12, top - 14)], theme.line)
-        for row, (bar, words) in enumerate(zip(self.scene.bars, ("unfused", "fused"), strict=True)):
+        previewed = self.preview is not self.scene
+        names = ("unfused", "with the selection" if previewed else "fused")
+        for row, (bar, words) in enumerate(zip(self.preview.bars, names, strict=True)):
             y, x = top + 14 + 50 * row, left
             paint.text(12, y + 6, "DRAM traffic", theme.ink, LABEL_PX, 600)
             paint.text(12, y + 22, words, theme.ink3)
@@ -195,8 +205,7 @@ class FusionCanvas(Canvas):
         """Select these blocks and no others."""
         if ops != self.chosen:
             self.chosen = ops
-            self.refused = False
-            self.update()
+            self.show_trial(None)
             self.chose.emit(ops)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

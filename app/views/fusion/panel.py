@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidg
 
 from app.quantities import change, data, seconds
 from app.scenes.fusion import FusionScene
+from app.scenes.fusion_reasons import reasons, saved_sum
 from simulator.analysis.block_diagram import Set, Trial
 from simulator.prediction import Prediction
 
@@ -34,7 +35,10 @@ class FusionPanel(QWidget):
         self.head, self.figure, self.details = QLabel(), QLabel(), QLabel()
         self.head.setProperty("tone", "title")
         self.figure.setProperty("tone", "head")
-        for label in (self.head, self.details):
+        self.reasons = QLabel()
+        self.reasons.setProperty("tone", "support")
+        self.reasons.setAccessibleName("Why it may be fused")
+        for label in (self.head, self.details, self.reasons):
             label.setWordWrap(True)
         self.everywhere = QCheckBox("Apply to all matching layers")
         self.everywhere.setChecked(True)
@@ -46,7 +50,7 @@ class FusionPanel(QWidget):
         controls = self.everywhere, self.fuse_button, self.split_button
         for control in controls:
             control.setAccessibleName(control.text())
-        for widget in (self.head, self.figure, self.details, *controls):
+        for widget in (self.head, self.figure, self.details, self.reasons, *controls):
             column.addWidget(widget)
         column.addStretch(1)
 
@@ -61,13 +65,18 @@ class FusionPanel(QWidget):
         """Describe the selected ops `names`: their `trial`, or the kernel `fused` that they are all
         part of. Without a selection, describe the whole scene."""
         self.figure.setText("")
+        self.reasons.setText("")
         if trial is not None and trial.refused:
             self.head.setText("Can't be fused")
             self.details.setText(trial.refused[:1].upper() + trial.refused[1:])
         elif trial is not None and trial.after is not None and before is not None:
             self.head.setText(f"Fusing {_listed(names)}")
             self.figure.setText(f"−{data(trial.bytes_saved)}" if trial.bytes_saved > 0 else "0 B")
-            self.details.setText("\n".join(_gain(before, trial, trial.after)))
+            gain = _gain(before, trial, trial.after)
+            written = saved_sum(scene, trial)
+            self.details.setText("\n".join([written, *gain] if written else gain))
+            checks = "\n".join(f"✓ {text}" for text in reasons(scene, trial.members))
+            self.reasons.setText(f"Why it may be fused\n{checks}" if checks else "")
         elif fused is not None:
             self.head.setText(f"Fused: {_listed(names)}")
             by_compiler = "Fused by the compiler; +fusion=none turns this off"
@@ -81,6 +90,7 @@ class FusionPanel(QWidget):
             self.figure.setText(lines[0] if lines else "")
             self.details.setText("\n".join([*lines[1:], _HELP]))
         self.figure.setVisible(bool(self.figure.text()))
+        self.reasons.setVisible(bool(self.reasons.text()))
         self.everywhere.setVisible(len(names) > 1 and fused is None)
         self.fuse_button.setVisible(trial is not None and not trial.refused)
         self.split_button.setVisible(fused is not None and fused.choice is not None)

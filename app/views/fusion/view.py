@@ -106,8 +106,7 @@ class FusionView(View):
             self._show_part()
         up_to_date = trial is not None and frozenset(trial.members) == self.canvas.chosen
         self.trial = trial if up_to_date else None
-        self.canvas.refused = bool(self.trial and self.trial.refused)
-        self.canvas.update()
+        self.canvas.show_trial(self.trial)
         self._describe()
 
     def fail(self, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -15,10 +16,12 @@ from app.lessons import lessons, own
 from app.lessons.cluster_words import OnCluster, predicted_here
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome
+from app.lessons.pack import read_all
 from app.scenes.lesson_attempt import Attempt, Key, Step
 from app.theme import Theme
 from app.views.lessons.labels import spanned
 from app.views.lessons.page import LessonPage
+from app.views.lessons.writing import Writing
 from app.widgets.view import View
 from simulator.errors import InputError
 
@@ -38,6 +41,9 @@ class Lessons(View):
         super().__init__(theme, parent)
         self.on_cluster: OnCluster = predicted_here
         self.all: tuple[Lesson, ...] = ()
+        self.opened: tuple[Path, ...] = ()
+        """Files of lessons that the user opened."""
+        self.writing = Writing(self)
         self.place = 0
         self.attempts: dict[str, Attempt] = {}
         self.outcomes: dict[str, Outcome] = {}
@@ -151,16 +157,34 @@ class Lessons(View):
     def read_again(self) -> None:
         """Read all lesson files, and forget the answers."""
         before = self.lesson
-        self.all, errors = lessons()
+        self.all, errors = lessons(self.opened)
         names = [lesson.name for lesson in self.all]
         self.place = names.index(before.name) if before and before.name in names else 0
         for by_lesson in (self.attempts, self.outcomes, self.refused):
             by_lesson.clear()
+        self.report(errors, "A lesson could not be read: ")
+        self._show()
+
+    def report(self, errors: tuple[str, ...], intro: str = "") -> None:
+        """Show errors above the page; none hides the last ones."""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        self.error_label.setText(f"A lesson could not be read: {errors[0]}{more}" if errors else "")
+        self.error_label.setText(f"{intro}{errors[0]}{more}" if errors else "")
         self.error_label.setToolTip("\n".join(errors))
         self.error_label.setVisible(bool(errors))
-        self._show()
+
+    def open_file(self, path: Path) -> None:
+        """Show the lessons of a file, the first of them in front."""
+        first = read_all(path)[0].name
+        self.opened = (*(each for each in self.opened if each != path), path)
+        self.read_again()
+        self.turn_to_lesson(first)
+
+    def preview(self, lesson: Lesson) -> None:
+        """Show a lesson that is being written, from its start."""
+        self.all = (*(each for each in self.all if each.name != lesson.name), lesson)
+        for by_lesson in (self.attempts, self.outcomes, self.refused):
+            by_lesson.pop(lesson.name, None)
+        self.turn_to(len(self.all) - 1)
 
     def turn_to(self, place: int) -> None:
         """Go to another lesson."""
@@ -237,6 +261,8 @@ class Lessons(View):
         again = menu.addAction("Reload lessons")
         again.setToolTip(f"Your own lessons are TOML files in {own()}")
         again.triggered.connect(lambda: (self.read_again(), self.question_changed.emit()))
+        menu.addAction("Write a lesson …").triggered.connect(self.writing.open)
+        menu.addAction("Save my lessons as one file …").triggered.connect(self.writing.save_pack)
 
     def _turns(self, place: int) -> Callable[[], None]:
         return lambda: self.turn_to(place)

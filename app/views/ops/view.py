@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QPoint,
+    QSize,
     Qt,
 )
 from PySide6.QtGui import (
@@ -24,6 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
+    QBoxLayout,
     QTableView,
     QVBoxLayout,
     QWidget,
@@ -38,7 +40,7 @@ from app.views.ops.cells import OpCells, OpHeads, sheet
 from app.views.ops.model import COLUMNS, NAMES, OpModel
 from app.views.ops.row_what_ifs import RowWhatIfs
 from app.widgets.paint import width
-from app.widgets.strip import Strip
+from app.widgets.strip import HEIGHT_PX, Strip
 from app.widgets.view import View
 from simulator.prediction import REGIMES, Prediction
 
@@ -107,11 +109,11 @@ class OpTable(View):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self.strip = Strip(theme)
-        self.by = self.strip.segments("Group by", _BYS, self._group)
-        self.search = self.strip.field("Filter by name", lambda _: self._filter(), "Filter")
-        self.regime = self.strip.segments("Regime", ["all", *REGIMES], lambda _: self._filter())
-        self.status = self.strip.label()
+        self.strips = (Strip(theme), Strip(theme))
+        self.by = self.strips[0].segments("Group by", _BYS, self._group)
+        self.search = self.strips[0].field("Filter by name", lambda _: self._filter(), "Filter")
+        self.regime = self.strips[1].segments("Regime", ["all", *REGIMES], lambda _: self._filter())
+        self.status = self.strips[1].label()
         self.table = Table(self)
         self.heads = OpHeads(theme, self.model)
         self.cells = OpCells(theme, self)
@@ -119,7 +121,11 @@ class OpTable(View):
         self.table.setItemDelegate(self.cells)
         self.heads.sectionClicked.connect(self.sort)
         self.table.selectionModel().selectionChanged.connect(self._selected)
-        column.addWidget(self.strip)
+        self.controls = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self.controls.setSpacing(0)
+        for strip in self.strips:
+            self.controls.addWidget(strip)
+        column.addLayout(self.controls)
         column.addWidget(self.table, 1)
         self.what_ifs = RowWhatIfs(self)
         self.setFocusProxy(self.table)
@@ -145,11 +151,17 @@ class OpTable(View):
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
-        self.strip.restyle(theme)
+        for strip in self.strips:
+            strip.restyle(theme)
         self.heads.theme = self.cells.theme = self.what_ifs.target.outline.theme = theme
         self.setStyleSheet(sheet(theme))
         self.table.viewport().update()
         self.heads.viewport().update()
+
+    def minimumSizeHint(self) -> QSize:
+        """With the controls above each other."""
+        widest = max(strip.minimumSizeHint().width() for strip in self.strips)
+        return QSize(widest, 2 * HEIGHT_PX + _ROW_PX)
 
     def formula(self, at: QPoint) -> Formula | None:
         """The formula of the column at a point, with the numbers of the row there or the current
@@ -267,5 +279,8 @@ class OpTable(View):
             self.table.setColumnWidth(n, pixels)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        beside = sum(strip.minimumSizeHint().width() for strip in self.strips) <= self.width()
+        way = QBoxLayout.Direction
+        self.controls.setDirection(way.LeftToRight if beside else way.TopToBottom)
         super().resizeEvent(event)
         self._widths()

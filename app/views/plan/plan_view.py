@@ -27,6 +27,8 @@ class PlanView(View):
     """The user asked for the scenario of the chosen candidate."""
     reported = Signal()
     """The user asked for the plan as an HTML page."""
+    shelf_requested = Signal()
+    """The user asked for the cards of GPUs."""
     cancelled = Signal()
     again = Signal()
     """The user asked to plan once more."""

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -77,9 +79,13 @@ class Workload(PlanView):
         self.stack = QVBoxLayout(self.inside)
         self.stack.setContentsMargins(0, 0, 6, 0)
         self.stack.setSpacing(5)
-        self.drop = QLabel("Drop a GPU card here, or a plan file")
+        self.drop = QToolButton()
+        self.drop.setText("Drop a GPU card here, or a plan file")
+        self.drop.setAccessibleName(self.drop.text())
+        self.drop.setToolTip("Show the shelf, which has the cards")
         self.drop.setProperty("look", "drop")
-        self.drop.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.drop.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.drop.clicked.connect(self.shelf_requested)
         self.stack.addWidget(self.drop)
         self.stack.addStretch(1)
         self.area = VerticalScrollArea(self.inside)

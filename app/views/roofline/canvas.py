@@ -37,7 +37,7 @@ class RooflineCanvas(DrawingCanvas):
         self.ends: Ends | None = None
         self.zoomed = False
         self.dragged: QPointF | None = None
-        self.setMinimumSize(320, 140)
+        self.setMinimumSize(320, 130)
 
     def set(self, p: Prediction, groups: list[LaunchGroup], before: list[LaunchGroup]) -> None:
         """Draw groups of launches; another GPU refits the axes."""

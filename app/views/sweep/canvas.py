@@ -31,7 +31,7 @@ class SweepCanvas(DrawingCanvas):
         self.sweep: Curves | None = None
         self.head: tuple[str, str] = ("", "")
         self.stale = False
-        self.setMinimumSize(300, 150)
+        self.setMinimumSize(300, 140)
 
     def show_curves(self, curves: Curves) -> None:
         """Draw a sweep."""

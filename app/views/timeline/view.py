@@ -46,9 +46,8 @@ class Timeline(StripView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.status = self.strip.label()
-        self.strip.stretch()
         self.canvas = self.below(TimelineCanvas(theme), self._pressed)
-        self.strip.label("W/S zoom, A/D pan, drag to sum a range")
+        self.strip.hint("W/S zoom, A/D pan, drag to sum a range", "W A S D", "")
         self.strip.button("Fit (F)", "Show the whole step", self.canvas.fit)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:

@@ -27,13 +27,17 @@ class CacheDtype:
     dtype: str
     rank: int = 0
 
-    def __call__(self, trace: Trace) -> Trace:
-        dtypes = caches(trace)
-        if not dtypes:
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no attention reads a cache."""
+        if not caches(trace):
             raise InputError(
                 f"kv_cache={self.dtype}: no fused attention reads a cache of keys and values: "
                 "expected a network that decodes, such as llama3-8b-decode"
             )
+
+    def __call__(self, trace: Trace) -> Trace:
+        self.check(trace)
+        dtypes = caches(trace)
         wanted = TORCH[self.dtype]
         change = Rewriting(trace)
         recast: dict[tuple[int, tuple[bool, ...]], Signature] = {}

@@ -53,6 +53,19 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
     assert f.machines_use == pytest.approx(flops / p.period_s)
 
 
+def test_a_faster_rate_of_overhead_is_the_hosts_too():
+    """Its pieces of work are as short as the step's schedule has them: none lies over another."""
+    scenario = Scenario("mlp-tiny", whatifs=(Applied("rate", {"of": "all", "times": 2.0}),))
+    p = predict(scenario)
+    f = factory(p)
+    assert p.host_s == pytest.approx(predict(Scenario("mlp-tiny")).host_s / 2)
+    assert sum(s for _, s in f.desks) == pytest.approx(p.host_s, rel=1e-9)
+    for lane in lanes_of(f):
+        assert (np.diff(lane.begin_s) >= 0).all()
+        assert (lane.begin_s[1:] - lane.end_s[:-1]).min() > -1e-12
+        assert lane.filled(np.linspace(0.0, f.span_s, 301)).max() <= 1 + 1e-9
+
+
 def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
     for each in (side, variant, graph):
         p = each.prediction

@@ -95,6 +95,32 @@ def _drag(canvas: QWidget, at: QPointF) -> None:
     QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), left, left, none))
 
 
+def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
+    view: FusionView, bert: Side
+) -> None:
+    add, norm = _op(view, "add"), _op(view, "layer norm")
+    view.canvas.choose(frozenset({add, norm}))
+    assert view.canvas.preview is view.canvas.scene
+    _answered(view, bert)
+    trial = view.trial
+    assert trial is not None and not trial.refused
+    # 64 · 128 · 768 · 2 B = 12 MiB are written once and read twice: by the norm and by a later add
+    mib = 64 * 128 * 768 * 2
+    flows = [f for f in view.canvas.scene.flows if f.maker == add]
+    assert all(flow.bytes == mib for flow in flows)
+    apart, together = view.canvas.preview.bars
+    saved = sum(size for _, size, _ in apart) - sum(size for _, size, _ in together)
+    assert saved == trial.bytes_saved // trial.count > 0
+    assert any(name == "add, layer norm" for name, _, _ in together)
+    lines = view.panel.reasons.text().splitlines()
+    assert lines[0] == "Why it may be fused"
+    assert lines[1] == "✓ layer norm reads what add makes: 12.0 MiB not read again"
+    assert len(lines) == 3
+    assert f"{trial.count} × (2 × 12.0 MiB) = " in view.panel.details.text()
+    view.canvas.choose(frozenset())
+    assert view.canvas.preview is view.canvas.scene and view.panel.reasons.isHidden()
+
+
 def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     asked: list[Scenario] = []
     view.asked.connect(asked.append)

@@ -14,3 +14,16 @@ def test_a_label_without_room_shows_nothing():
         assert label.text() == ("list, 2026" if whole else "")
     assert label.toolTip() == "list, 2026"
     del running
+
+
+def test_a_shorter_text_replaces_one_that_does_not_fit():
+    running = application()
+    label = Elided()
+    label.show()
+    whole = "bert-base, inference, batch 64"
+    label.say(whole, "bert-base, 64", "bert-base")
+    for wide, shown in ((400, whole), (100, "bert-base, 64"), (70, "bert-base"), (20, "")):
+        label.resize(wide, 20)
+        assert label.text() == shown
+    assert label.toolTip() == whole
+    del running

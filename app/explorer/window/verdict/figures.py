@@ -48,7 +48,8 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     paint.mark(p.regime, x + 20, 41 if p.regime == "compute" else 40, 9)
     at, room = x + 52, wide - 52
     title = f"{p.regime.capitalize()}-bound"
-    px = HEAD_PX if width(title, HEAD_PX, 600) <= room else FIGURE_PX
+    sizes = (HEAD_PX, FIGURE_PX, BODY_PX)
+    px = next((px for px in sizes if width(title, px, 600) <= room), SUPPORT_PX)
     paint.text(at, 26, title, ink, px, 600, room=room)
     _shares(paint, QRectF(at, 45, room, 9), p)
     words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
@@ -149,7 +150,7 @@ def _rate(paint: Paint, x: float, wide: float, answer: Answer) -> None:
         figure=figure,
         units=[full if fits else prefix],
         notes=(
-            [f"{samples} samples/s", f"{samples} samples"]
+            [f"{samples} samples/s", f"{samples} samples", f"{samples}/s"]
             if tokens
             else [f"{batch:,} every {seconds(period_s, 2)}", f"{batch:,} a step"]
         ),
@@ -167,8 +168,8 @@ def _use(paint: Paint, x: float, wide: float, answer: Answer) -> None:
         wide,
         labels=[f"Utilisation of {engine} peak", "Utilisation"] if engine else ["Utilisation"],
         figure=percent(t.utilisation),
-        units=[f"of {scaled(peak, 'FLOP/s')}", "of peak"] if peak else [""],
-        notes=[f"{busy}, {seconds(p.gpu_busy_s, 2)}", busy],
+        units=[f"of {scaled(peak, 'FLOP/s')}", "of peak", ""] if peak else [""],
+        notes=[f"{busy}, {seconds(p.gpu_busy_s, 2)}", busy, f"{percent(t.busy_share)} busy"],
     )
 
 

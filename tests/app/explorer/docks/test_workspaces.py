@@ -92,3 +92,48 @@ def test_a_panel_that_floats_is_over_its_own_workspace_alone(workspaces: Workspa
     assert panel.isVisible() and panel.isFloating()
     assert not closed.isVisible()
     assert workspaces.layouts()["Map"] == layouts["Map"]
+
+
+def groups(workspaces: Workspaces) -> set[frozenset[str]]:
+    docks = workspaces.docks["Explore"]
+    return {
+        frozenset(p.windowTitle() for p in (panel, *docks.tabifiedDockWidgets(panel)))
+        for panel in docks.panels
+    }
+
+
+def resized(workspaces: Workspaces, wide: int, high: int) -> None:
+    workspaces.resize(wide, high)
+    for _ in range(3):
+        QCoreApplication.processEvents()
+
+
+def test_explore_has_three_groups_where_there_is_room(workspaces: Workspaces):
+    workspaces.show_workspace("Explore")
+    narrow = {frozenset({f"Explore {at}" for at in row}) for row in ((0, 2, 4), (1, 3))}
+    wide = {frozenset({f"Explore {at}" for at in row}) for row in ((0, 4), (1, 3), (2,))}
+    panels = workspaces.docks["Explore"].panels
+    for size, expected in (((800, 600), narrow), ((1100, 700), wide), ((800, 600), narrow)):
+        resized(workspaces, *size)
+        assert groups(workspaces) == expected
+        assert not panels[0].visibleRegion().isEmpty()
+    resized(workspaces, 1100, 700)
+    first, second, third = (panel.geometry() for panel in panels[:3])
+    assert abs(first.top() - second.top()) < 2 and first.right() < second.left()
+    assert third.top() > first.bottom() and third.width() > first.width() + second.width()
+
+
+def test_a_layout_of_the_users_own_stays_whatever_the_size(workspaces: Workspaces):
+    workspaces.show_workspace("Explore")
+    resized(workspaces, 800, 600)
+    docks = workspaces.docks["Explore"]
+    docks.removeDockWidget(docks.panels[1])
+    docks.tabifyDockWidget(docks.panels[0], docks.panels[1])
+    docks.panels[1].show()
+    chosen = groups(workspaces)
+    assert frozenset({f"Explore {at}" for at in (0, 1, 2, 4)}) in chosen
+    resized(workspaces, 1200, 800)
+    assert groups(workspaces) == chosen
+    docks.reset()
+    resized(workspaces, 1200, 801)
+    assert groups(workspaces) != chosen

@@ -12,6 +12,8 @@ from app.explorer.state import places
 from app.explorer.state.incoming import identify
 from app.explorer.state.session import NamedScenario, State
 from app.explorer.state.session_file import save
+from app.lessons import FOLDER
+from app.lessons.pack import pack_text
 from simulator.errors import InputError
 from simulator.hardware import gpu
 from simulator.scenario.scenario import Scenario
@@ -135,3 +137,11 @@ def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
     buttons[1].click()  # pyright: ignore
     assert not left.exists() and opening.session.state.scenario == FIRST
     assert opening.banner.isHidden()
+
+
+def test_lessons_and_packs_are_told_by_their_format(tmp_path: Path):
+    path = FOLDER / "03-intensity.toml"
+    assert identify(path).kind == "lesson"
+    pack = tmp_path / "pack.toml"
+    pack.write_text(pack_text("Week", [path]), "utf-8")
+    assert identify(pack).kind == "lesson"

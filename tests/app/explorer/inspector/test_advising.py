@@ -4,11 +4,13 @@ import time
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QLabel
 
+from app.answers.advice_words import GROUPS, group, sentence
 from app.examples import FIRST
 from app.explorer.background.advising import Advising, FoundAdvice
 from app.explorer.background.worker import Worker
-from app.explorer.inspector.advice_panel import AdvicePanel, effect, title
+from app.explorer.inspector.advice_panel import AdvicePanel, effect
 from app.explorer.inspector.goals import Goals
 from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
@@ -63,7 +65,16 @@ def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
     session = Session(State((NamedScenario("Today", FIRST),)))
     panel = AdvicePanel(session, DARK)
     panel.show_found(found)
-    assert panel.rows.count() == min(6, len(found.advised.advice))
+    labels = [w.text() for w in panel.findChildren(QLabel)]
+    for name in GROUPS:
+        count = sum(group(advice) == name for advice in found.advised.advice)
+        assert count and name in labels
+        shown = [a for a in found.advised.advice if group(a) == name][:3]
+        assert [text for text in labels if text in {sentence(a) for a in shown}]
+    assert labels.index(GROUPS[0]) < labels.index(GROUPS[1])
+    assert panel.rows.count() == 2 + sum(
+        min(3, sum(group(a) == name for a in found.advised.advice)) for name in GROUPS
+    )
     assert panel.more.text() == f"Trace and try {found.missing} more"
     panel._apply(found.advised.advice[0])
     assert session.state.scenario == found.advised.advice[0].scenario
@@ -74,10 +85,10 @@ def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
 
 
 def test_words_of_advice(found: FoundAdvice):
-    said = {title(a): a for a in found.advised.advice}
-    assert "If tensor cores were twice as fast" in said
+    said = {sentence(a): a for a in found.advised.advice}
     base = found.advised.baseline
-    assert effect(base, said["If tensor cores were twice as fast"]).startswith("5.6 to ")
+    assert effect(base, said["Use tensor cores twice as fast."]).startswith("5.6 to ")
+    assert {group(a) for a in said.values() if a.whatif.startswith("+gpu")} == {GROUPS[1]}
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
     assert effect(base, other).startswith("per item; ")
 

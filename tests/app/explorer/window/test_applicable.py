@@ -1,10 +1,13 @@
 """Actions that do not apply are disabled, with the reason."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QAction, QGuiApplication
 
 from app.explorer.docks.panel import Panel
+from app.explorer.files import comparison_export
 from app.explorer.state.session import NamedScenario
 from app.explorer.window.window import Window
 from tests.app.explorer.waiting import wait
@@ -43,6 +46,22 @@ def test_what_is_not_there_is_not_written(window: Window):
     assert action(window, "Export report …").toolTip() == "There is no prediction yet"
     wait(window.worker)
     assert action(window, "Export report …").isEnabled()
+
+
+def test_a_comparison_is_exported_of_several_scenarios(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    export = action(window, "Export comparison …")
+    assert not export.isEnabled()
+    assert export.toolTip() == "There is one scenario; duplicate it"
+    window.session.add("Graph", replace(INITIAL.sides[0].scenario, mode="cuda_graph"))
+    wait(window.worker)
+    assert export.isEnabled()
+    path = tmp_path / "comparison.html"
+    monkeypatch.setattr(comparison_export, "ask_where", lambda *_: path)
+    export.trigger()
+    wait(window.worker)
+    assert "A, B compared" in path.read_text(encoding="utf-8")
 
 
 def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):

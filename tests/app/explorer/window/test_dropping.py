@@ -79,3 +79,13 @@ def test_a_card_does_not_change_a_scenario_behind_a_lesson(window: Window):
     assert window.banner.label.text() == (
         "Lessons have scenarios of their own: apply cards in Explore"
     )
+
+
+def test_a_card_that_the_ops_of_a_scenario_cannot_take_is_refused(window: Window):
+    reason = (
+        "kv_cache=fp8: no fused attention reads a cache of keys and values: expected a network "
+        "that decodes, such as llama3-8b-decode"
+    )
+    dropping = window.dropping
+    for offer in (dropping.offered("whatif:kv_cache", -1), dropping.offered_new("whatif:kv_cache")):
+        assert (offer.done, offer.words) == (None, reason)

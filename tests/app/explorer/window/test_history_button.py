@@ -1,8 +1,10 @@
-"""The arrows of the head do what undo and redo do, and say what that is."""
+"""The history is seen: the arrows of the head name a change, and a list has all of them."""
 
 from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtWidgets import QWidget
 
 from app.explorer.window.history_button import HistoryButton
+from app.explorer.window.history_dialog import HistoryDialog
 from app.widgets.drawing import application
 
 
@@ -21,3 +23,19 @@ def test_an_arrow_follows_the_history() -> None:
     assert not back.isEnabled() and forth.accessibleName() == "Redo batch 128"
     left, right = back.grab().toImage(), forth.grab().toImage()
     assert left != right  # one turns back, the other forward
+
+
+def test_a_click_in_the_list_goes_to_a_change() -> None:
+    application()
+    history, parent = QUndoStack(), QWidget()
+    for name in ("batch 128", "gpu L4", "+cuda_graph"):
+        history.push(QUndoCommand(name))
+    shown = HistoryDialog(history, parent).list
+    model = shown.model()
+    names = [model.index(row, 0).data() for row in range(model.rowCount())]
+    assert names == ["Start of the session", "batch 128", "gpu L4", "+cuda_graph"]
+    assert shown.currentIndex().row() == 3
+    shown.setCurrentIndex(model.index(1, 0))
+    assert history.index() == 1
+    history.redo()
+    assert shown.currentIndex().row() == 2

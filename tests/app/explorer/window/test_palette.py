@@ -28,14 +28,13 @@ def test_enter_does_the_first_and_arrows_choose_another():
     application()
     done: list[str] = []
     commands = [Command("GPU", name, "", lambda n=name: done.append(n)) for name in ("A10", "A100")]
-    palette = CommandPalette(commands)
-    palette.line.setText("a1")
-    press(palette, Qt.Key.Key_Return)
-    press(palette, Qt.Key.Key_Down)
-    press(palette, Qt.Key.Key_Return)
-    palette.line.setText("zzz")
-    assert palette.list.count() == 0
-    press(palette, Qt.Key.Key_Return)
+    for typed, keys in (("a1", []), ("a1", [Qt.Key.Key_Down]), ("zzz", [])):
+        palette = CommandPalette(commands)
+        palette.line.setText(typed)
+        assert palette.list.count() == (0 if typed == "zzz" else 2)
+        for key in (*keys, Qt.Key.Key_Return):
+            press(palette, key)
+        assert palette.commands == [] and palette.list.count() == 0  # released
     assert done == ["A10", "A100"]
 
 

@@ -310,3 +310,15 @@ def test_a_plan_report_needs_a_plan(planned: Window):
     assert not write.isEnabled() and write.toolTip() == "There is no plan yet"
     settled(planned.plan_page.planning)
     assert write.isEnabled()
+
+
+def test_the_place_for_gpu_cards_shows_the_shelf(planned: Window):
+    shelf = planned.beside[0]
+    assert not shelf.isVisible()
+    workload = next(v for _, v in planned.plan_page.views if isinstance(v, Workload))
+    workload.drop.click()
+    QCoreApplication.processEvents()
+    assert shelf.isVisible()
+    section = planned.shelf.heads["gpu"]
+    assert not section.visibleRegion().isEmpty()
+    shelf.hide()

@@ -73,7 +73,7 @@ def test_no_text_is_cut(scenario: Scenario, theme: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(Paint, "text", text)
     bar.show_answer(answer)
     bar.show_along(None)
-    for wide in (1084, 1264, 1424, 1904):
+    for wide in (964, 1084, 1264, 1424, 1904):
         bar.resize(wide, 92)
         bar.grab()
     assert cut == []

@@ -22,6 +22,20 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
     window = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
     window.resize(1280, 800)
     window.show()
+    titles = [panel.windowTitle() for panel in window.workspaces.docks["Explore"].panels]
+    for panel in window.workspaces.docks["Explore"].panels:
+        panel.raise_()
+        QCoreApplication.processEvents()
+    window.resize(980, 700)
+    QCoreApplication.processEvents()
+    assert (window.width(), window.height()) == (980, 700), titles
+    head = window.head
+    assert (
+        all(a.text() for a in head.menus.actions())
+        and head.menus.width() >= head.menus.sizeHint().width()
+    )
+    for name, button in window.buttons.buttons.items():
+        assert button.text() == name and button.width() >= button.sizeHint().width()
     needed: dict[str, tuple[int, int]] = {}
     for name in ORDER:
         window.session.show(name)

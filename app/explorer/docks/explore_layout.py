@@ -1,0 +1,68 @@
+"""The default layouts of Explore: two rows of tabs, or three groups where there is room.
+
+In a wide workspace the first two panels stand beside each other above the third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QDockWidget
+
+    from app.explorer.docks.panel import Panel
+    from app.explorer.docks.workspaces import Docks
+
+_WIDE_PX, _HIGH_PX = 1000, 520
+_ABOVE, _BELOW, _HALF = 58, 42, 50
+
+
+def is_wide(size: QSize) -> bool:
+    """Whether a workspace of this size has room for three groups of panels."""
+    return size.width() >= _WIDE_PX and size.height() >= _HIGH_PX
+
+
+def groups(panels: Sequence[Panel], wide: bool) -> list[list[Panel]]:
+    """The groups of tabs, the panel in front first."""
+    first, second = list(panels[::2]), list(panels[1::2])
+    if wide:
+        return [group for group in (first[:1] + first[2:], second, first[1:2]) if group]
+    return [group for group in (first, second) if group]
+
+
+def arrange(docks: Docks, wide: bool) -> None:
+    """Place the panels of Explore, which no area holds yet; the first of each group in front."""
+    placed = groups(docks.panels, wide)
+    top, *others = (group[0] for group in placed)
+    down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+    for panel in docks.panels:  # in the order of the Tab key
+        docks.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, panel)
+    for front, way in zip(reversed(others), (down, across), strict=False):
+        docks.splitDockWidget(top, front, way)
+    for front, *behind in placed:
+        for panel in behind:
+            docks.tabifyDockWidget(front, panel)
+    for panel in docks.panels:
+        panel.show()
+    for front, *_ in placed:
+        front.raise_()
+    fronts: list[QDockWidget] = [top, *others]
+    if len(fronts) == 3:
+        docks.resizeDocks([fronts[0], fronts[2]], [_ABOVE, _BELOW], down)
+        docks.resizeDocks(fronts[:2], [_HALF, _HALF], across)
+    elif len(fronts) == 2:
+        docks.resizeDocks(fronts, [_HALF, _HALF], down)
+
+
+def is_arranged(docks: Docks, wide: bool) -> bool:
+    """Whether the panels stand as `arrange` places them, whatever their sizes and the tabs in
+    front."""
+    if any(panel.isFloating() or panel.isHidden() for panel in docks.panels):
+        return False
+    return all(
+        {*docks.tabifiedDockWidgets(group[0]), group[0]} == set(group)
+        for group in groups(docks.panels, wide)
+    )

@@ -1,0 +1,42 @@
+"""Exports the comparison of all scenarios as an HTML page, made in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.explorer.background.worker import SLOW
+from app.outputs import write
+from app.scenes.sweep.curves import CancelledError
+from app.widgets.save_dialog import ask_where
+from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+_KEY = "comparison report"
+
+
+def export_comparison(window: Window) -> None:
+    """Ask for a file, and write the page of scenarios A to D to it."""
+    sides, _ = window.answering.sides()
+    path = ask_where(window, "Export comparison", "comparison.html", ".html", "Web pages")
+    if path is None:
+        return
+
+    def render(cancelled: Callable[[], bool]) -> str:
+        from app.html.compared import compared_page  # imported only for a report: slows the start
+
+        def predict_unless_cancelled(scenario: Scenario) -> Prediction:
+            if cancelled():
+                raise CancelledError
+            return predict(scenario)
+
+        return compared_page(sides, predict_unless_cancelled)
+
+    def done(text: str) -> None:
+        if window.opening.attempt(lambda: write("Export comparison", str(path), text)):
+            window.opening.say_written(path)
+
+    window.worker.ask(_KEY, render, done, lambda error: window.banner.say(str(error)), SLOW, True)

@@ -1,0 +1,49 @@
+"""Why some blocks may be one kernel, and the sum of the bytes that it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from app.quantities import data
+from app.scenes.fusion import FusionScene
+from simulator.analysis.block_diagram import Trial
+
+
+def reasons(scene: FusionScene, members: Collection[int]) -> tuple[str, ...]:
+    """What each value between these blocks is read by, and what one kernel saves of it."""
+    texts: list[str] = []
+    for maker in sorted(members):
+        flows = [flow for flow in scene.flows if flow.maker == maker]
+        inside = [flow for flow in flows if flow.reader in members]
+        if not inside or maker not in scene.blocks:
+            continue
+        name, size = scene.blocks[maker].name, data(inside[0].bytes)
+        readers = " and ".join(scene.blocks[flow.reader].name for flow in inside)
+        texts.append(f"{readers} reads what {name} makes: {size} not read again")
+        others = len(flows) - len(inside)
+        if others:
+            texts.append(f"{name} has {others} more {_noun(others)}: it is still written")
+        else:
+            texts.append(f"{name} has no other reader: {size} not written")
+    return tuple(texts)
+
+
+def saved_sum(scene: FusionScene, trial: Trial) -> str:
+    """The sum of the bytes saved, over all kernels that a trial makes: "24 × (2 × 12.0 MiB)". Empty
+    if the values between its blocks are not all that it saves."""
+    terms: list[int] = []
+    for maker in trial.members:
+        flows = [flow for flow in scene.flows if flow.maker == maker]
+        inside = [flow for flow in flows if flow.reader in trial.members]
+        written = 1 if inside and len(inside) == len(flows) else 0
+        terms += [flow.bytes for flow in inside] + [flow.bytes for flow in inside[:written]]
+    total = trial.count * sum(terms)
+    if not total or abs(total - trial.bytes_saved) > 0.01 * total:
+        return ""
+    same = len(set(terms)) == 1
+    each = f"{len(terms)} × {data(terms[0])}" if same else " + ".join(map(data, terms))
+    return f"{trial.count} × ({each}) = {data(total)}" if trial.count > 1 else f"{each}"
+
+
+def _noun(count: int) -> str:
+    return "reader" if count == 1 else "readers"

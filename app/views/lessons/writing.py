@@ -1,0 +1,47 @@
+"""What a teacher writes: a lesson, shown while it is typed, and all lessons as one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.lessons import own
+from app.lessons.pack import pack_text
+from app.outputs import write
+from app.views.lessons.author import TEMPLATE, Author
+from app.widgets.save_dialog import ask_where
+from simulator.errors import InputError
+from simulator.formats.present import files
+
+if TYPE_CHECKING:
+    from app.views.lessons.view import Lessons
+
+
+class Writing:
+    """The editor of the lessons' view, and its pack."""
+
+    def __init__(self, view: Lessons) -> None:
+        self.view = view
+        self.author: Author | None = None
+
+    def open(self) -> None:
+        """Open the editor; the page shows what is typed."""
+        if self.author is None:
+            self.author = Author(TEMPLATE, self.view)
+            self.author.written.connect(self.view.preview)
+        self.author.show()
+        self.author.read()
+
+    def save_pack(self) -> None:
+        """Ask for a file, and write the user's own lessons into it."""
+        path = ask_where(self.view, "Save lessons as one file", "lessons.toml", ".toml", "Lessons")
+        if path is None:
+            return
+        try:
+            paths = files(own(), "*.toml")
+            if not paths:
+                raise InputError(
+                    f"there is no lesson in {own()}: expected a TOML file; write a lesson first"
+                )
+            write("Save lessons", str(path), pack_text(path.stem, paths))
+        except InputError as error:
+            self.view.report((str(error),))

@@ -1,0 +1,60 @@
+"""Lesson packs: several lessons in one file are those of their own files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app import lessons
+from app.lessons import FOLDER, lesson_file
+from app.lessons.pack import pack_text, read_all
+from simulator.errors import InputError
+
+FILES = sorted(FOLDER.glob("*.toml"))
+
+
+def test_a_pack_has_the_lessons_of_its_files(tmp_path: Path):
+    path = tmp_path / "week.toml"
+    path.write_text(pack_text("Week 1", FILES), "utf-8")
+    packed = read_all(path)
+    assert [lesson.name for lesson in packed[:2]] == ["week-01", "week-02"]
+    assert [replace(lesson, name="") for lesson in packed] == [
+        replace(lesson_file.read(file), name="") for file in FILES
+    ]
+
+
+def test_the_file_of_one_lesson_is_read_as_before():
+    assert read_all(FILES[0]) == (lesson_file.read(FILES[0]),)
+
+
+def test_a_pack_in_the_folder_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
+    (tmp_path / "mine.toml").write_text(pack_text("Mine", FILES[:2]), "utf-8")
+    readable, wrong = lessons.lessons()
+    assert [lesson.name for lesson in readable[-2:]] == ["mine-01", "mine-02"] and wrong == ()
+
+
+HEAD = 'format = "ridgepoint-lessons"\n'
+
+
+@pytest.mark.parametrize("text, words", [
+    ("version = 2\n", "version is 2: expected 1; set it"),
+    ("", "lesson is None: expected 1 to 60 [[lesson]] tables"),
+    ("lesson = []\n", "lesson is an array: expected 1 to 60 [[lesson]] tables"),
+    ("lesson = [3]\n", ", lesson 1 is 3: expected a [[lesson]] table"),
+    ("leson = 1\n", "unknown key 'leson': expected title and [[lesson]] tables"),
+])  # fmt: skip
+def test_wrong_packs(text: str, words: str, tmp_path: Path):
+    path = tmp_path / "pack.toml"
+    path.write_text(HEAD + text, "utf-8")
+    with pytest.raises(InputError) as error:
+        read_all(path)
+    joint = "" if words.startswith(",") else ": "
+    assert str(error.value) == f"{path}{joint}{words}"
+
+
+def test_a_wrong_lesson_is_named(tmp_path: Path):
+    path = tmp_path / "pack.toml"
+    path.write_text(HEAD + '[[lesson]]\ntitle = "x"\n', "utf-8")
+    with pytest.raises(InputError, match=", lesson 1: "):
+        read_all(path)
