@@ -1,4 +1,4 @@
-"""`ridgepoint sweep`: time, throughput and shares along one axis, and where the regime shifts.
+"""`ridgepoint sweep`: one axis with its shifts of regime, or a design of several into a file.
 
 Modules of the simulator and of the reports are imported where the command runs: the help needs
 none.
@@ -6,6 +6,8 @@ none.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,21 +19,135 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.drawing import Drawing, Metrics
+    from simulator.analysis.design.design import Design
 
 MOST_VARIANTS = 3
+_ENGINE = "local"
 
 Over = Annotated[
-    str,
+    list[str] | None,
     typer.Option(
         metavar="AXIS[=VALUES]",
-        help="The axis: batch, batch=1:512, seq=128:4096:6, gpu=h100,h200, any what-if or size.",
+        help="The axis: batch (the default), batch=1:512, seq=128:4096:6, gpu=h100,h200, any "
+        "what-if or size; with --into, several, also 'whatifs=none;+cuda_graph'.",
     ),
 ]
+Into = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Predict all combinations of the axes, or the design of a .toml in place of NETWORK, "
+        "and append their rows here; the same command again goes on.",
+    ),
+]
+Parquet = Annotated[
+    str | None, typer.Option(metavar="FILE", help="With --into: write one row per combination.")
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        metavar="ENGINE",
+        help="With --into: local, dask://HOST:PORT, ray (started here) or ray://HOST:PORT.",
+    ),
+]
+Workers = Annotated[
+    int, typer.Option(min=0, help="With --into: processes here; 0 means one per core.")
+]
+Sample = Annotated[
+    int | None, typer.Option(min=1, help="With --into: draw so many of the combinations.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="With --sample: another draw.")]
 
 
 @expanded
-def sweep(question: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
-    """Sweep one axis: time, throughput and shares along batch, sequence length or any other."""
+def sweep(
+    question: Question,
+    written: Written,
+    over: Over = None,
+    variant: With = None,
+    into: Into = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    parquet: Parquet = None,
+    engine: EngineName = _ENGINE,
+    workers: Workers = 0,
+) -> None:
+    """Sweep one axis: time, throughput and shares along batch, sequence length or any other.
+
+    With --into, sweep all combinations of several axes, on all cores or on a cluster.
+    """
+    file = question.base.network if question.base.network.endswith(".toml") else None
+    if into is None:
+        alone = {"--sample": sample, "--parquet": parquet, "several --over": len(over or []) > 1}
+        alone |= {"a design": file, "--engine": engine != _ENGINE, "--workers": workers}
+        if needing := next((name for name, given in alone.items() if given), None):
+            raise InputError(f"{needing} without --into: expected a file for the rows; add --into")
+        _one_axis(question, written, (over or ["batch"])[0], variant or [])
+        return
+    plain = {"--with": variant, "--json": written.json, "--png": written.png, "--svg": written.svg}
+    if refused := next((name for name, given in plain.items() if given), None):
+        raise InputError(
+            f"--into and {refused} are both given: expected --csv or --parquet beside --into; "
+            "remove one"
+        )
+    from app.answers.designed import of_options, read
+    from simulator.scenario.scenario import Scenario
+
+    if file is None:
+        asked = of_options(question.scenario, over or ["batch"], sample, seed)
+    elif question != Question(Scenario(file)) or over or sample or seed:
+        raise InputError(
+            f"{file} and other options of the design are both given: expected the file alone; "
+            "write them into it"
+        )
+    else:
+        asked = read(Path(file))
+    _design(asked, written, Path(into), parquet, engine, workers)
+
+
+def _design(
+    design: Design,
+    written: Written,
+    into: Path,
+    parquet: str | None,
+    engine_name: str,
+    workers: int,
+) -> None:
+    from app import outputs, progress
+    from app.quantities import seconds
+    from app.report import designed as report
+    from simulator.analysis.design.design import summed
+    from simulator.analysis.design.engines import engine
+    from simulator.analysis.design.rows_file import RowsFile
+    from simulator.analysis.design.run import run
+
+    outputs.check_all({"--csv": written.csv, "--parquet": parquet, "--into": f"{into}"}, {})
+    if parquet:
+        report.need_parquet()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    where = engine(engine_name, workers or cores)
+    with RowsFile(into, design) as file, progress.shown() as step:
+        try:
+            run(
+                file,
+                where,
+                lambda done, total, left_s: step(
+                    f"{done:,} of {total:,} rows, {seconds(left_s)} left"
+                ),
+            )
+        except InputError as error:
+            raise InputError(f"--engine {engine_name}: {error}") from error
+        rows = summed(file.parts)
+        damaged = file.damaged
+    if written.csv:
+        outputs.write("--csv", written.csv, report.as_csv(design, rows))
+    if parquet:
+        outputs.put("--parquet", parquet, lambda part: report.write_parquet(part, design, rows))
+    if written.printed:
+        report.show(design, rows, into, damaged)
+
+
+def _one_axis(question: Question, written: Written, over: str, variant: list[str]) -> None:
     from app import progress
     from app.answers.axes import line
     from app.answers.subject import heading_of, subject
@@ -41,7 +157,7 @@ def sweep(question: Question, written: Written, over: Over = "batch", variant: W
     written.check()
     scenario = question.scenario
     variants = {"as asked": scenario}
-    for text in variant or []:
+    for text in variant:
         variants[" ".join(whatif_words(text))] = changed(scenario, whatif_words(text))
     if len(variants) > 1 + MOST_VARIANTS:
         raise InputError(f"{len(variants) - 1} variants: expected {MOST_VARIANTS} --with at most")

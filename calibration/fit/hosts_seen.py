@@ -49,12 +49,12 @@ class Process(NamedTuple):
     long as `host_rounds.quiet` its host took beside each of its steps, where that was timed."""
 
     file: str
-    index: dict[str, float]
+    at_start: dict[str, float]
     beside: list[Parts]
 
     def speed(self, reference: Mapping[str, float]) -> Parts:
         """The median beside its steps, or else at its start."""
-        return _middle(self.beside) if self.beside else parts(self.index, reference)
+        return _middle(self.beside) if self.beside else parts(self.at_start, reference)
 
 
 def processes() -> Iterator[Process]:

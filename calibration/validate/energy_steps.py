@@ -13,7 +13,7 @@ import argparse
 import gzip
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from calibration.cases.energy import EnergyCase
 from calibration.cases.energy_steps import ENERGY_STEPS
@@ -41,9 +41,9 @@ class Steps(NamedTuple):
         predicted: dict[str, Row] = {}
         for case in ENERGY_STEPS:
             row = measured.get(case.name)
-            probes = row and row["probes"]
+            probes: Any = row and row["probes"]
             try:
-                host = beside((probes[0], probes[1])) if probes else None
+                host = beside(tuple(probes)) if probes else None
                 predicted[case.name] = figures(case, card, host)
             except Exception as error:  # a network may raise anything
                 predicted[case.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}

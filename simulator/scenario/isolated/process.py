@@ -84,7 +84,7 @@ class IsolatedProcess:
                     _send(child, job)
                 if watch is not None:
                     overtime.start()
-                return self._answer(child, request.network, watch.told if watch else None)
+                return self._answer(child, request.network, watch.progress if watch else None)
             except InputError:
                 raise
             except BaseException:  # Ctrl-C among them

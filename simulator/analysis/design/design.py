@@ -1,0 +1,180 @@
+"""A design: the combinations of axes' values to predict, each made when it is needed.
+
+A point is the number of a combination, counted as the digits of a clock are: the last axis is the
+fastest. A random design is a sample of the same points without repetition, so that no combination
+is predicted twice.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from random import Random
+
+import numpy as np
+
+from simulator.analysis.sweep import axis
+from simulator.errors import InputError
+from simulator.scenario.apply import apply_resolved
+from simulator.scenario.predict_many import Table, predict_many
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.scenario import Scenario, Value
+from simulator.simulate.step_columns import empty_table
+from simulator.whatif import parse
+
+WHATIFS = "whatifs"
+"""The axis whose values are what-ifs as commands write them: "none", "+cuda_graph +batch=8"."""
+NONE = "none"
+MOST_POINTS = 10**15
+_FIRST, _LAST = ("network",), ("batch", "seq")
+
+State = tuple[Scenario, ResolvedScenario]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The axes of a sweep over a scenario, slowest first, each with its values; `sample` of all
+    combinations are drawn with `seed`, None takes all of them."""
+
+    scenario: Scenario
+    axes: Mapping[str, tuple[Value, ...]]
+    sample: int | None = None
+    seed: int = 0
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations the axes have."""
+        return prod(map(len, self.axes.values()))
+
+    @property
+    def points(self) -> Sequence[int]:
+        """The points to predict, ascending."""
+        return _points(self.combinations, self.sample, self.seed)
+
+    def values(self, point: int) -> dict[str, Value]:
+        """The values of the axes at a point."""
+        digits: list[Value] = []
+        for values in reversed([*self.axes.values()]):
+            point, digit = divmod(point, len(values))
+            digits.append(values[digit])
+        return dict(zip(self.axes, reversed(digits), strict=True))
+
+    @property
+    def key(self) -> str:
+        """A text that is equal for equal designs."""
+        axes = {name: list(values) for name, values in self.axes.items()}
+        return json.dumps([self.scenario.key, axes, self.sample, self.seed], default=list)
+
+
+def design(
+    scenario: Scenario,
+    axes: Mapping[str, Sequence[Value]],
+    sample: int | None = None,
+    seed: int = 0,
+) -> Design:
+    """A design with its axes in the order that predicts fastest: the network first, batch and
+    sequence last. Raises InputError if it has no axis, no or too many combinations, or draws more
+    than there are."""
+    if not axes:
+        raise InputError("a design without axes: expected one, such as batch=1:512; add it")
+    for name, values in axes.items():
+        if not values:
+            raise InputError(f"axis {name!r} has no values: expected some; add them")
+    order = [n for n in _FIRST if n in axes]
+    order += [n for n in axes if n not in (*_FIRST, *_LAST)]
+    order += [n for n in _LAST if n in axes]
+    whole = Design(scenario, {name: tuple(axes[name]) for name in order}, sample, seed)
+    if whole.combinations > MOST_POINTS:
+        raise InputError(
+            f"the axes have {whole.combinations:.3g} combinations: expected {MOST_POINTS:,} at "
+            "most; shorten an axis"
+        )
+    if sample is not None and not 1 <= sample <= whole.combinations:
+        raise InputError(
+            f"a sample of {sample:,}: expected 1 to {whole.combinations:,}, the combinations of "
+            "the axes; correct it"
+        )
+    return whole
+
+
+@cache
+def _points(combinations: int, sample: int | None, seed: int) -> Sequence[int]:
+    if sample is None:
+        return range(combinations)
+    return sorted(Random(seed).sample(range(combinations), sample))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Predicted points: a table of `step_columns` with a row for each, and by point why it cannot
+    be predicted."""
+
+    points: Sequence[int]
+    table: Table
+    refused: Mapping[int, str]
+
+
+def predicted(design: Design, points: Sequence[int]) -> Rows:
+    """Predict points of a design together."""
+    start = design.scenario, resolve(design.scenario)
+    states: dict[tuple[Value, ...], State | str] = {(): start}
+    rows: list[int] = []
+    settings: list[ResolvedScenario] = []
+    refused: dict[int, str] = {}
+    for row, point in enumerate(points):
+        state = _state(design.values(point), states)
+        if isinstance(state, str):
+            refused[point] = state
+            continue
+        rows.append(row)
+        settings.append(state[1])
+    table = empty_table(len(points))
+    part, reasons, _ = predict_many(settings)
+    table[rows] = part
+    refused |= {points[rows[place]]: reason for place, reason in reasons.items()}
+    return Rows(points, table, dict(sorted(refused.items())))
+
+
+def _state(
+    values: Mapping[str, Value], states: dict[tuple[Value, ...], State | str]
+) -> State | str:
+    """The scenario with these values, or why there is none; scenarios of leading axes are kept in
+    `states`."""
+    names, chosen = list(values), tuple(values.values())
+    depth = len(names)
+    while chosen[:depth] not in states:
+        depth -= 1
+    state = states[chosen[:depth]]
+    for at in range(depth, len(names)):
+        if not isinstance(state, str):
+            try:
+                state = at_value(*state, names[at], chosen[at])
+            except InputError as error:
+                state = str(error)
+        if at + 1 < len(names):  # the scenarios of the last axis are not met again
+            states[chosen[: at + 1]] = state
+    return state
+
+
+def at_value(scenario: Scenario, before: ResolvedScenario, name: str, value: Value) -> State:
+    """A scenario at a value of an axis. Raises InputError if it has no such axis, or the value is
+    out of bounds."""
+    if name != WHATIFS:
+        return axis(scenario, name).within(scenario, before, value)
+    for text in [] if value == NONE else shlex.split(str(value)):
+        scenario, before = apply_resolved(scenario, before, *parse(text))
+    return scenario, before
+
+
+def summed(parts: Sequence[Rows]) -> Rows:
+    """Rows of several parts as one, in the order of their points."""
+    points = np.array([point for part in parts for point in part.points], dtype=np.int64)
+    order = np.argsort(points)
+    table = np.concatenate([part.table for part in parts]) if parts else empty_table(0)
+    refused = {point: reason for part in parts for point, reason in part.refused.items()}
+    return Rows(points[order].tolist(), table[order], dict(sorted(refused.items())))

@@ -1,0 +1,176 @@
+"""Where a design is predicted: processes of this machine, or a cluster of Dask or Ray.
+
+An engine maps a task over chunks of points and yields the rows of each, in any order. joblib, Dask
+and Ray start the processes, balance them and hand results back; nothing of that is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import islice
+from logging import CRITICAL, getLogger
+from sys import stderr
+from threading import Lock
+from typing import Any
+
+from simulator.analysis.design.design import Design, Rows, predicted
+from simulator.analysis.design.release import release
+from simulator.errors import InputError
+
+Chunk = Sequence[int]
+Task = Callable[[Chunk], Rows]
+Engine = Callable[[Task, Iterable[Chunk]], Iterator[Rows]]
+
+NAMES = "local, dask://HOST:PORT, ray or ray://HOST:PORT"
+_PATIENCE_S = 15.0  # for a cluster to answer
+_AHEAD = 3  # chunks of each worker that are handed out
+_ONE_AT_A_TIME = Lock()  # threads of one process would wait for each other anyway
+
+
+class EngineLostError(Exception):
+    """The processes of an engine ended, or it cannot be reached; the rows so far hold."""
+
+
+@dataclass(frozen=True)
+class DesignTask:
+    """Predict chunks of a design, in whichever process it is sent to. Raises InputError in one
+    that has another release of the simulator."""
+
+    design: Design
+    release: str
+
+    def __call__(self, chunk: Chunk) -> Rows:
+        """The rows of points of the design."""
+        if self.release != release():
+            raise InputError(
+                "its workers have another release of Ridgepoint: expected this one's; install it "
+                "there"
+            )
+        import_module("simulator.whatif")  # registers the what-ifs that the design names
+        with _ONE_AT_A_TIME, redirect_stdout(stderr):
+            return predicted(self.design, chunk)
+
+
+def task(design: Design) -> DesignTask:
+    """The task of predicting a design's points by this release."""
+    return DesignTask(design, release())
+
+
+def engine(name: str, workers: int) -> Engine:
+    """The engine of a name; `workers` are local processes. Raises InputError for another name."""
+    if name == "local":
+        return partial(local, workers)
+    if name.startswith("dask://") and name != "dask://":
+        return partial(dask, name.removeprefix("dask://"))
+    if name == "ray" or (name.startswith("ray://") and name != "ray://"):
+        return partial(ray, None if name == "ray" else name, workers)
+    raise InputError(f"--engine {name!r}: expected {NAMES}; choose one")
+
+
+def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
+    """Processes of this machine, by joblib's loky; for one worker this process."""
+    if workers == 1:
+        yield from map(run, chunks)
+        return
+    loky = import_module("joblib.externals.loky")
+    executor = loky.get_reusable_executor(max_workers=workers, reuse=False)
+    left = iter(chunks)
+    waiting = {executor.submit(run, chunk) for chunk in islice(left, _AHEAD * workers)}
+    try:
+        while waiting:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
+                rows = future.result()
+                waiting |= {executor.submit(run, chunk) for chunk in islice(left, 1)}
+                yield rows
+    except BrokenExecutor as error:
+        raise EngineLostError("a process ended, perhaps for lack of memory") from error
+    finally:
+        executor.shutdown(wait=False, kill_workers=True)
+
+
+def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
+    """Workers of the scheduler at `address`, by Dask. Dask itself gives the tasks of a worker that
+    ends to another one."""
+    distributed = _extra("dask", "distributed")
+    getLogger("distributed").setLevel(CRITICAL)  # what is lost is said once, below
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=_PATIENCE_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise EngineLostError(f"no scheduler answers: {error}") from error
+    lost = (OSError, CancelledError, distributed.client.FutureCancelledError)
+    lost += (distributed.KilledWorker, distributed.comm.CommClosedError)
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE_S)
+            threads = sum(client.nthreads().values())
+            left = iter(chunks)
+            first = islice(left, _AHEAD * threads)
+            futures = distributed.as_completed(
+                [client.submit(run, chunk, pure=False) for chunk in first], loop=client.loop
+            )
+            for future in futures:
+                rows = future.result()
+                futures.update([client.submit(run, c, pure=False) for c in islice(left, 1)])
+                yield rows
+        except TimeoutError as error:
+            raise EngineLostError("its scheduler has no workers") from error
+        except lost as error:
+            raise EngineLostError(_first_line(error)) from error
+        except ModuleNotFoundError as error:
+            raise EngineLostError(
+                f"its workers lack {error.name}: install Ridgepoint there"
+            ) from error
+
+
+def ray(address: str | None, workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
+    """Workers of the Ray cluster at `address`, or of one that is started here. Ray itself repeats
+    the tasks of a worker that ends."""
+    package = _extra("ray", "ray")
+    try:
+        quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+        if address is None:
+            package.init(num_cpus=workers, include_dashboard=False, **quiet)
+        else:
+            package.init(address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise EngineLostError(f"no cluster answers: {_first_line(error)}") from error
+    failures = package.exceptions
+    try:
+        remote = package.remote(_called)
+        left = iter(chunks)
+        cores = int(package.cluster_resources().get("CPU", 1))
+        waiting: list[Any] = [remote.remote(run, chunk) for chunk in islice(left, _AHEAD * cores)]
+        while waiting:
+            ready, waiting = package.wait(waiting)
+            waiting += [remote.remote(run, chunk) for chunk in islice(left, len(ready))]
+            yield from package.get(ready)
+    except failures.RayTaskError as error:
+        raise error.as_instanceof_cause() from error
+    except (failures.RayError, ConnectionError) as error:
+        raise EngineLostError(_first_line(error)) from error
+    finally:
+        package.shutdown()
+
+
+def _called(run: Task, chunk: Chunk) -> Rows:
+    return run(chunk)
+
+
+def _extra(name: str, package: str) -> Any:
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"--engine {name}: needs {error.name}, which is not installed: "
+            f'pip install "ridgepoint[{name}]"'
+        ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{error}".strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,164 @@
+"""The file of a design's rows: a line for each part, appended, with its checksum.
+
+    <crc32 of the rest, in hex> {"format": "ridgepoint-rows", "version": 1, "design": …, …}
+    <crc32 of the rest, in hex> {"points": […], "table": [[…], …], "refused": {…}}
+
+Nothing in it is ever changed: a line that a crash cut, or that is damaged, is passed over, and its
+points are predicted again.
+"""
+
+from __future__ import annotations
+
+import sys
+from binascii import crc32
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from simulator.analysis.design.design import Design, Rows
+from simulator.analysis.design.release import release
+from simulator.errors import InputError
+from simulator.simulate.step_columns import COLUMNS
+
+if sys.platform != "win32":
+    import fcntl
+
+FORMAT, VERSION = "ridgepoint-rows", 1
+
+
+class RowsFile:
+    """The rows of a design in a file, which other processes may not write meanwhile. `rows` are
+    those that it holds, `damaged` the number of lines that were passed over."""
+
+    def __init__(self, path: Path, design: Design) -> None:
+        """Open or create the file. Raises InputError if it cannot be written, another process
+        writes it, or it holds rows of another design or of another release."""
+        self.path, self.design = path, design
+        self.parts: list[Rows] = []
+        self.damaged = 0
+        self._known: set[int] = set()
+        try:
+            self._file = path.open("ab+")
+        except OSError as error:
+            raise InputError(
+                f"--into {path}: cannot write: {error.strerror}: expected a file; name another"
+            ) from error
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> RowsFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def missing(self) -> Sequence[int]:
+        """The points of the design that have no row, ascending."""
+        points = self.design.points
+        return points if not self._known else [p for p in points if p not in self._known]
+
+    def append(self, rows: Rows) -> None:
+        """Add the rows of points that have none. Raises InputError if the disk is full."""
+        new = [at for at, point in enumerate(rows.points) if point not in self._known]
+        points = [rows.points[at] for at in new]
+        refused = {p: rows.refused[p] for p in points if p in rows.refused}
+        table = rows.table[new]
+        line = {"points": points, "table": table.tolist(), "refused": refused}
+        self._write(line)
+        self._keep(Rows(points, table, refused))
+
+    def _keep(self, rows: Rows) -> None:
+        self.parts.append(rows)
+        self._known.update(rows.points)
+
+    def _lock(self) -> None:
+        if sys.platform == "win32":
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"--into {self.path}: another process writes it: expected one at a time; wait for "
+                "it, or name another file"
+            ) from None
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        raw = self._file.read()
+        if not raw:
+            self._write(self._header())
+            return
+        lines = raw.split(b"\n")
+        head = _line(lines[0])
+        if head is None or head.get("format") != FORMAT:
+            raise InputError(
+                f"--into {self.path}: not a file of rows: expected one that a sweep has written, "
+                "or none; name another file"
+            )
+        own = self._header()
+        whose = {"version": "another format", "release": "another release of Ridgepoint"}
+        whose["design"] = "another design"
+        for field, what in whose.items():
+            if head.get(field) != own[field]:
+                raise InputError(
+                    f"--into {self.path}: holds rows of {what}: expected this one's; name another "
+                    "file"
+                )
+        for text in filter(None, lines[1:]):
+            line = _line(text)
+            if line is None:
+                self.damaged += 1
+                continue
+            rows = Rows(
+                line["points"],
+                np.array(line["table"], dtype=float).reshape(-1, len(COLUMNS)),
+                {int(point): reason for point, reason in line["refused"].items()},
+            )
+            self._keep(rows)
+        if lines[-1]:  # a cut line: what comes next starts its own
+            self._file.write(b"\n")
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "release": release(),
+            "axes": {name: list(values) for name, values in self.design.axes.items()},
+            "columns": COLUMNS,
+            "design": self.design.key,
+        }
+
+    def _write(self, line: dict[str, Any]) -> None:
+        text = msgspec.json.encode(line)
+        try:
+            self._file.write(b"%08x %b\n" % (crc32(text), text))
+            self._file.flush()
+        except OSError as error:
+            raise InputError(
+                f"--into {self.path}: cannot write: {error.strerror}: expected room; the rows so "
+                "far are kept: make room and run the same command again"
+            ) from error
+
+
+def _line(text: bytes) -> dict[str, Any] | None:
+    """The content of a line; None if its checksum does not hold."""
+    checksum, _, content = text.partition(b" ")
+    if checksum != b"%08x" % crc32(content):
+        return None
+    return msgspec.json.decode(content)

@@ -1,0 +1,95 @@
+"""Designs: which combinations there are, and that their rows are those of single predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.analysis.design.design import Design, design, predicted, summed
+from simulator.errors import InputError
+from simulator.scenario.scenario import Scenario, predict
+from simulator.simulate.step_columns import step_row
+from simulator.whatif import apply, parse
+
+BASE = Scenario("mlp-tiny")
+
+
+def test_the_last_axis_is_the_fastest():
+    small = design(BASE, {"gpu": ["h100", "h200"], "batch": [1, 2, 4]})
+    assert [small.values(p) for p in small.points] == [
+        {"gpu": gpu, "batch": batch} for gpu in ("h100", "h200") for batch in (1, 2, 4)
+    ]
+    assert small.combinations == 6
+
+
+def test_the_network_comes_first_and_sizes_of_the_data_last():
+    axes = {"batch": [1], "gpu": ["h100"], "seq": [8], "network": ["gpt2"]}
+    assert list(design(BASE, axes).axes) == ["network", "gpu", "batch", "seq"]
+
+
+def test_combinations_are_not_listed():
+    """10⁵ values of 3 axes are 10¹⁵ combinations: listed they would fill the memory."""
+    values = range(1, 100_001)
+    large = Design(BASE, {name: tuple(values) for name in ("a", "b", "c")})
+    assert large.combinations == 10**15
+    assert large.values(10**15 - 1) == {"a": 100_000, "b": 100_000, "c": 100_000}
+    assert large.values(10**5 + 7) == {"a": 1, "b": 2, "c": 8}
+
+
+def test_a_sample_draws_no_point_twice_and_the_same_again():
+    axes = {"batch": range(1, 101), "gpu": ["h100", "h200", "l40s"]}
+    drawn = design(BASE, axes, sample=120, seed=1).points
+    assert len(set(drawn)) == 120 and list(drawn) == sorted(drawn)
+    assert drawn[0] >= 0 and drawn[-1] < 300
+    assert drawn == design(BASE, axes, sample=120, seed=1).points
+    assert drawn != design(BASE, axes, sample=120, seed=2).points
+
+
+def test_rows_are_those_of_single_predictions():
+    whatifs = ["none", "+cuda_graph", "+precision=fp16 +bandwidth=2"]
+    mixed = design(BASE, {"gpu": ["h100", "l40s"], "whatifs": whatifs, "batch": [1, 64]})
+    rows = predicted(mixed, mixed.points)
+    assert not rows.refused
+    for point, row in zip(rows.points, rows.table, strict=True):
+        values = mixed.values(point)
+        single = apply(BASE, "gpu", {"to": values["gpu"]})
+        for text in str(values["whatifs"]).split():
+            single = single if text == "none" else apply(single, *parse(text))
+        single = apply(single, "batch", {"samples": values["batch"]})
+        np.testing.assert_allclose(row, step_row(predict(single)), rtol=1e-9, atol=1e-9)
+
+
+def test_a_combination_without_an_answer_says_why():
+    """GPT-2 has positions for 1,024 tokens."""
+    long = design(Scenario("gpt2"), {"gpu": ["h100"], "seq": [1024, 4096]})
+    rows = predicted(long, long.points)
+    assert list(rows.refused) == [1]
+    assert "1024" in rows.refused[1]
+    assert np.isnan(rows.table[1, 0]) and rows.table[0, 0] > 0
+
+
+def test_parts_are_put_together_in_order():
+    small = design(BASE, {"batch": [1, 2, 4, 8]})
+    whole = predicted(small, small.points)
+    both = summed([predicted(small, [2, 3]), predicted(small, [0, 1])])
+    assert both.points == [0, 1, 2, 3]
+    np.testing.assert_array_equal(both.table, whole.table)
+
+
+def refusal(*arguments: object, **options: object) -> str:
+    with pytest.raises(InputError) as error:
+        design(*arguments, **options)  # pyright: ignore
+    return str(error.value)
+
+
+def test_what_is_no_design():
+    assert refusal(BASE, {}) == ("a design without axes: expected one, such as batch=1:512; add it")
+    assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected some; add them"
+    assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (
+        "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"
+    )
+    many = {name: range(4096) for name in ("batch", "seq", "width", "layers", "heads")}
+    assert refusal(BASE, many) == (
+        "the axes have 1.15e+18 combinations: expected 1,000,000,000,000,000 at most; shorten an "
+        "axis"
+    )
