@@ -20,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -43,7 +43,8 @@ PARTS: dict[str, tuple[tuple[str, ...], str]] = {
 }  # fmt: skip
 """The files of each part, and the folder of its tests."""
 _LIMIT_S = 60
-_COPIED = ("simulator", "tests", "pyproject.toml")
+_COPIED = ("simulator", "tests")
+"""Folders of the copy; the others are links."""
 _LOADED_BEFORE = ("torch", "numpy", "scipy", "msgspec", "hypothesis", "pytest")
 """Imported once; a process forked for each mutant then imports the mutant's tree alone."""
 
@@ -63,6 +64,14 @@ def drawn(part: str, count: int, seed: int = 0) -> list[Mutant]:
     every = [mutant for path in files for mutant in mutants_of(path, ROOT)]
     random.Random(f"{seed} {part}").shuffle(every)
     return every[:count]
+
+
+def _copy(tree: Path) -> None:
+    for path in ROOT.iterdir():
+        if path.name in _COPIED:
+            shutil.copytree(path, tree / path.name)
+        elif not path.name.startswith("."):
+            (tree / path.name).symlink_to(path)
 
 
 def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool) -> Outcome:
@@ -112,7 +121,8 @@ def _test(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool, 
     os.environ["PYTHONPATH"] = str(tree)
     arguments = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     arguments += ["-m", "not slow", *(["-x"] if first_only else []), folder]
-    arguments += [word for name in left_out for word in ("--deselect", name)]
+    for name in left_out:
+        arguments += ["--deselect", name] if "::" in name else ["--ignore", name]
     os._exit(int(pytest.main(arguments, plugins=[Failures()])))
 
 
@@ -147,11 +157,13 @@ def answered(path: Path) -> dict[str, dict[str, Any]]:
     return answers
 
 
-def _left(path: Path, mutants: int, seed: int) -> Iterator[tuple[str, Mutant]]:
+def _left(
+    path: Path, mutants: int, seed: int, parts: Sequence[str]
+) -> Iterator[tuple[str, Mutant]]:
     """The mutants that are still to run, one of each part by turns."""
     known = answered(path)
     each = math.ceil(mutants / len(PARTS))
-    queues = {part: drawn(part, each, seed) for part in PARTS}
+    queues = {part: drawn(part, each, seed) for part in parts}
     for place in range(each):
         for part, queue in queues.items():
             if place < len(queue) and queue[place].key not in known:
@@ -189,6 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--mutants", type=int, default=400)
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS], metavar="PART")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--summary", action="store_true")
@@ -202,10 +215,10 @@ def main() -> int:
             tempfile.TemporaryDirectory() as folder,
             options.results.open("a", encoding="utf-8") as file,
         ):
-            for name in _COPIED:
-                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-                copy(ROOT / name, Path(folder) / name)
-            for part, mutant in _left(options.results, options.mutants, options.seed):
+            _copy(Path(folder))
+            for part, mutant in _left(
+                options.results, options.mutants, options.seed, options.parts
+            ):
                 if time.monotonic() > until:
                     break
                 failing = _failing(options.results, Path(folder), PARTS[part][1], file)

@@ -90,6 +90,64 @@ def test_a_card_that_is_better_in_every_figure_is_never_slower(case: str) -> Non
     assert slower <= OTHER_ATTENTION
 
 
+_CLOCK = "a lower clock: what waits for its warps takes longer"
+_DRAM = "reaches less of its bandwidth"
+_ATTENTION = "PyTorch does not ask cuDNN for attention first on compute capability 10.3"
+EXPLAINED = {
+    ("a100_pcie_40", "a100_sxm_40"): "250 W for 400 W",
+    ("b300_sxm", "b200_sxm"): _ATTENTION,
+    ("gb300", "b200_sxm"): _ATTENTION,
+    ("gb300", "gb200"): _CLOCK,
+    ("gaudi3", "tpu_v5p"): "other software, which nobody calibrated",
+    ("h100_pcie", "a100_pcie_80"): _DRAM,
+    ("jetson_agx_orin", "a16"): _DRAM,
+    ("l4", "rtx4060ti_16"): "72 W for 165 W",
+    ("l4", "rtx4060ti_8"): "72 W for 160 W",
+    ("mi100", "v100_sxm2_16"): _CLOCK,
+    ("mi100", "v100_sxm2_32"): _CLOCK,
+    ("p40", "apple_m4_pro"): _CLOCK,
+    ("t4", "apple_m4_pro"): "70 W hold half of its vector peak",
+    ("v100_pcie_16", "rtx2080ti"): _CLOCK,
+    ("v100_pcie_32", "rtx2080ti"): _CLOCK,
+}  # fmt: skip
+"""Cards that are better in every figure of the data sheet, and slower by more than 1%."""
+
+
+def data_sheet(card: GPU) -> tuple[float, ...]:
+    """Bandwidth, L2 and dense peaks; 0 for what a card has not."""
+    tensor = (card.peak("tensor", dtype) for dtype in ("fp16", "bf16", "tf32", "fp32"))
+    peaks = (card.peak("vector", "fp32"), *tensor)
+    return card.bandwidth_bytes_per_s, card.l2_bytes or 0, *(peak or 0.0 for peak in peaks)
+
+
+def test_a_card_that_is_better_on_its_data_sheet_is_slower_for_a_stated_reason() -> None:
+    pairs = [
+        (one.id, other.id)
+        for one, other in permutations(CARDS, 2)
+        if all(a >= b for a, b in zip(data_sheet(one), data_sheet(other), strict=True))
+    ]
+    slower = {
+        (one, other)
+        for one, other in pairs
+        if any(busy_s(case)[one] > busy_s(case)[other] * 1.01 for case in CASES)
+    }
+    assert len(pairs) > 1200 and slower == set(EXPLAINED)
+
+
+@pytest.mark.parametrize("pair", [pair for pair, why in EXPLAINED.items() if why is _CLOCK])
+def test_a_card_with_a_lower_clock(pair: tuple[str, str]) -> None:
+    one, other = (gpu(name).boost_hz or 0.0 for name in pair)
+    assert one < other
+
+
+@pytest.mark.parametrize("pair", [pair for pair, why in EXPLAINED.items() if why is _DRAM])
+def test_a_card_that_reaches_less_of_its_bandwidth(pair: tuple[str, str]) -> None:
+    one, other = (
+        gpu(name).bandwidth_bytes_per_s * dram_reach(gpu(name), profile()) for name in pair
+    )
+    assert one < other
+
+
 @pytest.mark.parametrize(
     ("one", "other", "case", "why"),
     [

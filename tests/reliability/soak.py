@@ -1,0 +1,170 @@
+"""Hours of slider events or of sweeps: does memory grow, do handles stay open?
+
+    python -m tests.reliability.soak slider --hours 8 --record
+    python -m tests.reliability.soak sweeps --hours 4 --record
+
+Resident memory and open files are read every ten seconds. The first third of a run, at most ten
+minutes, is its warm-up: caches fill. The slope of memory is that of a line through what follows, by
+least squares; the status is 1 where it is 1 MB an hour or more beyond twice its error, or where
+files stay open. The explorer runs on Qt's offscreen platform if there is no display.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.reliability import promises
+
+_EVERY_S = 10.0
+_WARM_UP_S = 600.0
+_MOST_MB_PER_H = 1.0
+_LEAST = 10  # samples
+_SEED = 7
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Sample(NamedTuple):
+    """The process at a time in seconds: events so far, resident bytes, open files."""
+
+    at_s: float
+    events: int
+    resident_bytes: int
+    files: int
+
+
+class Growth(NamedTuple):
+    """What a run showed after its warm-up."""
+
+    mb_per_h: float
+    error_mb_per_h: float
+    files_before: int
+    files_after: int
+    events: int
+    hours: float
+
+    @property
+    def is_flat(self) -> bool:
+        grows = self.mb_per_h - 2 * self.error_mb_per_h >= _MOST_MB_PER_H
+        return not grows and self.files_after <= self.files_before
+
+    def __str__(self) -> str:
+        return (
+            f"{self.hours * 60:.0f} minutes, {self.events:,} events: memory "
+            f"{self.mb_per_h:+.1f} ± {self.error_mb_per_h:.1f} MB/h after the warm-up, open files "
+            f"{self.files_before} → {self.files_after}"
+        )
+
+
+def growth(samples: list[Sample]) -> Growth:
+    """The slope of memory with its standard error, and the open files, after the warm-up."""
+    whole_s = samples[-1].at_s - samples[0].at_s
+    begin_s = samples[0].at_s + min(_WARM_UP_S, whole_s / 3)
+    later = [s for s in samples if s.at_s >= begin_s]
+    if len(later) < _LEAST:
+        sys.exit(f"{len(later)} samples after the warm-up: expected {_LEAST}; run it for longer")
+    hours = np.array([s.at_s / 3600 for s in later])
+    megabytes = np.array([s.resident_bytes / 1e6 for s in later])
+    from_mean = hours - hours.mean()
+    spread = float(from_mean @ from_mean)
+    slope = float(from_mean @ megabytes) / spread
+    left = megabytes - megabytes.mean() - slope * from_mean
+    error = float(np.sqrt(left @ left / max(1, len(later) - 2) / spread))
+    return Growth(slope, error, later[0].files, later[-1].files, samples[-1].events, whole_s / 3600)
+
+
+def slider(seconds: float) -> list[Sample]:
+    """The explorer, whose sliders of batch and sequence move at random."""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from app.examples import FIRST  # Qt: only for this run
+    from tests.benchmarks.explorer_runs import loop_for, opened
+
+    window = opened(FIRST)
+    sliders = (window.inspector.batch.slider, window.inspector.seq.slider)
+    chance = random.Random(_SEED)
+
+    def move() -> None:
+        each = chance.choice(sliders)
+        each.setValue(chance.randint(each.minimum(), each.maximum()))
+        loop_for(chance.choice((5, 20, 100)))
+
+    samples = _observed(move, seconds)
+    window.close()
+    window.worker.close()
+    return samples
+
+
+def sweeps(seconds: float) -> list[Sample]:
+    """Sweeps of the batch and of the sequence, of three networks on cards drawn at random."""
+    from simulator.analysis.sweep import sweep
+    from simulator.hardware.gpu import gpus
+    from simulator.scenario.scenario import Scenario
+
+    chance = random.Random(_SEED)
+    cards = [card.id for card in gpus() if card.vendor == "NVIDIA"]
+    networks = ("bert-base", "resnet50", "gpt2")
+
+    def once() -> None:
+        network, dtype = chance.choice(networks), chance.choice(("fp32", "fp16"))
+        axis = chance.choice(("batch", "seq")) if network != "resnet50" else "batch"
+        low = chance.randint(1, 32)
+        scenario = Scenario(network, gpu=chance.choice(cards), dtype=dtype, training=True)
+        sweep(scenario, {axis: [low * step for step in range(1, 17)]})
+
+    return _observed(once, seconds)
+
+
+def _observed(event: Callable[[], None], seconds: float) -> list[Sample]:
+    """Repeat an event, with a sample every ten seconds."""
+    began = time.monotonic()
+    samples = [_sample(0.0, 0)]
+    events = 0
+    while samples[-1].at_s < seconds:
+        event()
+        events += 1
+        at_s = time.monotonic() - began
+        if at_s - samples[-1].at_s >= _EVERY_S:
+            samples.append(_sample(at_s, events))
+    return samples
+
+
+def _sample(at_s: float, events: int) -> Sample:
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    files = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    return Sample(at_s, events, pages * _PAGE_BYTES, files)
+
+
+RUNS = {"slider": slider, "sweeps": sweeps}
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("run", choices=[*RUNS])
+    parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
+    options = parser.parse_args()
+    samples = RUNS[options.run](options.hours * 3600)
+    for sample in samples:
+        print(f"{sample.at_s:8.0f} s {sample.events:>8,} {sample.resident_bytes / 1e6:9.1f} MB "
+              f"{sample.files:>4} files")  # fmt: skip
+    shown = growth(samples)
+    print(shown)
+    if options.record:
+        what = {"slider": "slider events", "sweeps": "sweeps"}[options.run]
+        command = f"python -m tests.reliability.soak {options.run} --hours {options.hours:g}"
+        promises.write(f"{what} for hours leak nothing", command, str(shown))
+    return int(not shown.is_flat)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""The growth that a run of hours shows, from samples."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reliability.soak import Sample, growth
+
+
+def samples(mb_per_h: float, files: int = 9, noise_mb: float = 0.0) -> list[Sample]:
+    """An hour with 50 MB of warm-up, every ten seconds."""
+    return [
+        Sample(
+            at,
+            int(at),
+            int((100 + min(at, 300) / 6 + mb_per_h * at / 3600 + noise_mb * (-1) ** step) * 1e6),
+            9 if at < 1800 else files,
+        )
+        for step, at in enumerate(10.0 * n for n in range(361))
+    ]
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 3.0, -2.0])
+def test_the_slope_is_that_after_the_warm_up(slope: float) -> None:
+    shown = growth(samples(slope))
+    assert shown.mb_per_h == pytest.approx(slope, abs=1e-3)
+    assert shown.is_flat == (slope < 1)
+
+
+def test_noise_is_no_growth_and_an_open_file_is() -> None:
+    noisy = growth(samples(0.0, noise_mb=20.0))
+    # 301 samples of ±20 MB over 50 minutes: 20 / (sqrt(301) · 0.2410 h)
+    assert noisy.error_mb_per_h == pytest.approx(4.78, rel=0.02) and noisy.is_flat
+    assert not growth(samples(0.0, files=10)).is_flat
+
+
+def test_a_run_is_told_in_a_line() -> None:
+    assert str(growth(samples(3.0))) == (
+        "60 minutes, 3,600 events: memory +3.0 ± 0.0 MB/h after the warm-up, open files 9 → 9"
+    )
