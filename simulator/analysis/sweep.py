@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.apply import apply_resolved
+from simulator.scenario.apply import changed_by, checked
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.registry import registered
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
-from simulator.scenario.scenario import Scenario, Value, predict
+from simulator.scenario.scenario import Applied, Scenario, Value, predict
 from simulator.simulate.step_columns import COLUMNS, empty_table, step_row
 from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
@@ -40,11 +40,12 @@ class Axis:
         """The scenario at a value of the axis."""
         return apply(scenario, *self._whatif(value))
 
-    def within(
-        self, scenario: Scenario, before: ResolvedScenario, value: Value
-    ) -> tuple[Scenario, ResolvedScenario]:
-        """A resolved scenario at a value of the axis: the new scenario, and it resolved."""
-        return apply_resolved(scenario, before, *self._whatif(value))
+    def applied(self, value: Value) -> Applied | InputError:
+        """The what-if of a value of the axis, or why there is none."""
+        try:
+            return checked(*self._whatif(value))
+        except InputError as error:
+            return error
 
     def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:
         whatif = _whatif_of(self.name)
@@ -78,6 +79,26 @@ def _whatif_of(name: str) -> WhatIf | None:
     return whatif if whatif and whatif.parameters and name != "size" else None
 
 
+class Variants(Sequence[Scenario]):
+    """Scenarios that differ in their last what-ifs: a row's own are `added`. One is made when it is
+    asked for, since most rows of a large sweep are not."""
+
+    def __init__(self, base: Scenario, added: Sequence[tuple[Applied, ...]]) -> None:
+        self._base, self._added = base, added
+
+    @overload
+    def __getitem__(self, row: int) -> Scenario: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Scenario]: ...
+    def __getitem__(self, row: int | slice) -> Scenario | Sequence[Scenario]:
+        if isinstance(row, slice):
+            return Variants(self._base, self._added[row])
+        return replace(self._base, whatifs=(*self._base.whatifs, *self._added[row]))
+
+    def __len__(self) -> int:
+        return len(self._added)
+
+
 @dataclass(frozen=True)
 class Sweep:
     """The predictions of scenarios, one row each.
@@ -88,7 +109,7 @@ class Sweep:
     retraced  by row: why it was traced, if no family of traces holds it
     """
 
-    scenarios: tuple[Scenario, ...]
+    scenarios: Sequence[Scenario]
     points: tuple[Mapping[str, Value], ...]
     columns: Mapping[str, NDArray[np.float64]]
     refused: Mapping[int, str]
@@ -126,27 +147,32 @@ def sweep(
     that are done.
     """
     directions = [axis(scenario, name) for name in axes]
-    scenarios: list[Scenario] = []
+    steps = [[line.applied(value) for value in axes[line.name]] for line in directions]
+    added: list[tuple[Applied, ...]] = []
     resolved: dict[int, ResolvedScenario] = {}
     refused: dict[int, str] = {}
 
-    def go(depth: int, current: Scenario, before: ResolvedScenario, why: str) -> None:
-        if depth == len(directions):
+    def go(depth: int, before: ResolvedScenario, whatifs: tuple[Applied, ...], why: str) -> None:
+        if depth == len(steps):
             if why:
-                refused[len(scenarios)] = why
-            resolved[len(scenarios)] = before
-            scenarios.append(scenario if why else current)
+                refused[len(added)] = why
+            resolved[len(added)] = before
+            added.append(() if why else whatifs)
             return
-        for value in axes[directions[depth].name]:
-            changed, after, reason = current, before, why
+        for step in steps[depth]:
+            after, more, reason = before, whatifs, why
             if not why:
                 try:
-                    changed, after = directions[depth].within(current, before, value)
+                    if isinstance(step, InputError):
+                        raise step
+                    after = changed_by(step, before)
+                    more = whatifs if after == before else (*whatifs, step)
                 except InputError as error:
                     reason = str(error)
-            go(depth + 1, changed, after, reason)
+            go(depth + 1, after, more, reason)
 
-    go(0, scenario, resolve(scenario), "")
+    go(0, resolve(scenario), (), "")
+    scenarios = Variants(scenario, added)
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     if predictor is not predict:
         return _one_by_one(scenarios, points, refused, predictor)
@@ -209,4 +235,4 @@ def _swept(
     table: NDArray[np.float64],
 ) -> Sweep:
     columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
-    return Sweep(tuple(scenarios), tuple(points), columns, dict(sorted(refused.items())))
+    return Sweep(scenarios, tuple(points), columns, dict(sorted(refused.items())))

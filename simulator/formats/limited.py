@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = 
         )
     try:
         with path.open("rb") as file:
-            raw = file.read(most_bytes + 1)
+            size = os.fstat(file.fileno()).st_size or most_bytes  # 0 where nobody knows it
+            raw = file.read(min(size, most_bytes) + 1)
     except OSError as error:
         raise InputError(
             f"cannot read the {name} {path}: {error.strerror}: expected a readable file; check "

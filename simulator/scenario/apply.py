@@ -60,19 +60,20 @@ def apply(scenario: Scenario, name: str, arguments: Mapping[str, object] | None 
 
     Raises InputError, with the reason, if the what-if cannot be applied.
     """
-    return apply_resolved(scenario, resolve(scenario), name, arguments)[0]
+    resolved = resolve(scenario)
+    applied = checked(name, arguments)
+    if changed_by(applied, resolved) == resolved:
+        return scenario
+    return replace(scenario, whatifs=(*scenario.whatifs, applied))
 
 
-def apply_resolved(
-    scenario: Scenario,
-    resolved: ResolvedScenario,
-    name: str,
-    arguments: Mapping[str, object] | None = None,
-) -> tuple[Scenario, ResolvedScenario]:
-    """`apply` to a scenario that is resolved already; returns the new one with its resolved one."""
-    whatif = named(name)
-    checked = whatif.checked(arguments or {})
-    changed = whatif.body(resolved, **checked).possible()
-    if changed == resolved:
-        return scenario, resolved
-    return replace(scenario, whatifs=(*scenario.whatifs, Applied(name, checked))), changed
+def checked(name: str, arguments: Mapping[str, object] | None = None) -> Applied:
+    """A what-if with all its arguments. Raises InputError if there is none of this name, or an
+    argument is wrong."""
+    return Applied(name, named(name).checked(arguments or {}))
+
+
+def changed_by(applied: Applied, resolved: ResolvedScenario) -> ResolvedScenario:
+    """A resolved scenario after a what-if. Raises InputError, with the reason, if it cannot be
+    applied."""
+    return named(applied.name).body(resolved, **applied.arguments).possible()

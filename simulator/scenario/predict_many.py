@@ -22,6 +22,7 @@ from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 
 _OPS_AT_ONCE = 50_000  # of the traces in memory at a time
+_POINTS_AT_ONCE = 1 << 14  # of a family: 50 to 100 MB of columns
 
 Table = NDArray[np.float64]
 
@@ -156,16 +157,18 @@ def _predict_grid(grid: Sequence[_FamilyPoint], table: Table, refused: dict[int,
     for rows in by_drive.values():
         grids.setdefault(tuple(p.point for p in rows), []).append(rows)
     for points, drives in grids.items():
-        batches, seqs = zip(*points, strict=True)
-        predictions = at_points(
-            first.family,
-            batches,
-            seqs,
-            first.resolved.gpu,
-            first.profile,
-            [Drive(rows[0].resolved.host, rows[0].resolved.mode) for rows in drives],
-        )
-        for rows, (part, reasons) in zip(drives, predictions, strict=True):
-            places = [point.row for point in rows]
-            table[places] = part
-            refused.update({places[at]: reason for at, reason in reasons.items()})
+        for begin in range(0, len(points), _POINTS_AT_ONCE):
+            some = slice(begin, begin + _POINTS_AT_ONCE)
+            batches, seqs = zip(*points[some], strict=True)
+            predictions = at_points(
+                first.family,
+                batches,
+                seqs,
+                first.resolved.gpu,
+                first.profile,
+                [Drive(rows[0].resolved.host, rows[0].resolved.mode) for rows in drives],
+            )
+            for rows, (part, reasons) in zip(drives, predictions, strict=True):
+                places = [point.row for point in rows[some]]
+                table[places] = part
+                refused.update({places[at]: reason for at, reason in reasons.items()})

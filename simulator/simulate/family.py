@@ -83,22 +83,24 @@ def at_points(
     parts: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         parts.append((empty_table(len(samples)), {}))
-    patterns: list[tuple[Ints, KernelClasses]] = []
+    patterns: list[tuple[Ints, KernelClasses, list[tuple[Ints, Reached]]]] = []
     for alike in launch_patterns(len(samples), lowered):
-        patterns.append(
-            (alike, kernel_classes(family, (batches[0], seqs[0]), lowered, int(alike[0])))
-        )
+        kernels = kernel_classes(family, (batches[0], seqs[0]), lowered, int(alike[0]))
+        chunks = [
+            (places, _reached(kernels, kind, places, traffic, gpu, profile))
+            for places in _parts(alike, kernels)
+        ]
+        patterns.append((alike, kernels, chunks))
 
     def warm(rows: int) -> NDArray[np.bool_]:
         flags = np.zeros(rows, np.bool_)
-        for alike, kernels in patterns:
-            for places in _parts(alike, kernels):
-                reached = _reached(kernels, kind, places, traffic, gpu, profile)
+        for _, _, chunks in patterns:
+            for _, reached in chunks:
                 flags[reached.row[reached.hot > 0]] = True
         return flags
 
     table = known.roofs(gpu, profile, warm)
-    for alike, kernels in patterns:
+    for alike, kernels, chunks in patterns:
         ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
         for (figures, refused), drive in zip(parts, drives, strict=True):
             try:
@@ -107,8 +109,7 @@ def at_points(
                 ways.append((figures, how, drive))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
-        for places in _parts(alike, kernels):
-            reached = _reached(kernels, kind, places, traffic, gpu, profile)
+        for places, reached in chunks:
             load = Load(table.of(reached.row), reached.hot, reached.count)
             unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]

@@ -25,6 +25,7 @@ from simulator.varying.distinct import distinct_rows
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
+_CHUNK = 1 << 14  # points whose neighbours are found together, 2 kB each
 _AT_ONCE = 16  # sets of neighbours that are solved together: they fit a cache
 _SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
@@ -98,9 +99,13 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return both
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
-        """`at`, of which each distinct point is asked for once."""
+        """`at`, of which each distinct point is asked for once, in chunks that bound the memory."""
         first, of = distinct_rows(coordinates)
-        return self.at(coordinates[first])[of] if first.size else np.zeros(0)
+        distinct = np.empty(first.size)
+        for begin in range(0, first.size, _CHUNK):
+            some = slice(begin, begin + _CHUNK)
+            distinct[some] = self.at(coordinates[first[some]])
+        return distinct[of]
 
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / physics) at these points, [points, features].

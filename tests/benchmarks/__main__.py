@@ -11,6 +11,7 @@ import argparse
 import csv
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.benchmarks import (
@@ -25,13 +26,15 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.timing import Row
 
-BENCHMARKS = {
+BENCHMARKS: dict[str, Callable[..., Iterator[Row]]] = {
     "commands": commands.commands, "slopes": slopes.slopes,
     "whatifs": questions.whatifs, "advice": questions.advice, "searches": questions.searches,
     "maps": questions.maps, "points": questions.points, "growth": growth.growth,
     "several_gpus": several_gpus.several_gpus, "compilers": compilers.compilers,
     "explorer": explorer.explorer, "plans": plans.plans,
 }  # fmt: skip
+GROWING = ("slopes", "growth")
+"""Those that are told how far to go."""
 
 
 def main() -> None:
@@ -40,6 +43,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--csv", type=Path, help="the figures as a table")
     parser.add_argument("--svg", type=Path, help="the growth of sweeps as a picture")
+    parser.add_argument(
+        "--most", type=int, default=100_000, help="points and scenarios, at most 1,000,000"
+    )
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in BENCHMARKS]
     if unknown:
@@ -47,7 +53,8 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n{Row.HEADING}")
     rows: list[Row] = []
     for name in asked.names or BENCHMARKS:
-        for row in BENCHMARKS[name]():
+        run = BENCHMARKS[name]
+        for row in run(asked.most) if name in GROWING else run():
             print(row, flush=True)
             rows.append(row)
     if asked.csv:

@@ -10,8 +10,10 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 
 from tests.benchmarks.timing import Row
@@ -30,30 +32,68 @@ COMMANDS = {
     "advise gpt2 --train --dtype autocast": 2.5,
 }
 """The commands, with the seconds of the wall clock that are asked on a quiet machine."""
+OWN = """import torch
+
+
+def make():
+    layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
+    return torch.nn.TransformerEncoder(layer, 6), (torch.empty(8, 128, 512),)
+"""
+"""A network of one's own: first traced, then read from the disk."""
 _RUNS = 5
 
 
 def commands() -> Iterator[Row]:
-    """Each command after a first run that fills the caches."""
+    """Each command after a first run that fills the caches, and a network of one's own."""
     unit_s = min(cpu_s(NUMPY) for _ in range(_RUNS))
     for command, asked_s in COMMANDS.items():
-        arguments = ("-m", "app.cli", *command.split())
-        cpu_s(arguments)
-        walls: list[float] = []
-        times: list[float] = []
-        for _ in range(_RUNS):
-            began = time.perf_counter()
-            times.append(cpu_s(arguments))
-            walls.append(time.perf_counter() - began)
-        yield Row(
-            f"ridgepoint {command}", asked_s, median(walls), median(times), _RUNS, 0,
-            os.getloadavg()[0], f"{min(times) / unit_s:.1f} times `import numpy`",
-        )  # fmt: skip
+        cpu_s(_ridgepoint(command))
+        yield _row(f"ridgepoint {command}", _ridgepoint(command), asked_s, unit_s)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "own.py").write_text(OWN, "utf-8")
+        own = _ridgepoint(f"predict {folder}/own.py:make")
+        traces = {**os.environ, "RIDGEPOINT_TRACES": f"{folder}/traces"}
+        nothing = {**os.environ, "RIDGEPOINT_TRACES": "off"}
+        yield _row("predict a network of one's own, nothing stored", own, 2.5, unit_s, nothing)
+        cpu_s(own, traces)
+        yield _row("predict a network of one's own, again", own, 0.5, unit_s, traces)
 
 
-def cpu_s(arguments: Sequence[str]) -> float:
+def _row(
+    figure: str,
+    arguments: Sequence[str],
+    asked_s: float,
+    unit_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Row:
+    walls: list[float] = []
+    times: list[float] = []
+    for _ in range(_RUNS):
+        began = time.perf_counter()
+        times.append(cpu_s(arguments, environment))
+        walls.append(time.perf_counter() - began)
+    note = f"{min(times) / unit_s:.1f} times `import numpy`, {_peak_mib(arguments):.0f} MiB"
+    return Row(
+        figure, asked_s, median(walls), median(times), _RUNS, 0, os.getloadavg()[0], note
+    )  # fmt: skip
+
+
+def _ridgepoint(command: str) -> tuple[str, ...]:
+    return ("-m", "app.cli", *command.split())
+
+
+def _peak_mib(arguments: Sequence[str]) -> float:
+    """Memory of Python with these arguments at its peak."""
+    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL) as process:
+        used = os.wait4(process.pid, 0)[2]
+        process.returncode = 0
+    return used.ru_maxrss / 1024
+
+
+def cpu_s(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
     """Processor seconds, of user and system, of Python with these arguments."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+    command = [sys.executable, *arguments]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

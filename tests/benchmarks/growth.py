@@ -1,4 +1,7 @@
-"""Sweeps of 10² to 10⁵ scenarios: GPU × precision × batch × mode of a network of 500 kernels."""
+"""Sweeps of 10² to 10⁵ scenarios: GPU × precision × batch × mode of a network of 500 kernels.
+
+With `--most 1000000` there are 10⁶, which take minutes and some GB.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from typing import Any
 from simulator.analysis.sweep import sweep
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
+from tests.benchmarks.slopes import slope
 from tests.benchmarks.timing import Row, timed
 
 NETWORK = Scenario("gpt2", batch=8, seq=128, sizes={"layers": 50})
 CARDS = ("h200", "h100", "a100", "b200", "l40s")
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 MODES = ("eager", "cuda_graph")
+GOALS_S = {10_000: 5.0, 1_000_000: 30.0}
 _TOLD = "sweep of "
 
 
@@ -38,13 +43,17 @@ def growth(most: int = 100_000) -> Iterator[Row]:
     name = f"{NETWORK.network} of {predict(NETWORK).kernel_count} kernels"
     yield timed(f"{name}: families of traces fitted", lambda _: _swept(axes(400)), 1)
     scenarios = 100
+    last: dict[str, tuple[int, float]] = {}
     while scenarios <= most:
         asked = axes(scenarios)
         count = len(CARDS) * len(PRECISIONS) * len(MODES) * len(asked["batch"])
-        goal = 5.0 if scenarios == 10_000 else float("nan")
+        goal = GOALS_S.get(scenarios, float("nan"))
         for times in ("new", "again"):
             figure = f"{name}: {_TOLD}{count:,} scenarios, {times}"
-            yield timed(figure, lambda _, a=asked: _swept(a), 1, goal)
+            row = timed(figure, lambda _, a=asked: _swept(a), 1, goal)
+            now = count, row.cpu_s
+            yield row._replace(note=slope(last.get(times), now) + row.note)
+            last[times] = now
         scenarios *= 10
 
 

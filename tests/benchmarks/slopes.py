@@ -19,6 +19,9 @@ from tests.benchmarks.timing import Row, timed
 BERT = Scenario("bert-base", batch=8, seq=128, dtype="fp16")
 
 
+_DECADES = (100, 1_000, 10_000, 100_000, 1_000_000)
+
+
 class Growth(NamedTuple):
     """What grows, its sizes, and the question at a size; `before` is asked first, untimed."""
 
@@ -28,12 +31,13 @@ class Growth(NamedTuple):
     before: Callable[[], object]
 
 
-def slopes() -> Iterator[Row]:
-    """A row for each size of each growth."""
+def slopes(most: int = 100_000) -> Iterator[Row]:
+    """A row for each size of each growth; `most` points."""
+    points = tuple(size for size in (1, *_DECADES) if size <= most)
     for what, sizes, ask, before in (
         Growth("layers, traced and predicted", (1, 10, 100, 1000), _layers, lambda: _layers(2)),
         Growth("layers, compiled", (1, 10, 100), _compiled, lambda: _compiled(2)),
-        Growth("points of a family", (100, 1_000, 10_000, 100_000), _points, lambda: _points(50)),
+        Growth("points of a family", points, _points, lambda: _points(50)),
     ):
         trace_source.forget()
         before()
@@ -41,12 +45,15 @@ def slopes() -> Iterator[Row]:
         for size in sizes:
             peak_kib = _peak_kib()
             row = timed(f"{size:,} {what}", lambda _, n=size, a=ask: str(a(n)), 1)
-            slope = (
-                "" if last is None else f"slope {log(row.cpu_s / last[1], size / last[0]):.2f}, "
-            )
             more_mib = (_peak_kib() - peak_kib) / 1024
-            yield row._replace(note=f"{slope}{more_mib:.0f} MiB more at the peak")
+            note = f"{slope(last, (size, row.cpu_s))}{more_mib:.0f} MiB more at the peak"
+            yield row._replace(note=note)
             last = size, row.cpu_s
+
+
+def slope(last: tuple[int, float] | None, now: tuple[int, float]) -> str:
+    """The slope between two pairs of a size and its seconds, as a note."""
+    return "" if last is None else f"slope {log(now[1] / last[1], now[0] / last[0]):.2f}, "
 
 
 def _layers(layers: int) -> str:
@@ -59,8 +66,9 @@ def _compiled(layers: int) -> str:
 
 
 def _points(points: int) -> str:
-    batches = range(1, points // 50 + 1)
-    return f"{len(sweep(BERT, {'batch': batches, 'seq': range(16, 416, 8)}).refused)} refused"
+    seqs = range(16, 16 + 8 * min(points, 50), 8)
+    batches = range(1, points // len(seqs) + 1)
+    return f"{len(sweep(BERT, {'batch': batches, 'seq': seqs}).refused)} refused"
 
 
 def _peak_kib() -> int:

@@ -70,3 +70,26 @@ def test_a_step_that_is_not_packaged_names_torch(tmp_path: Path) -> None:
         "trace, or a network of `ridgepoint networks` with its own sizes; pip install "
         '"torch>=2.11,<2.14"\n'
     )
+
+
+@pytest.mark.parametrize(("command", "most"), [
+    ("--help", 185),  # 160
+    ("networks", 480),  # 441
+    ("predict bert-base", 680),  # 623
+])  # fmt: skip
+def test_importtime_lists_no_more_modules_than_the_budget(
+    command: str, most: int, tmp_path: Path
+) -> None:
+    """Most of a short command's time is imports. Their number is the same on every machine."""
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "app.cli", *command.split()],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RIDGEPOINT_TRACES": str(tmp_path)},
+        timeout=300,
+    )
+    lines = [line for line in ran.stderr.splitlines() if line.startswith("import time:")]
+    modules = [line.rpartition("|")[2].strip() for line in lines[1:]]
+    assert "app" in modules
+    own = [name for name in modules if name.startswith(("app", "simulator"))]
+    assert len(modules) <= most, own
