@@ -9,9 +9,9 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 from app.explorer.docks.workspaces import ORDER
-from app.explorer.files.comparison_export import export_comparison
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
+from app.explorer.window.comparison_export import export_comparison
 from app.explorer.window.copying import copy_command, copy_link
 from app.explorer.window.history_dialog import HistoryDialog
 

@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtGui import QAction, QGuiApplication
 
 from app.explorer.docks.panel import Panel
-from app.explorer.files import comparison_export
 from app.explorer.state.session import NamedScenario
+from app.explorer.window import comparison_export
 from app.explorer.window.window import Window
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import INITIAL
