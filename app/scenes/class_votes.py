@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+Key = int | str
+"""Of a guess: a value of the line, a side's letter, or "shift"."""
 BINS = 12
 
 
@@ -15,11 +17,11 @@ BINS = 12
 class ClassVotes:
     """The guesses, by what is guessed, and the choice of each pupil who was asked."""
 
-    answers: list[tuple[Mapping[Hashable, float], str]] = field(
-        default_factory=list[tuple[Mapping[Hashable, float], str]]
+    answers: list[tuple[Mapping[Key, float], str]] = field(
+        default_factory=list[tuple[Mapping[Key, float], str]]
     )
 
-    def add(self, guesses: Mapping[Hashable, float], choice: str) -> None:
+    def add(self, guesses: Mapping[Key, float], choice: str) -> None:
         """Count one more answer."""
         self.answers.append((dict(guesses), choice))
 
@@ -33,7 +35,7 @@ class ClassVotes:
         return Counter(choice for _, choice in self.answers if choice)
 
     def histogram(
-        self, key: Hashable, low: float, high: float, log: bool
+        self, key: Key, low: float, high: float, log: bool
     ) -> list[tuple[float, float, int]]:
         """Low end, high end and count of each bin that has guesses, between `low` and `high`."""
         guesses = [guess[key] for guess, _ in self.answers if key in guess]

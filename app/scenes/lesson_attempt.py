@@ -9,10 +9,8 @@ from typing import Literal
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
 from app.quantities import number, plain
-from app.scenes.class_votes import ClassVotes
+from app.scenes.class_votes import ClassVotes, Key
 
-Key = int | str
-"""Of a guess: a value of the line, a side's letter, or "shift"."""
 Step = Literal["predict", "reveal", "explain", "try"]
 STEPS: dict[Step, str] = {
     "predict": "Predict",
