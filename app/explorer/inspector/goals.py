@@ -74,7 +74,7 @@ class Goals(QWidget):
         column = QVBoxLayout()
         column.setSpacing(1)
         label = QLabel(words)
-        label.setWordWrap(goal != "under")  # so that no label widens the inspector
+        label.setWordWrap(True)  # so that no label widens the inspector
         label.setProperty("tone", "support")
         above = QHBoxLayout()
         above.setSpacing(5)
@@ -113,6 +113,10 @@ class Goals(QWidget):
         """The figure of the free question, whose unit stands beside its target."""
         self.figure = QComboBox()
         self.figure.setAccessibleName("Figure under a limit")
+        # elided where there is little room, so that it does not widen the inspector
+        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.figure.setSizeAdjustPolicy(policy)
+        self.figure.setMinimumContentsLength(6)
         self.figure.addItems([f"{name} under" for name in UNDER])
         self.figure.currentIndexChanged.connect(self._set_unit)
         return self.figure
