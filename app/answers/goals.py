@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from app.answers.swept import retraced_at
 from app.quantities import count_of, number, plain, seconds
 from simulator.analysis import seek as seeking
+from simulator.analysis import seek_fusion
 from simulator.analysis.sweep import axis as axis_of
 from simulator.errors import InputError
 from simulator.fusion import LEVELS
@@ -87,11 +88,11 @@ def searches_of(
         question = f"Smallest batch for {count_of(rate, 'samples/s')}"
         add("throughput", question, rate, seeking.batch_for_throughput, rate)
     if fusion and (times := _figure(fusion, _TIMES, {"": 1.0})):
-        run = seeking.fusion_for_speedup
+        run = seek_fusion.fusion_for_speedup
         add("fusion", f"Lowest fusion level for {times:g}×", times, run, times, axis="fusion")
     elif fusion:
         limit = time_s(fusion, "--fusion", "20ms, or a factor such as 1.5x")
-        run = seeking.fusion_for_time
+        run = seek_fusion.fusion_for_time
         add(
             "fusion",
             f"Lowest fusion level within {seconds(limit)}",

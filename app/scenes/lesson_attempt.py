@@ -9,9 +9,8 @@ from typing import Literal
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
 from app.quantities import number, plain
+from app.scenes.class_votes import ClassVotes, Key
 
-Key = int | str
-"""Of a guess: a value of the line, a side's letter, or "shift"."""
 Step = Literal["predict", "reveal", "explain", "try"]
 STEPS: dict[Step, str] = {
     "predict": "Predict",
@@ -27,7 +26,7 @@ NEAR_SHARE = 0.1
 @dataclass
 class Attempt:
     """`known` is the outcome before the question: the first side. `guesses` are in SI; `moved` are
-    those that the learner has set."""
+    those that the learner has set; `votes` are the answers of a class."""
 
     lesson: Lesson
     known: Outcome
@@ -35,6 +34,7 @@ class Attempt:
     moved: set[Key] = field(default_factory=set[Key])
     choice: str = ""
     step: Step = "predict"
+    votes: ClassVotes = field(default_factory=ClassVotes)
 
     def __post_init__(self) -> None:
         for key in self.keys:
@@ -95,6 +95,11 @@ class Attempt:
         value = min(max(value, low), high)
         self.guesses[key] = float(round(value)) if key == "shift" else value
         self.moved.add(key)
+
+    def vote(self) -> None:
+        """Count the guesses and the choice as the answer of one more pupil."""
+        if not self.locked and not self.lacking:
+            self.votes.add(self.guesses, self.choice)
 
     def written(self, key: Key) -> str:
         """The text of a guess."""

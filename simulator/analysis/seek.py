@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isnan
 
 from simulator.analysis.along import AxisSearch, Figures, Holds, Margin, Watch, unwatched
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.sweep import Predictor, axis
 from simulator.errors import InputError
 from simulator.formats.numbers import number
-from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
-from simulator.whatif import apply
 
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
@@ -75,13 +74,51 @@ def batch_for_latency(
     scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The largest batch that fits and whose step alone takes no longer than this."""
-    _positive("latency", seconds, "seconds")
+    positive("latency", seconds, "seconds")
     room = resolve(scenario).gpu.memory_bytes
     goal = _Goal(
         f"a step alone within {seconds:g} s",
         lambda f: f.fits and f["latency_s"] <= seconds,
         lambda f: seconds - f["latency_s"] if f.fits else room - f["peak_memory_bytes"],
         lambda p: _latency(p) + (f", {_memory(p)}" if p.latency_s <= seconds else ""),
+    )
+    return _sought(_last, scenario, goal, predictor, watch)
+
+
+UNDER: dict[str, tuple[str, str, float]] = {
+    "step alone": ("latency_s", "ms", 1e-3),
+    "step": ("period_s", "ms", 1e-3),
+    "memory": ("memory_bytes", "GiB", float(2**30)),
+    "energy a step": ("joules", "J", 1.0),
+}
+"""Figures that grow with the batch, by name: the column, and its unit in SI."""
+
+
+def batch_under(
+    scenario: Scenario,
+    figure: str,
+    most: float,
+    predictor: Predictor = predict,
+    watch: Watch = unwatched,
+) -> SeekResult:
+    """The largest batch that fits and whose figure, a name of `UNDER`, is at most `most` of its
+    unit. Raises InputError for an unknown figure, or one that is unknown for this GPU."""
+    if figure not in UNDER:
+        raise InputError(f"no figure {figure!r}: expected {', '.join(UNDER)}; choose one")
+    column, unit, scale = UNDER[figure]
+    positive(figure, most, unit)
+    if isnan(Figures.of(predictor(scenario))[column]):
+        raise InputError(f"the {figure} is unknown for this GPU: expected another figure")
+    room = resolve(scenario).gpu.memory_bytes
+
+    def says(p: Prediction) -> str:
+        return f"{figure} {number(Figures.of(p)[column] / scale, 4)} {unit}, {_memory(p)}"
+
+    goal = _Goal(
+        f"{figure} under {most:g} {unit}",
+        lambda f: f.fits and f[column] <= most * scale,
+        lambda f: most * scale - f[column] if f.fits else room - f["peak_memory_bytes"],
+        says,
     )
     return _sought(_last, scenario, goal, predictor, watch)
 
@@ -93,7 +130,7 @@ def batch_for_throughput(
     watch: Watch = unwatched,
 ) -> SeekResult:
     """The smallest batch that reaches `samples_per_s` and fits."""
-    _positive("throughput", samples_per_s, "samples a second")
+    positive("throughput", samples_per_s, "samples a second")
     goal = _Goal(
         f"{samples_per_s:g} samples/s",
         lambda f: f["samples_per_s"] >= samples_per_s,
@@ -146,48 +183,6 @@ def flip(
     )
 
 
-def fusion_for_time(
-    scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
-) -> SeekResult:
-    """The least fusion whose steps, back to back, take no longer than this each. `value` counts
-    the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
-    _positive("time", seconds, "seconds")
-    return _level(scenario, f"a step within {seconds:g} s", seconds, predictor, watch)
-
-
-def fusion_for_speedup(
-    scenario: Scenario, times: float, predictor: Predictor = predict, watch: Watch = unwatched
-) -> SeekResult:
-    """The least fusion that is this many times as fast as no fusion, steps back to back."""
-    _positive("speed-up", times, "times")
-    unfused = predictor(apply(scenario, "fusion", {"level": "none"}))
-    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, predictor, watch)
-
-
-def _level(
-    scenario: Scenario, goal: str, seconds: float, predictor: Predictor, watch: Watch
-) -> SeekResult:
-    """The first level of fusion whose step takes at most `seconds`. A level may be slower than the
-    one below it, so they are tried in order."""
-    tried: list[str] = []
-    seen: dict[float, Figures] = {}
-    for at, level in enumerate(LEVELS):
-        there = apply(scenario, "fusion", {"level": level})
-        p = predictor(there)
-        seen[at] = Figures.of(p)
-        watch(seen)
-        says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
-        if p.period_s <= seconds:
-            p = predictor(there)
-            _verify(goal, p.period_s <= seconds)
-            return SeekResult(goal, "fusion", at, at - 1 if at else None, there, p, says)
-        tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
-    raise InputError(
-        f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
-        f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
-    )
-
-
 _OTHER = "another axis, or the other direction (down)"
 
 
@@ -209,7 +204,8 @@ def _throughput(p: Prediction) -> str:
     return f"{number(_rate(p), 4)} samples/s"
 
 
-def _positive(what: str, value: float, unit: str) -> None:
+def positive(what: str, value: float, unit: str) -> None:
+    """Raise InputError unless a goal's figure is above 0."""
     if not value > 0:
         raise InputError(f"{what} is {value}: expected more than 0 {unit}")
 
@@ -285,8 +281,3 @@ def _found(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> See
         line.tried,
         line.retraced,
     )
-
-
-def _verify(goal: str, holds: bool) -> None:
-    if not holds:
-        raise AssertionError(f"{goal}: the forward run does not show it")

@@ -22,7 +22,9 @@ def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
     items: list[Item] = [Text(box.left, box.top + 10, scene.title, "ink", BODY_PX, 600)]
     if scene.limit_s is not None:
         words = f"{100 * scene.within:.4g}% within {latency(scene.limit_s)}"
-        items.append(Text(box.right, box.top + 10, words, "ink3", LABEL_PX, anchor="end"))
+        taken = metrics.width(scene.title, BODY_PX, 600) + metrics.width(words, LABEL_PX)
+        if taken + 8 <= box.width:
+            items.append(Text(box.right, box.top + 10, words, "ink3", LABEL_PX, anchor="end"))
     factor = 1.0 if scene.unit == "s" else 1e3
     shown = Scale(0.0, across.high * factor, plot.left, plot.right)
     for value, words in shown.ticks(6):

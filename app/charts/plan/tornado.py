@@ -25,6 +25,7 @@ from simulator.formats.numbers import short
 from simulator.planning.wording import latency
 
 _HEAD, ROW_PX, _HIGH = 40.0, 25.0, 14.0
+_TICK_PX = 34.0
 _NAMES, _GAP, _LEAST_MARGIN = 0.44, 5.0, 24.0
 End = tuple[float, str]
 """The figure at one end of an assumption, in seconds, and the assumption's value there."""
@@ -53,7 +54,7 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
     unit, word = next((u for u in _UNITS if scene.now_s >= u[0]), _UNITS[-1])
     across = Scale((low - slack) / unit, (high + slack) / unit, plot.left, plot.right)
     items: list[Item] = []
-    for value, words in across.ticks(5):
+    for value, words in across.ticks(min(5, max(2, int(plot.width // _TICK_PX)))):
         x = across.at(value)
         items.append(Line(((x, plot.top), (x, plot.bottom)), "grid"))
         items.append(Text(x, plot.top - 8, words, "ink3", anchor="middle"))

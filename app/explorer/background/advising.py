@@ -11,9 +11,9 @@ from app.explorer.background.worker import SLOW, Worker, later
 from simulator.analysis.advice import Advised, advise
 from simulator.analysis.seek import (
     SeekResult,
-    batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
+    batch_under,
     largest_batch,
 )
 from simulator.errors import InputError, RidgepointError, UntracedError
@@ -43,11 +43,11 @@ class FoundAdvice:
 GOALS: dict[str, str] = {
     "fits": "Largest batch that fits",
     "regime": "Smallest batch that is not overhead-bound",
-    "latency": "Largest batch with a step within",
+    "under": "Largest batch with",
     "rate": "Smallest batch that reaches",
 }
-UNITS = {"latency": "ms", "rate": "samples/s"}
-"""The units of the goals that take a target."""
+UNITS = {"under": "", "rate": "samples/s"}
+"""The units of the goals that take a target; that of `under` is its figure's."""
 
 
 class Advising(QObject):
@@ -84,14 +84,15 @@ class Advising(QObject):
         for key in ("advice", *(f"seek {goal}" for goal in GOALS)):
             self.worker.cancel(key)
 
-    def seek(self, goal: str, target: float) -> None:
-        """Search for the batch that reaches a goal; `target` is in the goal's unit of `UNITS`."""
+    def seek(self, goal: str, target: float, figure: str) -> None:
+        """Search for the batch that reaches a goal; `target` is in the goal's unit of `UNITS`, or
+        in that of a `figure` of `UNDER`."""
         scenario = self.scenario
         if scenario is None:
             return
         self.worker.ask(
             f"seek {goal}",
-            lambda cancelled: _seek(goal, scenario, target, _until(cancelled)),
+            lambda cancelled: _seek(goal, scenario, target, figure, _until(cancelled)),
             lambda result: self.goal_found.emit(goal, result, ""),
             lambda error: self.goal_found.emit(goal, None, str(error)),
             SLOW,
@@ -152,11 +153,11 @@ def _until(cancelled: Cancelled) -> Answer:
     return answer
 
 
-def _seek(goal: str, scenario: Scenario, target: float, answer: Answer) -> SeekResult:
+def _seek(goal: str, scenario: Scenario, target: float, figure: str, answer: Answer) -> SeekResult:
     if goal == "fits":
         return largest_batch(scenario, answer)
     if goal == "regime":
         return batch_out_of_overhead(scenario, answer)
-    if goal == "latency":
-        return batch_for_latency(scenario, target / 1e3, answer)
+    if goal == "under":
+        return batch_under(scenario, figure, target, answer)
     return batch_for_throughput(scenario, target, answer)

@@ -22,6 +22,7 @@ class Layout:
         self.window, self.workspaces, self.beside = window, workspaces, beside
         self.shown = ""
         self._frames: dict[str, str] = {}
+        self._wide = False
 
     def show(self, workspace: str) -> str:
         """Show a workspace with its side panels. Returns the name of the workspace shown."""
@@ -56,6 +57,17 @@ class Layout:
             panel.setFloating(False)
         self.workspaces.docks[self.shown].reset()
         self._frame()
+
+    def follow_width(self) -> None:
+        """Show or hide the shelf on the pages that take the cards of GPUs, when the window becomes
+        wide or narrow."""
+        wide = self.window.width() >= _WIDE_PX
+        if wide != self._wide:
+            self._wide = wide
+            for name in _TAKING_GPUS:
+                self._frames.pop(name, None)
+            if self.shown in _TAKING_GPUS:
+                self._frame()
 
     def _settle(self) -> None:
         """Apply all sizes at once, which Qt otherwise does later."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QLocale, Signal
 from PySide6.QtGui import QDoubleValidator
 from PySide6.QtWidgets import (
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -18,13 +19,14 @@ from app.explorer.background.advising import GOALS, UNITS
 from app.explorer.state.session import Session
 from app.widgets.columns import titled_column
 from app.widgets.elided_label import Elided
-from simulator.analysis.seek import SeekResult
+from simulator.analysis.seek import UNDER, SeekResult
 
 
 class Goals(QWidget):
-    """One row per goal. `requested` carries a goal and its target."""
+    """One row per goal. `requested` carries a goal, its target, and the figure of the free
+    question."""
 
-    requested = Signal(str, float)
+    requested = Signal(str, float, str)
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -35,8 +37,10 @@ class Goals(QWidget):
         self.boxes: dict[str, QLineEdit] = {}
         self.setAccessibleName("Goal seek")
         column = titled_column(self, "Goal seek", above=4)
+        self.units: dict[str, QLabel] = {}
         for goal, words in GOALS.items():
             column.addWidget(self._row(goal, words))
+        self._set_unit()
 
     def wait(self) -> None:
         """Clear the results of the previous scenario."""
@@ -72,7 +76,12 @@ class Goals(QWidget):
         label = QLabel(words)
         label.setWordWrap(True)  # so that no label widens the inspector
         label.setProperty("tone", "support")
-        column.addWidget(label)
+        above = QHBoxLayout()
+        above.setSpacing(5)
+        above.addWidget(label)
+        if goal == "under":
+            above.addWidget(self._figures(), 1)
+        column.addLayout(above)
         below = QHBoxLayout()
         below.setSpacing(5)
         if goal in UNITS:
@@ -81,10 +90,10 @@ class Goals(QWidget):
             valid.setLocale(QLocale.c())
             box.setValidator(valid)
             box.setFixedWidth(56)
-            box.setAccessibleName(f"{words}, {UNITS[goal]}")
+            box.setAccessibleName(f"{words}, {UNITS[goal]}".strip(", "))
             box.textEdited.connect(lambda: self._forget(goal))
             box.returnPressed.connect(lambda: self._seek(goal))
-            unit = QLabel(UNITS[goal])
+            unit = self.units[goal] = QLabel(UNITS[goal])
             unit.setProperty("tone", "label")
             below.addWidget(box)
             below.addWidget(unit)
@@ -99,6 +108,27 @@ class Goals(QWidget):
         button.clicked.connect(lambda: self._clicked(goal))
         line.addWidget(button)
         return row
+
+    def _figures(self) -> QComboBox:
+        """The figure of the free question, whose unit stands beside its target."""
+        self.figure = QComboBox()
+        self.figure.setAccessibleName("Figure under a limit")
+        # elided where there is little room, so that it does not widen the inspector
+        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.figure.setSizeAdjustPolicy(policy)
+        self.figure.setMinimumContentsLength(6)
+        self.figure.addItems([f"{name} under" for name in UNDER])
+        self.figure.currentIndexChanged.connect(self._set_unit)
+        return self.figure
+
+    def _set_unit(self) -> None:
+        self.units["under"].setText(UNDER[self._figure][1])
+        self.boxes["under"].setAccessibleName(f"{self._figure} under, {UNDER[self._figure][1]}")
+        self._forget("under")
+
+    @property
+    def _figure(self) -> str:
+        return list(UNDER)[self.figure.currentIndex()]
 
     def _forget(self, goal: str) -> None:
         """Clear the result once another target is typed."""
@@ -124,4 +154,4 @@ class Goals(QWidget):
                 return
             target = float(box.text())
         self.labels[goal].say("searching …")
-        self.requested.emit(goal, target)
+        self.requested.emit(goal, target, self._figure)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.examples.gallery import Example
 from app.explorer.docks.workspaces import ORDER
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
 from app.explorer.window.comparison_export import export_comparison
 from app.explorer.window.copying import copy_command, copy_link
+from app.explorer.window.gallery import Gallery
 from app.explorer.window.history_dialog import HistoryDialog
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Menus(QMenuBar):
         opening = window.opening
         self._add(menu, "Open …", opening.choose, keys.Open)
         self._add(menu, "Open link …", opening.choose_link, "Ctrl+L")
+        self._add(menu, "Examples …", self._gallery)
         recent = menu.addMenu("Open recent")
         recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
         self._add(menu, "Save", opening.save, keys.Save)
@@ -53,6 +56,15 @@ class Menus(QMenuBar):
         self._add(menu, "Export comparison …", lambda: export_comparison(window))
         menu.addSeparator()
         self._add(menu, "Quit", window.leave, keys.Quit)
+
+    def _gallery(self) -> None:
+        session = self.window_.session
+
+        def show(example: Example) -> None:
+            session.set_scenario(example.scenario, f"example: {example.title}")
+            session.show("Explore")
+
+        Gallery(show, self.window_).show()
 
     def _edit(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey

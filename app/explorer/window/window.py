@@ -257,6 +257,7 @@ class Window(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.strip.set_low(event.size().height() < LOW_WINDOW)
+        self.layout_.follow_width()
         super().resizeEvent(event)
 
     def leave(self) -> None:

@@ -15,6 +15,8 @@ from app.widgets.paint import Paint, faint, pill_box, width
 from simulator.prediction import Regime
 
 _NUDGE, _COARSE = 1.02, 1.2
+_BAR_PX = 34.0
+"""The longest bar of a class's answers beside a marker."""
 
 
 class GuessCanvas(LessonPlot):
@@ -75,6 +77,7 @@ class GuessCanvas(LessonPlot):
                 paint.line(line, theme.b, 2.2)
             if attempt.lesson.line is not None:
                 paint.mark(None, at.x(), at.y(), 5)
+        self._votes(paint, attempt)
         taken: list[QRectF] = []
         for key in attempt.keys:
             taken.append(self._marker(paint, key, self.point(key), taken))
@@ -119,7 +122,28 @@ class GuessCanvas(LessonPlot):
             weight=600,
             align=0.0,
         )
+        self._votes(paint, attempt)
         self._marker(paint, "shift", at, [])
+
+    def _votes(self, paint: Paint, attempt: Attempt) -> None:
+        """Draw the answers of the class: bars beside a marker, or above the axis of a shift."""
+        share = attempt.known.word.share
+        for key in attempt.keys:
+            shift = key == "shift"
+            bins = attempt.votes.histogram(key, *attempt.range, log=shift or not share)
+            most = max((count for _, _, count in bins), default=0)
+            for low, high, count in bins:
+                if shift:
+                    left, right = self.along.at(low), self.along.at(high)
+                    tall = count / most * 0.4 * self.plot.height()
+                    box = QRectF(left + 1, self.plot.bottom() - tall, right - left - 2, tall)
+                else:
+                    top, bottom = self.upward.at(high), self.upward.at(low)
+                    box = QRectF(
+                        self.x_of(key) + 12, top + 1, count / most * _BAR_PX, bottom - top - 2
+                    )
+                paint.area(box, self.theme.line2, radius=2)
+                paint.text(box.right() + 4, box.center().y(), f"{count}", self.theme.ink2)
 
     def _marker(self, paint: Paint, key: Key, at: QPointF, taken: list[QRectF]) -> QRectF:
         """Draw a marker with its value; return the box of the value."""

@@ -19,6 +19,7 @@ from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
 from app.scenes.lesson_attempt import Attempt, Step
 from app.theme import BODY_PX, SUPPORT_PX, Theme
+from app.views.lessons.class_row import ClassRow
 from app.views.lessons.explanation import Explanation, sentence
 from app.views.lessons.guess import GuessCanvas
 from app.views.lessons.pieces import Option, Rule, Steps
@@ -128,6 +129,8 @@ class LessonPage(QWidget):
         verdict_row.addWidget(self.verdict, 1)
         verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
         self.choice = sentence(BODY_PX, 600)
+        self.asking = ClassRow()
+        self.asking.voted.connect(self._voted)
         self.choices = QVBoxLayout()
         self.choices.setSpacing(2)
         for part in (self.words, self.hint):
@@ -136,6 +139,7 @@ class LessonPage(QWidget):
         column.addLayout(verdict_row)
         column.addWidget(self.choice)
         column.addLayout(self.choices)
+        column.addWidget(self.asking)
         column.addStretch()
         return left
 
@@ -202,6 +206,7 @@ class LessonPage(QWidget):
         ready = attempt is not None and not missing and (not attempt.locked or outcome is not None)
         self.next_button.setEnabled(ready)
         self.next_button.setToolTip(missing or "Enter")
+        self.asking.show_attempt(attempt)
         self.hint.setText(hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
         self.verdict.setText(verdict(attempt, outcome))
@@ -233,7 +238,18 @@ class LessonPage(QWidget):
             locked = attempt is not None and attempt.locked
             right = locked and outcome is not None and outcome.right == option.value
             judgement = "correct" if right else ("your answer" if mine and locked else "")
+            if attempt is not None and attempt.votes.choices:
+                chosen = attempt.votes.choices[option.value]
+                judgement = f"{judgement} {chosen} of {len(attempt.votes.answers)}".strip()
             option.judge(judgement, right, locked)
+
+    def _voted(self) -> None:
+        """Draw the answers of the class again."""
+        attempt = self.asking.attempt
+        assert attempt is not None
+        self.guess.update()
+        self._options(attempt.lesson, attempt, None)
+        self.update_verdict(attempt, None)
 
     def _choose(self, value: str) -> Callable[[], None]:
         return lambda: self.chose.emit(value)

@@ -229,6 +229,7 @@ class Lessons(View):
         if attempt is not None:
             attempt.step, attempt.choice = "predict", ""
             attempt.moved.clear()
+            attempt.votes.answers.clear()
             self._show()
             self.question_changed.emit()
 

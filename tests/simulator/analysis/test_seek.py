@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.analysis.along import Figures
 from simulator.analysis.seek import (
+    UNDER,
     SeekResult,
     batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
+    batch_under,
     flip,
-    fusion_for_speedup,
-    fusion_for_time,
     largest_batch,
 )
+from simulator.analysis.seek_fusion import fusion_for_speedup, fusion_for_time
 from simulator.errors import InputError
 from simulator.formats.numbers import number
-from simulator.scenario.scenario import predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -123,3 +125,30 @@ def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
         fusion_for_time(base, min(periods) * 0.99)
     with pytest.raises(InputError, match="speed-up is 0: expected more than 0 times"):
         fusion_for_speedup(base, 0)
+
+
+@pytest.mark.parametrize("figure, most, column, scale", [
+    ("step alone", 0.5, "latency_s", 1e-3),
+    ("step", 0.5, "period_s", 1e-3),
+    ("memory", 1.0, "memory_bytes", 2**30),
+    ("energy a step", 0.1, "joules", 1.0),
+])  # fmt: skip
+def test_the_largest_batch_with_a_figure_under_a_limit(
+    figure: str, most: float, column: str, scale: float
+):
+    result = batch_under(Scenario("mlp-tiny"), figure, most)
+    assert result.goal == f"{figure} under {most:g} {UNDER[figure][1]}"
+    for value, holds in ((result.value, True), (result.beyond, False)):
+        assert value is not None
+        p = predict(Scenario("mlp-tiny", batch=int(value)))
+        assert (Figures.of(p)[column] <= most * scale) == holds
+
+
+def test_a_free_question_about_an_unknown_figure():
+    with pytest.raises(InputError) as error:
+        batch_under(Scenario("mlp-tiny"), "colour", 3.0)
+    assert str(error.value) == (
+        "no figure 'colour': expected step alone, step, memory, energy a step; choose one"
+    )
+    with pytest.raises(InputError, match="memory is 0: expected more than 0 GiB"):
+        batch_under(Scenario("mlp-tiny"), "memory", 0)

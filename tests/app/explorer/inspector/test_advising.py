@@ -1,6 +1,7 @@
 """Advice in the window: what the simulator says, with what applies it; and goals."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QCoreApplication
@@ -100,17 +101,26 @@ def test_goals_are_found_and_applied(advising: Advising):
     goals.requested.connect(advising.seek)
     advising.set_scenario(FIRST)
     goals.buttons["regime"].click()
-    goals.buttons["latency"].click()
-    assert goals.labels["latency"].accessibleName() == "enter a number above 0"
+    goals.buttons["under"].click()
+    assert goals.labels["under"].accessibleName() == "enter a number above 0"
     wait(advising)
     assert goals.results["regime"].value == batch_out_of_overhead(FIRST).value
-    assert goals.buttons["regime"].text() == "Apply" and "latency" not in goals.results
-    goals.boxes["latency"].setText("10")
-    goals.boxes["latency"].returnPressed.emit()
+    assert goals.buttons["regime"].text() == "Apply" and "under" not in goals.results
+    goals.boxes["under"].setText("10")
+    goals.boxes["under"].returnPressed.emit()
     wait(advising)
-    there = goals.results["latency"]
+    there = goals.results["under"]
     assert predict(there.scenario).latency_s <= 0.010 and there.beyond == there.value + 1
-    goals.buttons["latency"].click()
+    goals.buttons["under"].click()
     assert session.state.scenario == there.scenario
+    goals.figure.setCurrentIndex(2)
+    assert goals.units["under"].text() == "GiB" and goals.buttons["under"].text() == "Seek"
+    goals.boxes["under"].setText("2")
+    goals.boxes["under"].returnPressed.emit()
+    wait(advising)
+    small = goals.results["under"]
+    for batch, fits in ((small.value, True), (small.value + 1, False)):
+        p = predict(replace(FIRST, batch=int(batch)))
+        assert (p.peak_memory_bytes + p.workspace_bytes <= 2 * 2**30) == fits
     goals.wait()
-    assert goals.buttons["latency"].text() == "Seek" and not goals.results
+    assert goals.buttons["under"].text() == "Seek" and not goals.results

@@ -312,6 +312,14 @@ def test_a_plan_report_needs_a_plan(planned: Window):
     assert write.isEnabled()
 
 
+def test_a_wide_window_shows_the_shelf_beside_a_plan(planned: Window):
+    shelf, inspector = planned.beside
+    for wide, visible in ((1920, True), (1280, False)):
+        planned.resize(wide, 800)
+        QCoreApplication.processEvents()
+        assert (shelf.isVisible(), inspector.isVisible()) == (visible, False)
+
+
 def test_the_place_for_gpu_cards_shows_the_shelf(planned: Window):
     shelf = planned.beside[0]
     assert not shelf.isVisible()

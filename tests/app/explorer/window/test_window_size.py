@@ -29,6 +29,8 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
     window.resize(980, 700)
     QCoreApplication.processEvents()
     assert (window.width(), window.height()) == (980, 700), titles
+    inspector = window.inspector
+    assert inspector.widget().minimumSizeHint().width() <= inspector.viewport().width()
     head = window.head
     assert (
         all(a.text() for a in head.menus.actions())

@@ -1,0 +1,58 @@
+"""Goal seek over the levels of fusion: the lowest one that is fast enough."""
+
+from __future__ import annotations
+
+from simulator.analysis.along import Figures, Watch, unwatched
+from simulator.analysis.seek import SeekResult, positive
+from simulator.analysis.sweep import Predictor
+from simulator.errors import InputError
+from simulator.fusion import LEVELS
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply
+
+
+def fusion_for_time(
+    scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
+) -> SeekResult:
+    """The least fusion whose steps, back to back, take no longer than this each. `value` counts
+    the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
+    positive("time", seconds, "seconds")
+    return _level(scenario, f"a step within {seconds:g} s", seconds, predictor, watch)
+
+
+def fusion_for_speedup(
+    scenario: Scenario, times: float, predictor: Predictor = predict, watch: Watch = unwatched
+) -> SeekResult:
+    """The least fusion that is this many times as fast as no fusion, steps back to back."""
+    positive("speed-up", times, "times")
+    unfused = predictor(apply(scenario, "fusion", {"level": "none"}))
+    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, predictor, watch)
+
+
+def _level(
+    scenario: Scenario, goal: str, seconds: float, predictor: Predictor, watch: Watch
+) -> SeekResult:
+    """The first level of fusion whose step takes at most `seconds`. A level may be slower than the
+    one below it, so they are tried in order."""
+    tried: list[str] = []
+    seen: dict[float, Figures] = {}
+    for at, level in enumerate(LEVELS):
+        there = apply(scenario, "fusion", {"level": level})
+        p = predictor(there)
+        seen[at] = Figures.of(p)
+        watch(seen)
+        says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
+        if p.period_s <= seconds:
+            p = predictor(there)
+            _verify(goal, p.period_s <= seconds)
+            return SeekResult(goal, "fusion", at, at - 1 if at else None, there, p, says)
+        tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
+    raise InputError(
+        f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
+        f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
+    )
+
+
+def _verify(goal: str, holds: bool) -> None:
+    if not holds:
+        raise AssertionError(f"{goal}: the forward run does not show it")

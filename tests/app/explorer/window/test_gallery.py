@@ -1,0 +1,37 @@
+"""The gallery: every example is predicted without torch, and opens as one step."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.examples.gallery import GALLERY, Example
+from app.explorer.window.gallery import Gallery
+from app.explorer.window.window import Window
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import predict
+from tests.app.explorer.waiting import wait
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=lambda example: example.title)
+def test_every_example_is_packaged(example: Example, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    trace_source.trace_elsewhere(True)  # a step that must be traced raises UntracedError
+    try:
+        assert predict(example.scenario).period_s > 0
+    finally:
+        trace_source.trace_elsewhere(False)
+
+
+def test_an_example_opens_in_one_step(window: Window):
+    action: Callable[[], None] = window.shortcuts.actions["Examples …"].trigger
+    action()
+    gallery = next(w for w in QApplication.topLevelWidgets() if isinstance(w, Gallery))
+    assert len(gallery.buttons) == len(GALLERY)
+    before = window.session.history.count()
+    gallery.buttons[1].click()
+    assert window.session.state.scenario == GALLERY[1].scenario
+    assert window.session.history.count() == before + 1
+    wait(window.worker)
+    assert window.verdict.answer is not None
+    assert window.verdict.answer.scenario == GALLERY[1].scenario

@@ -1,0 +1,55 @@
+"""A class is asked before the answer is shown, and its answers stay beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import lessons
+from app.answers.side import Side
+from app.scenes.class_votes import ClassVotes
+from app.views.lessons.view import Lessons
+from tests.app.views.conftest import picture
+from tests.app.views.test_lessons_view import PAIR, TOP
+
+
+def test_a_histogram_has_each_answer_in_its_bin():
+    votes = ClassVotes()
+    for guess in (1.0, 1.1, 10.0, 5000.0, 0.001):
+        votes.add({"b": guess}, "compute" if guess > 1 else "memory")
+    bins = votes.histogram("b", 0.1, 1000.0, log=True)
+    assert sum(count for _, _, count in bins) == 5
+    # 12 bins over 4 decades: 1 and 1.1 share the one from 1; what is outside counts at the ends
+    assert [count for _, _, count in bins] == [1, 2, 1, 1]
+    assert bins[0][0] == pytest.approx(0.1) and bins[-1][1] == pytest.approx(1000.0)
+    assert votes.choices == {"compute": 3, "memory": 2}
+    votes.remove_last()
+    assert len(votes.answers) == 4 and votes.histogram("c", 0.1, 1.0, log=True) == []
+
+
+@pytest.fixture
+def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lessons:
+    monkeypatch.setattr(lessons, "FOLDER", tmp_path / "none")
+    monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
+    (tmp_path / "1.toml").write_text(TOP + 'guess = "period"\n' + PAIR, "utf-8")
+    return shown(Lessons, (side,), size=(1100, 700))
+
+
+def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side: Side):
+    row, attempt = view.page.asking, view.attempt
+    assert attempt is not None
+    assert not row.add.isEnabled()  # nothing is set yet
+    for guess in (1e-4, 1e-4, 3e-4):
+        attempt.put("b", guess)
+        view.page.options[0].click()
+        before = picture(view.page.guess)
+        row.add.click()
+        assert picture(view.page.guess) != before
+    assert row.count.text() == "3 answers" and len(attempt.votes.answers) == 3
+    row.back.click()
+    assert row.count.text() == "2 answers"
+    assert attempt.votes.choices == {view.page.options[0].value: 2}
+    view.go(1)
+    assert not row.add.isVisible() and row.count.text() == "2 answers"
+    attempt.vote()
+    assert len(attempt.votes.answers) == 2
