@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU
+from simulator.planning.replica import lengths, rules, simulate
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Row
-from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
 from simulator.planning.step.tables import Machine
 from simulator.planning.wording import amount, latency, usd, watts
@@ -126,6 +126,16 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(prefix_hit=0.0)),
         at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
     )
+    if row.pools is not None:
+        link = work.kv_link_bytes_per_s
+        add(
+            "link of a prefill GPU",
+            f"{link / 1e9:g} GB/s",
+            "a network card of 400 Gb/s each, as in a DGX H100" if link == 50e9 else yours,
+            "0.25×",
+            "4×",
+            *(at(of_work(kv_link_bytes_per_s=link * t)) for t in (0.25, 4.0)),
+        )
     rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
     rows += _fixed(spec, row)
     return rows
@@ -176,7 +186,11 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
 
 
 def _split(row: Row) -> list[Assumption]:
-    if row.split == 1:
-        return []
-    how = "tensor parallelism; NCCL's collectives, which no kernel hides"
-    return [Assumption("GPUs of a replica", f"{row.split}", how)]
+    rows: list[Assumption] = []
+    if row.split > 1:
+        how = "tensor parallelism; NCCL's collectives, which no kernel hides"
+        rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
+    if row.pools is not None:
+        how = "the cache of a prompt is sent when it has been read; servers are drawn at random"
+        rows.append(Assumption("prefill and decode servers", f"{row.pools[0]}:{row.pools[1]}", how))
+    return rows

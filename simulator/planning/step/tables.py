@@ -59,7 +59,7 @@ class Machine:
     of weights, of activations at the peak, and of cache a token; `shares` of compute, memory,
     overhead and communication in a decode, and the share of communication in a prefill; watts that
     each GPU draws in decodes by batch and in prefills by tokens, NaN if unknown; `largest` rates
-    that are known."""
+    that are known. `pools` (prefill, decode) are its servers where prompts are read apart."""
 
     step: StepTime
     weight_bytes: float
@@ -71,7 +71,13 @@ class Machine:
     prefill_w: Floats
     split: int = 1
     prompt_communication: float = 0.0
+    pools: tuple[int, int] | None = None
     largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of a replica."""
+        return self.split * sum(self.pools or (1,))
 
     def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
         """Watts while it works: decodes of a batch, beside prompts for a share of the time."""

@@ -16,9 +16,9 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
 from simulator.planning.queue_detail import queue_of
+from simulator.planning.replica import factor
 from simulator.planning.result import Row
 from simulator.planning.row_scenario import scenario_of
-from simulator.planning.serve_plan import factor
 from simulator.planning.serving import percentile
 from simulator.planning.spec import Prices
 from simulator.planning.spec_file import read
