@@ -13,7 +13,7 @@ WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
 """GPUs of one replica: a node links 8 at most, and each needs whole heads of keys and values."""
-PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "fp32")
+PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "nvfp4", "fp32")
 
 
 @dataclass(frozen=True)
