@@ -39,6 +39,8 @@ NETWORKS = {
 length."""
 _CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
 _PROMPT, _ANSWER = 778, 128
+_PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
+"""Precisions of plans by those of the tables."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def server(
 
 
 def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
-    """Each closed loop of one replica in fp8; what else there is is counted in `left_out`."""
+    """Each closed loop of one replica in fp8 or nvfp4; what else there is is counted in
+    `left_out`."""
     for row in read(path):
         why = _unplanned(row)
         if why:
@@ -100,13 +103,15 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         clients = int(match[1]) if match else int(row["batch_size"])
         prompt, output = int(row["isl"]), int(row["osl"])
         split = int(row["tp_size"])
-        step, rules = server(network, row["system"], cache, split)
+        precision = _PRECISIONS[row["precision"]]
+        step, rules = server(network, row["system"], cache, split, precision)
         tried = [
             closed_loop(step.scaled(times), rules, clients, prompt, output, least)
             for times in (1.0, *step.ends(clients))
         ]
-        table = f"{row['backend']}, {network}{'' if split == 1 else f', tp={split}'}"
-        case = f"{row['backend']} {prompt} {output} {clients} {split}"
+        engine = row["backend"] + ("" if precision == "fp8" else f" {precision}")
+        table = f"{engine}, {network}{'' if split == 1 else f', tp={split}'}"
+        case = f"{engine} {prompt} {output} {clients} {split}"
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
@@ -131,7 +136,7 @@ def _unplanned(row: dict[str, str]) -> str:
         return "prefill and decode on GPUs of their own"
     if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
         return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
-    return "" if row["precision"] == "fp8" else f"{row['precision']} is not planned"
+    return "" if row["precision"] in _PRECISIONS else f"{row['precision']} is not planned"
 
 
 def submissions(path: Path) -> Iterator[Compared]:

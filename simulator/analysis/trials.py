@@ -152,6 +152,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+precision=fp16", ("compute", "memory"), "tensor cores, and half the bytes",
           "what is computed", _WIDER),
     Trial("+fp8", ("compute",), "tensor cores have a higher peak in float8", "what is computed"),
+    Trial("+nvfp4", ("compute",), "tensor cores have a higher peak in 4 bits", "what is computed"),
     Trial("+sdpa=cudnn", ("compute",), "attention in one kernel of cuDNN", "code"),
     Trial("+sdpa=flash", ("compute",), "attention in one kernel on tensor cores", "code"),
     Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import RidgepointError
-from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import GPU, gpu
+from simulator.planning.replica import lengths, rules, simulate
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Row
-from simulator.planning.serve_plan import lengths, rules, simulate
 from simulator.planning.spec import Lengths, Spec
-from simulator.planning.step.tables import Machine
+from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500
 
 
-def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumption]:
+def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assumption]:
     """Vary each assumption alone; the figure is the time per token at the percentile, in s."""
     work = spec.workload
     quick = replace(spec, requests=min(_REQUESTS, spec.requests))
@@ -24,7 +24,7 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     def at(changed: Spec, one: Machine = machine, /, **times: float) -> float:
         try:
             load = requests(changed, changed.requests, row.replicas).times(**times)
-            return simulate(changed, load, one.step, rules(changed, one, gpu)).token_s
+            return simulate(changed, load, one.step, rules(changed, one, card)).token_s
         except RidgepointError:
             return float("nan")
 
@@ -126,6 +126,16 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(prefix_hit=0.0)),
         at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
     )
+    if row.pools is not None:
+        link = work.kv_link_bytes_per_s
+        add(
+            "link of a prefill GPU",
+            f"{link / 1e9:g} GB/s",
+            "a network card of 400 Gb/s each, as in a DGX H100" if link == 50e9 else yours,
+            "0.25×",
+            "4×",
+            *(at(of_work(kv_link_bytes_per_s=link * t)) for t in (0.25, 4.0)),
+        )
     rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
     rows += _fixed(spec, row)
     return rows
@@ -151,6 +161,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     }[row.engine]
     return [
         Assumption("engine", row.engine, engine),
+        *_quantised(row),
         *_split(row),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
@@ -175,8 +186,22 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     ]
 
 
-def _split(row: Row) -> list[Assumption]:
-    if row.split == 1:
+def _quantised(row: Row) -> list[Assumption]:
+    """What nvfp4 means on the card of a row."""
+    if row.precision != "nvfp4":
         return []
-    how = "tensor parallelism; NCCL's collectives, which no kernel hides"
-    return [Assumption("GPUs of a replica", f"{row.split}", how)]
+    how = "weights and activations; products at the rate of 4 bits, as near to it as float8's"
+    if weight_only(gpu(row.gpu), row.precision):
+        how = f"weights alone: {row.name} has no products of 4 bits, and multiplies in 16"
+    return [Assumption("precision", "nvfp4", how)]
+
+
+def _split(row: Row) -> list[Assumption]:
+    rows: list[Assumption] = []
+    if row.split > 1:
+        how = "tensor parallelism; NCCL's collectives, which no kernel hides"
+        rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
+    if row.pools is not None:
+        how = "the cache of a prompt is sent when it has been read; servers are drawn at random"
+        rows.append(Assumption("prefill and decode servers", f"{row.pools[0]}:{row.pools[1]}", how))
+    return rows

@@ -8,13 +8,13 @@ from __future__ import annotations
 from math import exp
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.serve_plan import lengths
+from simulator.planning.replica import lengths
 from simulator.planning.spec import SPLITS, Spec
 from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import latency
 
-BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
-"""Bits of a parameter, by precision."""
+BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
+"""Bits of a parameter, by precision; a scale of 8 bits for each 16 values of nvfp4."""
 _SURE = 1.2  # times the share of tokens that may miss their limit: beyond what a draw varies
 
 
@@ -95,5 +95,5 @@ def prompt_bound(
 
 def _peak(card: GPU, precision: str) -> float:
     """The peak of the products of a precision, which the card has."""
-    names = ("fp8",) if precision == "fp8" else ("bf16", "fp16")
+    names = {"fp8": ("fp8",), "nvfp4": ("fp4", "bf16", "fp16")}.get(precision, ("bf16", "fp16"))
     return next(peak for name in names if (peak := card.peak("tensor", name)))

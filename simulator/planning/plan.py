@@ -11,9 +11,9 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
 from simulator.planning.batches.assumptions import of_batches
 from simulator.planning.batches.search import search as search_batches
+from simulator.planning.replica import lengths
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
-from simulator.planning.serve_plan import lengths
 from simulator.planning.serve_search import SearchResult, search
 from simulator.planning.spec import Spec, adapted
 from simulator.planning.spec_file import read
@@ -66,8 +66,7 @@ def _assumptions(spec: Spec, rows: tuple[Row, ...], result: SearchResult) -> lis
         return of_batches(spec, rows)
     if best is None or best.first_token_s is None:
         return []
-    machine = result.machines[best.gpu, best.engine, best.precision, best.split]
-    return of_serving(spec, best, gpu(best.gpu), machine)
+    return of_serving(spec, best, gpu(best.gpu), result.machines[best.server])
 
 
 def question(spec: Spec) -> str:

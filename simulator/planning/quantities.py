@@ -9,7 +9,9 @@ from typing import Any, Literal
 from simulator.errors import InputError
 from simulator.formats.toml import shown
 
-Kind = Literal["time", "rate", "money", "price", "power_price", "power", "count", "share"]
+Kind = Literal[
+    "time", "rate", "money", "price", "power_price", "power", "count", "share", "bandwidth"
+]
 
 _TIMES = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
@@ -18,6 +20,7 @@ _TIMES = {
     "years": 31557600.0,
 }  # fmt: skip
 _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_BANDWIDTHS = {"MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "Gb/s": 1e9 / 8, "Tb/s": 1e12 / 8}
 _PER = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600, "/hour": 1 / 3600, "/day": 1 / 86400}
 _FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
     "time": ('a time above 0 with its unit, such as "50 ms" or "2 weeks"', _TIMES),
@@ -26,6 +29,7 @@ _FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
     "money": ('an amount such as "30000 USD"', {"": 1.0}),
     "power_price": ('a price of energy, such as "0.12 USD/kWh"', {"/kWh": 1.0, "/MWh": 1e-3}),
     "power": ('a power such as "700 W"', {"W": 1.0, "kW": 1e3}),
+    "bandwidth": ('a bandwidth above 0, such as "50 GB/s" or "400 Gb/s"', _BANDWIDTHS),
     "count": ('a count above 0, such as 1024, "20B" or "1.2M"', _COUNTS),
     "share": ('a share such as 0.3 or "30%"', {"%": 0.01, "": 1.0}),
 }

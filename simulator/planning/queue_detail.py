@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware.gpu import gpu
+from simulator.planning.disaggregated import served as serve
+from simulator.planning.replica import WARM_UP, gaps, lengths, rules
 from simulator.planning.requests import requests
 from simulator.planning.result import Row
-from simulator.planning.serve_plan import WARM_UP, lengths, rules
-from simulator.planning.serving import serve
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import machine
 
@@ -52,30 +52,32 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     cannot serve."""
     card = gpu(row.gpu)
     one = machine(spec.workload, card, row.precision, row.engine, row.split)
+    one = replace(one, pools=row.pools)
     within = rules(spec, one, card)
     rate, prompt, output = lengths(spec)
     own = rate / row.replicas
     load = requests(spec, spec.requests, row.replicas)
     served = serve(load, one.step, within)
-    skipped, dropped = int(len(load) * WARM_UP), int(served.gap_s.size * WARM_UP)
-    first = served.first_s[skipped:]
+    first = served.first_s[int(len(load) * WARM_UP) :]
+    token_s, tokens = gaps(served)
+    prefill, decode = row.pools or (1, 1)
     batch = float(np.mean(served.decoded)) if served.decoded.size else 0.0
     fresh = max(round(prompt * (1 - within.prefix_hit)), 1)
     prompt_s = one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0)
     return QueueDetail(
         own,
         row.replicas,
-        served.gap_s[dropped:],
-        served.decoded[dropped:],
+        token_s,
+        tokens,
         first[np.isfinite(first)],
         prompt,
         output,
         prompt_s,
         one.step.decode(max(round(batch), 1), batch * (prompt + output / 2)),
-        min(own * prompt_s, 1.0),
+        min(own / prefill * prompt_s, 1.0),
         min(served.busy_s / max(served.end_s, 1e-12), 1.0),
         batch,
-        within.max_requests,
+        within.max_requests * decode,
         served.waiting,
         served.cached_tokens,
         within.cache_tokens,

@@ -18,7 +18,7 @@ class Row:
     """One candidate. Seconds, USD, watts; None: not known or not requested. `interval` figures are
     80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate is
     as good in cost, latency, energy and count, and better in one. `count` GPUs are `replicas` of
-    `split` each."""
+    `split` each, or of `pools`: servers of `split` GPUs that prefill, and such that decode."""
 
     gpu: str
     name: str
@@ -27,6 +27,7 @@ class Row:
     precision: str
     status: Status
     split: int = 1
+    pools: tuple[int, int] | None = None
     reason: str = ""
     usd_per_h: float | None = None
     price_source: str = ""
@@ -66,16 +67,24 @@ class Row:
 
     @property
     def layout(self) -> str:
-        """ " as 4 replicas of tp=2"; "" where each GPU is a replica."""
-        if self.split == 1:
-            return ""
+        """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; "" where
+        each GPU is a replica."""
         noun = "replica" if self.replicas == 1 else "replicas"
-        return f" as {self.replicas} {noun} of tp={self.split}"
+        tp = "" if self.split == 1 else f"tp={self.split}"
+        if self.pools is not None:
+            servers = f"{self.pools[0]} prefill and {self.pools[1]} decode servers"
+            return f" as {self.replicas} {noun} of {servers}{f' of {tp}' if tp else ''}"
+        return f" as {self.replicas} {noun} of {tp}" if tp else ""
 
     @property
     def replicas(self) -> int:
         """Servers that share the load."""
-        return self.count // self.split
+        return self.count // (self.split * sum(self.pools or (1,)))
+
+    @property
+    def server(self) -> tuple[str, str, str, int, tuple[int, int] | None]:
+        """What a replica is: GPU, engine, precision, split and pools."""
+        return self.gpu, self.engine, self.precision, self.split, self.pools
 
     @property
     def cost(self) -> float:

@@ -2,99 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, inf
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from simulator.hardware.gpu import GPU
+from simulator.planning.disaggregated import served
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
-from simulator.planning.requests import Requests, requests
+from simulator.planning.replica import (
+    WARM_UP,
+    Figures,
+    factor,
+    lengths,
+    rules,
+    simulate,
+)
+from simulator.planning.requests import requests
 from simulator.planning.result import Row, Span
-from simulator.planning.serving import Rules, Served, percentile, serve
+from simulator.planning.serving import Rules, Served
 from simulator.planning.spec import Spec
 from simulator.planning.steady import largest_rate, steady
-from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 
-WARM_UP = 0.1  # of the requests, left out of the percentiles
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
 _DRAWN = 1500  # requests of each draw
 MIDDLE = (0.5, 0.5, 0.5)
-_TAIL = NormalDist().inv_cdf(0.9)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Percentiles of one simulation, in seconds."""
-
-    first_s: float
-    token_s: float
-    latency_s: float
-    served: Served
-
-    def within(self, spec: Spec) -> bool:
-        """Are all limits of time met?"""
-        limits = spec.limits
-        pairs = (
-            (self.first_s, limits.first_token_s),
-            (self.token_s, limits.per_token_s),
-            (self.latency_s, limits.latency_s),
-        )
-        return all(limit is None or value <= limit for value, limit in pairs)
-
-
-def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
-    """The limits of a server of this workload on this machine."""
-    work = spec.workload
-    return Rules(
-        work.token_budget,
-        work.max_requests,
-        machine.cache_tokens(gpu, work.memory_share),
-        work.prefix_hit,
-        work.admission == "reserve",
-    )
-
-
-def lengths(spec: Spec) -> tuple[float, float, float]:
-    """Requests a second, mean tokens of prompts and of answers."""
-    work = spec.workload
-    if work.requests_csv is not None or not (work.prompt and work.output):
-        load = requests(spec, 0)
-        return (
-            spec.rate_per_s or load.rate_per_s,
-            float(load.prompt.mean()),
-            float(load.output.mean()),
-        )
-    return spec.rate_per_s or 0.0, work.prompt.mean, work.output.mean
-
-
-def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figures:
-    """One replica's percentiles over requests, and over tokens of all sequences."""
-    served = serve(load, step, within)
-    skipped = int(len(load) * WARM_UP)
-    first, last = served.first_s[skipped:], served.last_s[skipped:]
-    dropped = int(served.gap_s.size * WARM_UP)
-    percent = spec.limits.percentile
-    never = bool(np.isnan(last).any())  # longer than the cache: it is never answered
-    return Figures(
-        inf if never else percentile(first, None, percent),
-        percentile(served.gap_s[dropped:], served.decoded[dropped:], percent) if len(load) else 0.0,
-        inf if never else percentile(last, None, percent),
-        served,
-    )
-
-
-def factor(step: StepTime, quantile: float, batch: float) -> float:
-    """How many times as long as predicted a step of `batch` decodes takes, at a quantile of its 80%
-    interval: two halves of lognormals that meet at the prediction."""
-    z = NormalDist().inv_cdf(quantile)
-    low, high = step.ends(batch)
-    return float((high if z > 0 else low) ** (abs(z) / _TAIL))
 
 
 def candidate(
@@ -109,7 +45,7 @@ def candidate(
     """The row of a candidate: overload is said first, then what binds it; else it is simulated."""
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
-    replicas = count // machine.split
+    replicas = count // machine.gpus
     own = rate / replicas
     common: dict[str, Any] = {
         "gpu": gpu.id,
@@ -118,6 +54,7 @@ def candidate(
         "engine": engine,
         "precision": precision,
         "split": machine.split,
+        "pools": machine.pools,
     }
     batch = float(within.max_requests)
     busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
@@ -142,8 +79,11 @@ def candidate(
             "cache": "its cache is full",
             "sequences": "all sequences are taken",
             "tokens": "iterations hold no more tokens",
+            "prefill cache": "the cache of its prefill servers is full",
+            "prefill tokens": "its prefill servers read no more tokens",
+            "link": "the link between its servers is full",
         }[state.binds]
-        needed = ceil(rate / most * replicas) * machine.split if most else 0
+        needed = ceil(rate / most * replicas) * machine.gpus if most else 0
         return Row(
             **common,
             status="overloaded",
@@ -259,8 +199,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         return float(low), float(high)
 
     load = requests(spec, spec.requests, row.replicas)
-    served = serve(load, machine.step, within)
-    first = served.first_s[int(len(load) * WARM_UP) :]
+    first = served(load, machine.step, within).first_s[int(len(load) * WARM_UP) :]
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))

@@ -18,7 +18,7 @@ from simulator.planning.spec import Candidates, Spec
 from simulator.planning.step.tables import Machine, machine, parameters
 from simulator.planning.wording import usd
 
-Key = tuple[str, str, str, int]
+Key = tuple[str, str, str, int, tuple[int, int] | None]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[str], None]
@@ -97,25 +97,28 @@ def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = Fal
         reason = prompt_bound(spec, card, precision, weights, split)
         if reason and not late:
             result.late[f"{name}, {precision}"] = reason
-        if bool(reason) != late:
-            continue
-        for engine in spec.candidates.engines_of(card.id):
+        layouts: list[tuple[int, int] | None] = [None] if bool(reason) == late else []
+        if not late:  # their tokens do not wait for prompts
+            layouts += spec.candidates.disaggregated
+        for engine in spec.candidates.engines_of(card.id) if layouts else ():
             try:
                 one = machine(spec.workload, card, precision, engine, split)
             except InputError as error:
                 result.pruned[f"{name}, {engine}, {precision}"] = str(error)
                 continue
-            result.machines[card.id, engine, precision, split] = one
-            _counts(spec, card, engine, precision, one, result)
+            for pools in layouts:
+                own = replace(one, pools=pools)
+                result.machines[card.id, engine, precision, split, pools] = own
+                _counts(spec, card, engine, precision, own, result)
     return result
 
 
-def _uncounted(spec: Spec, card: GPU, split: int) -> str | None:
-    """Why no count is whole replicas of this split; None if one is."""
+def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
+    """Why no count is whole replicas of so many GPUs; None if one is."""
     counts = spec.candidates.counts_of(card.id)
-    if any(count % split == 0 for count in counts):
+    if any(count % gpus == 0 for count in counts):
         return None
-    return f"no count of {', '.join(map(str, counts))} is a multiple of {split}"
+    return f"no count of {', '.join(map(str, counts))} is a multiple of {gpus}"
 
 
 def _so_far(rows: list[Row]) -> str:
@@ -134,10 +137,14 @@ def _counts(
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
-    whole = [n for n in spec.candidates.counts_of(card.id) if n % one.split == 0]
+    split = "" if one.split == 1 else f", tp={one.split}"
+    if one.pools is not None:
+        split += f", {one.pools[0]}:{one.pools[1]}"
+    if reason := _uncounted(spec, card, one.gpus):
+        result.pruned[f"{card.name}{split}, {engine}, {precision}"] = reason
+    whole = [n for n in spec.candidates.counts_of(card.id) if n % one.gpus == 0]
     for count in whole:
         if fits == 2:
-            split = "" if one.split == 1 else f", tp={one.split}"
             name = f"{count} × {card.name}{split}, {engine}, {precision}"
             result.pruned[name] = "fewer of them hold every limit"
             continue
@@ -178,7 +185,7 @@ def _refine(
         _Finalist(
             row,
             cards[row.gpu],
-            result.machines[row.gpu, row.engine, row.precision, row.split],
+            result.machines[row.server],
             place < _BEST,
         )
         for place, row in enumerate(order)

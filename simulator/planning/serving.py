@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -25,22 +25,40 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Pools:
+    """Servers that prefill and servers that decode, and the seconds in which a prefill server sends
+    a token's cache to a decode server."""
+
+    prefill: int
+    decode: int
+    transfer_s_per_token: float
+
+    @property
+    def servers(self) -> int:
+        """The servers of both pools."""
+        return self.prefill + self.decode
+
+
+@dataclass(frozen=True)
 class Rules:
     """What a server allows: tokens of an iteration, sequences, tokens of cache; the share of each
-    prompt that is cached already."""
+    prompt that is cached already; `pools` where a replica is several servers, apart."""
 
     token_budget: int
     max_requests: int
     cache_tokens: int
     prefix_hit: float = 0.0
     reserve: bool = False
+    pools: Pools | None = None
 
 
 @dataclass(frozen=True)
 class Served:
     """By request: seconds to the first token and to the last, NaN where it never fits. By
     iteration with decodes: its seconds and how many decoded. `busy_s` is time in iterations,
-    `cached_tokens` the mean in use, `preempted` how often a sequence started again."""
+    `cached_tokens` the mean in use, `preempted` how often a sequence started again. `handover_s`:
+    where another server decodes, by request the seconds from the first token to the second, NaN
+    where there is none."""
 
     first_s: Floats
     last_s: Floats
@@ -51,6 +69,7 @@ class Served:
     cached_tokens: float
     preempted: int
     waiting: float
+    handover_s: Floats = field(default_factory=lambda: np.empty(0))
 
 
 def serve(load: Requests, step: StepTime, rules: Rules) -> Served:

@@ -13,7 +13,7 @@ WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
 """GPUs of one replica: a node links 8 at most, and each needs whole heads of keys and values."""
-PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "fp32")
+PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "nvfp4", "fp32")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Workload:
     admission: Literal["preempt", "reserve"] = "preempt"
     host_per_step_s: float = 1e-3
     kv_precision: str = ""
+    kv_link_bytes_per_s: float = 50e9
     tokens: float | None = None
     samples: float | None = None
     accumulation: int = 1
@@ -90,13 +91,15 @@ class Choices:
 @dataclass(frozen=True)
 class Candidates:
     """What the plan chooses from; `per_gpu` holds, by the GPU's id, what differs for one. `splits`
-    are GPUs of one replica; None: 1, or the fewest that hold the weights."""
+    are GPUs of one replica; None: 1, or the fewest that hold the weights. `disaggregated` are the
+    servers of a replica that prefill and that decode, to try beside servers that do both."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
     engines: tuple[str, ...] = ("vllm",)
     precisions: tuple[str, ...] = ("bf16",)
     splits: tuple[int, ...] | None = None
+    disaggregated: tuple[tuple[int, int], ...] = ()
     per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
 
     def uses(self, gpu_id: str) -> bool:

@@ -47,6 +47,11 @@ def check(spec: Spec) -> None:
             f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
             "GPU is a replica of its own; remove it"
         )
+    if work.kind != "serving" and every.disaggregated:
+        raise InputError(
+            f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
+            "it"
+        )
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
             raise InputError(

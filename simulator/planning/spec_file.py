@@ -34,9 +34,9 @@ _WORKLOAD: dict[str, Kind | str] = {
     "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
     "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
-    "host_per_step": "time", "kv_precision": "text", "tokens": "count", "samples": "count",
-    "accumulation": "count", "recompute": "flag", "optimizer": "text", "lora_rank": "count",
-    "lora_modules": "names",
+    "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
+    "samples": "count", "accumulation": "count", "recompute": "flag", "optimizer": "text",
+    "lora_rank": "count", "lora_modules": "names",
     "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",
     "restart": "time",
 }  # fmt: skip
@@ -50,7 +50,8 @@ _PRICES: dict[str, Kind | str] = {
 }  # fmt: skip
 _MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
-_SUFFIX: dict[str, str] = {"time": "_s"}
+_POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
+_SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names that serving engines give to limits, for the hint."""
@@ -123,8 +124,11 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    _check_keys("candidates", table, ("gpus", *_TRIED, "per_gpu"))
+    _check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "per_gpu"))
     values = _tried("candidates", table)
+    if "disaggregated" in table:
+        texts = _words("candidates.disaggregated", table["disaggregated"])
+        values["disaggregated"] = tuple(map(_pools, texts))
     values["gpus"] = _words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
     listed = _section("candidates.per_gpu", table.get("per_gpu", {}))
@@ -172,6 +176,16 @@ def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
             )
         values["splits"] = tuple(sorted(set(splits)))
     return values
+
+
+def _pools(text: str) -> tuple[int, int]:
+    parts = _POOLS.fullmatch(text)
+    if parts is None:
+        raise InputError(
+            f"candidates.disaggregated = {text!r}: expected servers that prefill and that decode, "
+            'such as "1:3"; write ["1:1", "1:3"]'
+        )
+    return int(parts[1]), int(parts[2])
 
 
 def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:

@@ -7,10 +7,11 @@ such an iteration: a fixed point. No such T within the server's rules: it is ove
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from simulator.planning.serving import Rules
+from simulator.planning.disaggregated import decode_rules
+from simulator.planning.serving import Pools, Rules
 from simulator.planning.step.step_time import StepTime
 
 
@@ -27,6 +28,8 @@ class Steady:
 
 def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, output: float) -> Steady:
     """The fixed point for requests of these mean lengths."""
+    if rules.pools is not None:
+        return _apart(step, rules, rules.pools, rate_per_s, prompt, output)
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
     held = prompt + output / 2
@@ -49,6 +52,25 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
         seconds += 0.7 * (iteration_s - seconds)
     alone = _iteration(step, 0.0, fresh, prompt, batch, held)
     return Steady(seconds, batch, max(0.0, 1 - alone / seconds))
+
+
+def _apart(
+    step: StepTime, rules: Rules, pools: Pools, rate_per_s: float, prompt: float, output: float
+) -> Steady:
+    """The state of a decode server beside prefill servers, each pool with its share of the load;
+    the prompts' share is that of the prefill servers' time in the work of all."""
+    each = rate_per_s / pools.prefill
+    reading = steady(step, replace(rules, pools=None), each, prompt, 1.0)
+    decoding = steady(step, decode_rules(rules), rate_per_s / pools.decode, prompt + 1, output - 1)
+    binds = f"prefill {reading.binds}" if reading.binds else decoding.binds
+    if not binds and each * prompt * pools.transfer_s_per_token >= 1:
+        binds = "link"
+    fresh = prompt * (1 - rules.prefix_hit)
+    squares = prompt**2 - (prompt - fresh) ** 2
+    read_s = min(each * step.mixed(max(round(fresh), 1), squares, 0, 0.0), 1.0) * pools.prefill
+    decode_s = min(decoding.batch, 1.0) * pools.decode
+    share = read_s / (read_s + decode_s) if read_s + decode_s else 0.0
+    return Steady(inf if binds else decoding.iteration_s, decoding.batch, share, binds)
 
 
 def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> float:

@@ -29,6 +29,7 @@ FOLDER = Path(__file__).parent / "profiles" / "energy"
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8",
+    "float4_e2m1fn_x2": "fp4",
 }  # fmt: skip
 _Kind = TypeVar("_Kind")
 _PRODUCTS = ("gemm", "gemv", "conv", "attention")

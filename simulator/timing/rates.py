@@ -14,6 +14,7 @@ _PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
+    "float4_e2m1fn_x2": "fp4",
 }  # fmt: skip
 
 
@@ -73,10 +74,11 @@ def roof_flops_per_s(gpu: GPU, work: Work) -> float:
 
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
     """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16
-    before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32."""
+    before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32.
+    Where fp4 is missing it is fp8's, whose kernels stand for those of fp4."""
     short = _SHORT.get(dtype, "fp32")
     if engine == "tensor":
-        peak = gpu.peak("tensor", short)
+        peak = gpu.peak("tensor", short) or (gpu.peak("tensor", "fp8") if short == "fp4" else None)
         if peak:
             return peak
     halves = engine == "tensor" and short in ("fp16", "bf16")

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 _ITEM_BYTES = {
     "float64": 8, "float32": 4, "tf32": 4, "float8_e4m3fn": 1, "float8_e5m2": 1, "int8": 1,
-    "uint8": 1,
+    "uint8": 1, "float4_e2m1fn_x2": 0.5,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules
 from simulator.scenario.resolved import ResolvedScenario
+from simulator.whatif.edits.float4 import Float4
 from simulator.whatif.edits.float8 import Float8
 from simulator.whatif.edits.key_value_cache import CacheDtype
 from simulator.whatif.edits.tensor_float import TensorFloat
@@ -67,10 +68,22 @@ _BOUND = "float8: operands quantised by two kernels each; memory in training is 
 
 
 @whatif("precision")
+def nvfp4(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
+    """Linear layers in NVFP4: 4 bits and a scale of 8 bits for each 16 values, activations
+    quantised by one kernel each."""
+    return resolved.edited(Float4(modules), _LIKE_FLOAT8)
+
+
+_LIKE_FLOAT8 = "NVFP4: products reach the same share of their peak as float8 products"
+
+
+@whatif("precision")
 def weights(
-    resolved: ResolvedScenario, dtype: Literal["int8", "int4"] = "int8", modules: Modules = ALL
+    resolved: ResolvedScenario,
+    dtype: Literal["int8", "int4", "nvfp4"] = "int8",
+    modules: Modules = ALL,
 ) -> ResolvedScenario:
-    """Store weights of linear layers as integers and multiply in the activations' dtype, by one
+    """Store weights of linear layers in 8 or 4 bits and multiply in the activations' dtype, by one
     kernel that converts the weights as it loads them."""
     if resolved.request.training:
         raise InputError(

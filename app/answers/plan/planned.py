@@ -9,7 +9,7 @@ from simulator.planning import Plan, Row
 from simulator.planning.row_scenario import is_cluster_step
 from simulator.planning.spec import Spec
 
-Candidate = tuple[str, int, str, str, int]
+Candidate = tuple[str, int, str, str, int, tuple[int, int] | None]
 """GPU, count, engine, precision and split of a row."""
 
 
@@ -42,4 +42,4 @@ class Planned:
 
 def candidate_of(row: Row) -> Candidate:
     """What tells a row from the others of its plan."""
-    return row.gpu, row.count, row.engine, row.precision, row.split
+    return row.gpu, row.count, row.engine, row.precision, row.split, row.pools

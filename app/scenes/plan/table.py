@@ -100,8 +100,9 @@ def mode_of(row: Row, fields: Sequence[str]) -> str:
 
 def short_name(row: Row) -> tuple[str, str]:
     """A configuration in few letters: "H200 SXM ×1", or "H200 SXM ×8 tp=2" where two GPUs share a
-    replica, and "vllm, bf16"."""
+    server, "H200 SXM ×8 1:3" where one of four servers prefills, and "vllm, bf16"."""
     split = "" if row.split == 1 else f" tp={row.split}"
+    split += "" if row.pools is None else f" {row.pools[0]}:{row.pools[1]}"
     return f"{short_gpu(row.name)} ×{row.count}{split}", f"{row.engine}, {row.precision}"
 
 

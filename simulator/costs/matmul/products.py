@@ -23,7 +23,7 @@ def unit(dtype: str) -> tuple[Engine, str]:
     float32 stays on the vector unit: TF32 is off by default (torch.backends.cuda.matmul).
     So does float64: only data-centre GPUs have float64 tensor cores.
     """
-    if dtype in _TENSOR_DTYPES or dtype.startswith("float8"):
+    if dtype in _TENSOR_DTYPES or dtype.startswith(("float8", "float4")):
         return "tensor", dtype
     return "vector", vector_dtype(dtype)
 
@@ -152,10 +152,11 @@ def mm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._scaled_mm.default", "aten._scaled_mm_v2.default")
 def scaled_mm(op: Signature) -> tuple[Work, ...]:
-    """fp8 [m, k] @ [k, n] with scales per tensor, row or block, and an optional bias."""
+    """fp8 or fp4 [m, k] @ [k, n] with scales per tensor, row or block, and an optional bias."""
     a, b = op["self"], op["mat2"]
     epilogue = "bias" if op.get("bias") else None
-    return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1], epilogue=epilogue)
+    k = a.shape[1] * (2 if a.dtype.endswith("_x2") else 1)  # two values of 4 bits a byte
+    return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=k, epilogue=epilogue)
 
 
 @cost(

@@ -49,7 +49,7 @@ _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
-WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights", "nvfp4": "nvfp4"}
 """Precisions that are what-ifs upon the plain one."""
 
 
@@ -59,7 +59,7 @@ class Machine:
     of weights, of activations at the peak, and of cache a token; `shares` of compute, memory,
     overhead and communication in a decode, and the share of communication in a prefill; watts that
     each GPU draws in decodes by batch and in prefills by tokens, NaN if unknown; `largest` rates
-    that are known."""
+    that are known. `pools` (prefill, decode) are its servers where prompts are read apart."""
 
     step: StepTime
     weight_bytes: float
@@ -71,7 +71,13 @@ class Machine:
     prefill_w: Floats
     split: int = 1
     prompt_communication: float = 0.0
+    pools: tuple[int, int] | None = None
     largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of a replica."""
+        return self.split * sum(self.pools or (1,))
 
     def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
         """Watts while it works: decodes of a batch, beside prompts for a share of the time."""
@@ -102,12 +108,19 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
     return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
 
 
+def weight_only(gpu: GPU, precision: str) -> bool:
+    """Whether a card stores weights alone in this precision, since it has no products in it."""
+    return precision == "nvfp4" and not gpu.peak("tensor", "fp4")
+
+
 def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     """The scenario of a precision: low ones are what-ifs upon the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
     name = WHATIFS.get(precision)
     if name is None:
         return scenario
+    if weight_only(gpu, precision):
+        name = "weights"
     return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
 
 

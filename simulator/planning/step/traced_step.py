@@ -170,7 +170,9 @@ def _products(trace: Trace) -> dict[str, float]:
         if op.signature.name.startswith(
             ("aten.mm", "aten.addmm", "aten._scaled_mm", "aten._weight")
         ):
-            n = float(np.prod(op.signature.inputs[0].shape)) * op.signature.outputs[0].shape[-1]
+            left, out = op.signature.inputs[0], op.signature.outputs[0]
+            values = left.numel * (2 if left.dtype.endswith("_x2") else 1)
+            n = float(values) * out.shape[-1]
             products[op.module] = products.get(op.module, 0.0) + n
     return products
 

@@ -5,6 +5,10 @@ with a scale and a zero for each group of 128 inputs. Each is one kernel, which 
 and converts them in registers. A network that converts its weights by a separate op
 (`weight.to(x)`) writes them to memory first, eager and compiled; only `max-autotune` fuses that
 into a product, if it has one row (`simulator.fusion.passes.dot_products`).
+
+NVFP4 has 4 bits a value and a scale of 8 bits for each 16 (`float4`). A card without products of 4
+bits reads them so and multiplies in the activation's dtype, as Marlin's kernels do; PyTorch has no
+op for that, so that it is priced as int4's with these scales.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Literal
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
+from simulator.whatif.edits.float4 import GROUP, SCALE
 from simulator.whatif.edits.linears import Product, linears, only_for, view_before
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
@@ -22,9 +27,9 @@ _GROUP = 128
 
 @dataclass(frozen=True)
 class SmallWeights:
-    """The linear layers of the matching modules, with int8 or int4 weights."""
+    """The linear layers of the matching modules, with int8, int4 or NVFP4 weights."""
 
-    dtype: Literal["int8", "int4"]
+    dtype: Literal["int8", "int4", "nvfp4"]
     modules: str
     rank: int = 0
 
@@ -42,7 +47,7 @@ class SmallWeights:
         if not products:
             raise InputError(
                 f"weights={self.dtype}: no linear layer in modules {self.modules!r} whose sizes "
-                f"divide by {_GROUP if self.dtype == 'int4' else 16}: expected one at least; "
+                f"divide by {self._divisor}: expected one at least; "
                 "choose other modules"
             )
         change, shared = Rewriting(trace), Shared()
@@ -66,7 +71,11 @@ class SmallWeights:
 
     def _fits(self, p: Product) -> bool:
         k, n = p.b[0].shape
-        return n % 16 == 0 and k % (_GROUP if self.dtype == "int4" else 16) == 0
+        return n % 16 == 0 and k % self._divisor == 0
+
+    @property
+    def _divisor(self) -> int:
+        return 16 if self.dtype == "int8" else _GROUP
 
     def _stored(self, p: Product) -> tuple[Tensor, Tensor]:
         """The packed weight and its scales."""
@@ -75,7 +84,10 @@ class SmallWeights:
         if self.dtype == "int8":
             return dense((n, k), "int8"), dense((n,), dtype)
         # eight values of 4 bits an int32, in tiles for the tensor cores' 16 × 8 fragments
-        return dense((n // 8, k // 128, 32, 4), "int32"), dense((k // _GROUP, n, 2), dtype)
+        packed = dense((n // 8, k // 128, 32, 4), "int32")
+        if self.dtype == "nvfp4":
+            return packed, dense((n, k // GROUP), SCALE)
+        return packed, dense((k // _GROUP, n, 2), dtype)
 
     def _ops(
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
@@ -85,7 +97,8 @@ class SmallWeights:
         names = ("scales",) if self.dtype == "int8" else ("qScaleAndZeros",)
         inputs = {"self": p.a, "mat2": weight, names[0]: (extra, side)}
         args = {} if self.dtype == "int8" else {"qGroupSize": _GROUP}
-        overload = f"aten._weight_{self.dtype}pack_mm.default"
+        kind = "int8" if self.dtype == "int8" else "int4"
+        overload = f"aten._weight_{kind}pack_mm.default"
         product = call(p.op, overload, inputs, [p.out], args, counted=True)
         if p.bias is None:
             return [product]

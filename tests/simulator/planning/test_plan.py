@@ -16,14 +16,14 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
 from simulator.planning.queue_detail import queue_of
+from simulator.planning.replica import factor
 from simulator.planning.result import Row
 from simulator.planning.row_scenario import scenario_of
-from simulator.planning.serve_plan import factor
 from simulator.planning.serving import percentile
-from simulator.planning.spec import Prices
+from simulator.planning.spec import Lengths, Prices, Workload
 from simulator.planning.spec_file import read
 from simulator.planning.step.step_time import constant
-from simulator.planning.step.tables import machine
+from simulator.planning.step.tables import machine, weight_only
 from simulator.planning.verdict import front, ranked
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.power import supply
@@ -251,3 +251,16 @@ def test_the_front_and_the_ranking():
     slow = _row("d", status="too slow", usd_per_h=0.5, per_token_s=0.9)
     assert [row.gpu for row in front([cheap, fast, beaten, slow]) if row.front] == ["a", "b"]
     assert [row.gpu for row in ranked([slow, beaten, fast, cheap])] == ["a", "b", "c", "d"]
+
+
+def test_nvfp4_is_planned_on_cards_with_it_and_as_weights_alone_elsewhere():
+    """Llama 3 8B: 7.505e9 values in 4.5 bits, 0.525e9 of the embedding in 16, and the norms."""
+    lengths = Lengths("fixed", 512)
+    work = Workload("serving", "llama3-8b", prompt=lengths, output=lengths)
+    for name, alone in (("b200", False), ("h100", True)):
+        card = gpu(name)
+        one = machine(work, card, "nvfp4", "vllm")
+        assert one.weight_bytes == pytest.approx(7.505e9 * 4.5 / 8 + 0.525e9 * 2, rel=2e-3)
+        assert weight_only(card, "nvfp4") is alone
+    large = machine(work, gpu("b200"), "fp8", "vllm").step.forward_s[-1]
+    assert machine(work, gpu("b200"), "nvfp4", "vllm").step.forward_s[-1] < large

@@ -1,0 +1,97 @@
+"""Linear layers in NVFP4: values of 4 bits (e2m1), and a scale of 8 bits (e4m3) for each 16.
+
+So a value takes 4 + 8/16 = 4.5 bits (NVIDIA, "Introducing NVFP4", 2025). Weights are stored so. An
+activation is quantised by one kernel: the scale of the whole tensor is known from a calibration, as
+serving engines have it. Products are `_scaled_mm` on packed pairs, as in torch 2.9 and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.errors import InputError
+from simulator.records import Op, Tensor, Trace
+from simulator.scenario.resolved import ResolvedScenario
+from simulator.whatif.edits.linears import Product, linears, only_for
+from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
+
+PAIR, SCALE = "float4_e2m1fn_x2", "float8_e4m3fn"
+_TWO = "int32"  # two values of an activation of 16 bits, which become one pair
+GROUP = 16
+"""Values that share a scale."""
+_ALIGNED = 32  # the last dimension of an operand fills 16 bytes
+
+
+@dataclass(frozen=True)
+class Float4:
+    """The linear layers of the matching modules, and their activations, in NVFP4."""
+
+    modules: str
+    rank: int = 0
+
+    def demand(self, resolved: ResolvedScenario) -> None:
+        """Raise InputError for a GPU without products of 4 bits."""
+        gpu = resolved.gpu
+        if not gpu.peak("tensor", "fp4"):
+            raise InputError(
+                f"nvfp4: {gpu.name} has no tensor cores of 4 bits: expected a GPU that has them "
+                "(Blackwell); choose another GPU, or weights=nvfp4, which stores weights alone so"
+            )
+
+    def __call__(self, trace: Trace) -> Trace:
+        if trace.phase == "training":
+            raise InputError(
+                "nvfp4: training in 4 bits is not modelled: expected inference; predict inference "
+                "instead"
+            )
+        products = [
+            p
+            for p in linears(trace, self.modules)
+            if trace.storages[p.b[1]].role == "weight"
+            and not any(size % _ALIGNED for size in p.b[0].shape)
+        ]
+        if not products:
+            raise InputError(
+                f"nvfp4: no linear layer in modules {self.modules!r} whose sizes are multiples of "
+                f"{_ALIGNED}: expected one at least; choose other modules or sizes"
+            )
+        return _quantised(trace, products)
+
+
+def _quantised(trace: Trace, products: list[Product]) -> Trace:
+    change, shared = Rewriting(trace), Shared()
+    replaceable = only_for(trace, {p.index for p in products})
+    copies: dict[int, tuple[int, int]] = {}  # storage of an operand -> of its pairs, its scales
+    for p in products:
+        (m, k), n = p.a[0].shape, p.b[0].shape[1]
+        ops: list[Op] = []
+        if p.a[1] not in copies:
+            copies[p.a[1]] = change.storage(m * k // 2), change.storage(m * k // GROUP)
+            pairs, scales = _stored(m, k)
+            outputs = [(pairs, copies[p.a[1]][0]), (scales, copies[p.a[1]][1])]
+            source = dense((m, k // 2), _TWO), p.a[1]
+            ops.append(
+                call(p.op, "aten._to_copy.default", {"self": source}, outputs, {"dtype": PAIR})
+            )
+        if p.b[1] not in copies:
+            own, size = p.b[1], sum(tensor.nbytes for tensor in _stored(n, k))
+            if own in replaceable:
+                change.resize(own, size)
+            else:
+                own = change.storage(size, "weight", kept=True)
+            # scales lie beside their weight in a storage of 0 bytes: the op reads both
+            copies[p.b[1]] = own, change.storage(0, "weight", kept=True)
+        a, scale_a = zip(_stored(m, k), copies[p.a[1]], strict=True)
+        scales, at = _stored(n, k)[1], copies[p.b[1]]
+        weight = Tensor((k // 2, n), PAIR, (1, k // 2)), at[0]
+        inputs = {"self": a, "mat2": weight, "scale_a": scale_a, "scale_b": (scales, at[1])}
+        if p.bias is not None:
+            inputs["bias"] = p.bias
+        ops.append(call(p.op, "aten._scaled_mm.default", inputs, [p.out], {}, counted=True))
+        change.put(p.index, [shared(op) for op in ops])
+    return change.done()
+
+
+def _stored(lines: int, depth: int) -> tuple[Tensor, Tensor]:
+    """The pairs and the scales of a matrix [lines, depth]."""
+    return dense((lines, depth // 2), PAIR), dense((lines, depth // GROUP), SCALE)
