@@ -157,8 +157,8 @@ def opening(**given: Any) -> Opening:
         usual = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
         given |= {name: value for name, value in usual.items() if given[name] is None}
         given |= {"network": "bert-base", "whatifs": words}
-    asked = question(**given)
-    return Opening(asked.base, asked.changes, file)
+    command = question(**given)
+    return Opening(command.base, command.changes, file)
 
 
 def _path(word: str) -> str:

@@ -1,4 +1,4 @@
-"""A trace as values: what each op reads and makes, once views and writes in place are told apart.
+"""A trace as values: what each op reads and makes, with views and writes in place resolved.
 
 A value is one version of a storage. An op that writes a storage it was given makes a new version;
 a view is the value that it looks at.

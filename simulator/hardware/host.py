@@ -47,7 +47,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      a step that the host rules takes, in 80% of cases, so many times as long, from and
                 to: of the machines that go by this name, and from hour to hour on one
     measured    whether steps were timed there; else its times are derived from a public figure
-    reference   what a few fixed steps took there, by name: another host is told apart by them
+    reference   what a few fixed steps took there, by name, to identify another host
     latency_s   from a launch call to the kernel's start on an idle GPU
     sync_s      from the GPU's end to the host going on after it waited
     depth       launches that the queue holds before the host must wait

@@ -104,7 +104,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / physics) at these points, [points, features].
 
-        Each is told by its nearest measured points alone, as in Vecchia's approximation: those
+        Each depends on its nearest measured points alone, as in Vecchia's approximation: those
         behind them add next to nothing.
         """
         near, far = self._neighbours.of(coordinates / np.array(self.lengths))

@@ -5,7 +5,7 @@ Of its patterns these were held against the real Inductor (torch 2.13): scores d
 with a mask added or without; scores multiplied by one, without. It takes half precision alone
 (`_sfdp_params_check`), the softmax in float32 or not. Scores without a scale, filled by a mask, or
 of scaled queries are no pattern, and nothing is one where an op reads a result in between. That a
-network returns such a result cannot be told from its variables.
+network returns such a result cannot be derived from its variables.
 Training steps are left as they are, though Inductor has patterns for those as well.
 """
 

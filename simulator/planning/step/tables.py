@@ -47,7 +47,7 @@ KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
-_CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
+_CUT = 256  # tokens of the pieces from which the cost of attention within a prompt is derived
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
 WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
 """Precisions that are what-ifs upon the plain one."""
