@@ -1,4 +1,5 @@
-"""How fast every host was that measured anything here: one index a process, from its first lines.
+"""The speed of every host that made a measurement here: one index per process, from its first
+lines.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -36,7 +37,7 @@ _BLIND = ("packages_second", "own", "blind_calls", "varied")
 """How the names of the files begin that were measured on the machines of the blind sets: no host is
 fitted to those."""
 MODEL = 0.15
-"""What a prediction is off by with the host as fast as it was: the 80% of its errors."""
+"""The 80% range of prediction errors with the host's speed known."""
 
 
 class Seen(NamedTuple):

@@ -185,16 +185,16 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
-    asked = parser.parse_args()
-    until = time.perf_counter() + asked.seconds
-    device, shrink, scale = ("cpu", 64, 0.05) if asked.dry else ("cuda", 1, 1.0)
+    arguments = parser.parse_args()
+    until = time.perf_counter() + arguments.seconds
+    device, shrink, scale = ("cpu", 64, 0.05) if arguments.dry else ("cuda", 1, 1.0)
     meter: Meter = FakeMeter()
     name = "none"
-    if not asked.dry:
+    if not arguments.dry:
         torch.cuda.set_stream(torch.cuda.Stream())
         properties = torch.cuda.get_device_properties()
         name, meter = properties.name, Nvml(str(properties.uuid))
-    with asked.file.open("w", encoding="utf-8") as file:
+    with arguments.file.open("w", encoding="utf-8") as file:
 
         def line(row: dict[str, Any]) -> None:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")

@@ -21,9 +21,9 @@ def repeated(joint: Joint, kept: Collection[int]) -> Trace:
 
 def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
     """The trace of `repeated`, and the index in the old trace of each of its ops."""
-    made = _Repeating(joint, kept)
-    repeated = made.done()
-    return repeated, made.source
+    repeating = _Repeating(joint, kept)
+    repeated = repeating.done()
+    return repeated, repeating.source
 
 
 class _Repeating:
@@ -68,13 +68,18 @@ class _Repeating:
         waiting = list(tensors)
         while waiting:
             tensor = waiting.pop()
-            made = self.joint.tensors[tensor].op
-            if made < 0 or tensor in self.exactly or made in missing or made in self.copied:
+            producer = self.joint.tensors[tensor].op
+            if (
+                producer < 0
+                or tensor in self.exactly
+                or producer in missing
+                or producer in self.copied
+            ):
                 continue
-            if self._there(tensor) and not self.joint.view[made]:
+            if self._there(tensor) and not self.joint.view[producer]:
                 continue
-            missing.add(made)
-            waiting += self.joint.reads[made]
+            missing.add(producer)
+            waiting += self.joint.reads[producer]
         return missing
 
     def _copy(self, index: int) -> None:

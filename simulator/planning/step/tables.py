@@ -102,7 +102,7 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
     return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
 
 
-def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
+def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     """The scenario of a precision: low ones are what-ifs upon the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
     name = WHATIFS.get(precision)
@@ -123,10 +123,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
-    prefill = of_rank(asked(work.network, gpu, precision, mode), split)
+    prefill = of_rank(base_scenario(work.network, gpu, precision, mode), split)
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
-    decode = of_rank(asked(decode_network, gpu, precision, mode), split)
+    decode = of_rank(base_scenario(decode_network, gpu, precision, mode), split)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each
