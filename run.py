@@ -30,7 +30,7 @@ CHECKS = (
     ("lint", ["ruff", "check", "."]),
     ("types", ["pyright"]),
     ("contracts", ["lint-imports"]),
-    ("tests", ["pytest", "-n", "2", "-m", "not slow"]),
+    ("tests", ["pytest", "-n", "2", "--dist", "worksteal", "-m", "not slow"]),
 )
 
 

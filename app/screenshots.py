@@ -115,7 +115,7 @@ def _reveal(window: Window, view: Lessons) -> None:
 
 
 def _settle(window: Window) -> None:
-    """Until nothing is asked any more for a while."""
+    """Wait until no request has come for a while."""
     from PySide6.QtCore import QCoreApplication  # as in taken
 
     end, quiet = time.monotonic() + _PATIENCE_S, 0

@@ -1,6 +1,6 @@
 """The colours, sizes and faces of every picture: one set of tokens, dark and light.
 
-A regime is told by word, colour, shape and pattern, so that no one has to rely on its colour.
+A regime is shown by word, colour, shape and pattern, so that no one has to rely on its colour.
 Importing this needs no Qt.
 """
 

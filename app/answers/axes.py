@@ -47,20 +47,20 @@ class AxisValues:
 
 def line(scenario: Scenario, text: str) -> AxisValues:
     """Parse an axis with its values. Raises InputError if the text is not an axis."""
-    name, equals, values = text.partition("=")
+    name, equals, listed = text.partition("=")
     name = name.strip().removeprefix("+").replace("-", "_")
     axis_ = axis(scenario, name)
     numeric = axis_.kind != "choice"
-    given = _given(text, axis_, values.strip()) if equals else _usual(scenario, axis_)
-    if not given:
+    values = _values(text, axis_, listed.strip()) if equals else _usual(scenario, axis_)
+    if not values:
         raise InputError(f"axis {text!r}: no values: expected some, {_EXAMPLE}; add them")
-    if len(given) > MOST_POINTS:
+    if len(values) > MOST_POINTS:
         raise InputError(
-            f"axis {text!r}: {len(given):,} values: expected at most {MOST_POINTS:,}; remove some"
+            f"axis {text!r}: {len(values):,} values: expected at most {MOST_POINTS:,}; remove some"
         )
-    if len(set(given)) < len(given):
+    if len(set(values)) < len(values):
         raise InputError(f"axis {text!r}: duplicate value: expected each value once; remove one")
-    return AxisValues(name, tuple(given), axis_.unit, numeric, axis_.kind == "whole")
+    return AxisValues(name, tuple(values), axis_.unit, numeric, axis_.kind == "whole")
 
 
 def value_on(scenario: Scenario, name: str) -> float | None:
@@ -83,7 +83,7 @@ def value_on(scenario: Scenario, name: str) -> float | None:
     return 1.0 if axis(scenario, name).kind == "scale" else None
 
 
-def _given(text: str, axis_: Axis, values: str) -> list[Value]:
+def _values(text: str, axis_: Axis, values: str) -> list[Value]:
     if axis_.kind == "choice":
         return [value_of(part.strip()) for part in values.split(",") if part.strip()]
     if ":" in values:

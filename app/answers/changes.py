@@ -33,8 +33,8 @@ def _mode_of(scenario: Scenario) -> str | None:
 
 
 def _with(scenario: Scenario, name: str, value: Any, without: tuple[str, ...]) -> Scenario:
-    kept = tuple(each for each in scenario.whatifs if each.name not in without)
-    fields: dict[str, Any] = {name: value, "whatifs": kept}
+    others = tuple(each for each in scenario.whatifs if each.name not in without)
+    fields: dict[str, Any] = {name: value, "whatifs": others}
     if name == "training" and not value:
         fields["optimizer"] = None
     return replace(scenario, **fields)
@@ -70,8 +70,8 @@ def with_trace(scenario: Scenario, path: str) -> Scenario:
 
 def without(scenario: Scenario, place: int) -> Scenario:
     """Remove the what-if at a place."""
-    kept = scenario.whatifs[:place] + scenario.whatifs[place + 1 :]
-    return replace(scenario, whatifs=kept)
+    others = scenario.whatifs[:place] + scenario.whatifs[place + 1 :]
+    return replace(scenario, whatifs=others)
 
 
 def with_arguments(scenario: Scenario, place: int, arguments: Mapping[str, Any]) -> Scenario:

@@ -77,8 +77,8 @@ def step_sentence(
 
 def _by_rules(p: Prediction) -> str:
     """The part of the verdict that says that --exact fell back to rules."""
-    asked = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
-    return "; fused by rules, not by the real compiler (--exact): see the notes" if asked else ""
+    by_rules = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
+    return "; fused by rules, not by the real compiler (--exact): see the notes" if by_rules else ""
 
 
 def _missing(p: Prediction) -> str:

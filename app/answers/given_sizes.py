@@ -82,10 +82,10 @@ _BOUNDED = ("nonzero", "masked_select", "unique")
 """Ops that return at most one row per element."""
 
 
-def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
+def check_data_sizes(sizes: Mapping[str, int], trace: Trace) -> None:
     """Raises InputError if no op of the trace uses a size, or if none can return that number of
     rows."""
-    for key, rows in given.items():
+    for key, rows in sizes.items():
         op, _, figure = key.rpartition(".")
         if "::" in op:
             _check_stated(op, figure, trace)

@@ -31,7 +31,7 @@ _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 @dataclass(frozen=True)
 class Swept:
     """Sweeps of a scenario and its variants. `shifts` are the first one's; `tried` are the figures
-    predicted in search of them."""
+    that the search for them predicted."""
 
     line: AxisValues
     names: tuple[str, ...]

@@ -143,27 +143,27 @@ class Opening(Question):
     file: str = ""
 
 
-def opening(**given: Any) -> Opening:
+def opening(**options: Any) -> Opening:
     """Build the question from the shared options; BERT-base if they name no network."""
-    words = [word for word in (given["network"], *(given["whatifs"] or [])) if word is not None]
+    words = [word for word in (options["network"], *(options["whatifs"] or [])) if word is not None]
     first = _path(words[0]) if words else ""
     file = first if _opens_in_window(first) else ""
     if file:
-        beside = [n for n in given if n not in ("network", "time_limit", "no_sandbox")]
-        more = [name for name in beside if given[name] not in (None, [])]
+        beside = [n for n in options if n not in ("network", "time_limit", "no_sandbox")]
+        more = [name for name in beside if options[name] not in (None, [])]
         if more:
             option = "what-ifs" if more[0] == "whatifs" else f"--{more[0].replace('_', '-')}"
             raise InputError(
                 f"{file} and {option} are both given: expected the file alone; change it in the "
                 "window"
             )
-        given, words = given | {"network": None}, []
-    if given["scenario"] is None and all(word.startswith("+") for word in words):
+        options, words = options | {"network": None}, []
+    if options["scenario"] is None and all(word.startswith("+") for word in words):
         usual = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
-        given |= {name: value for name, value in usual.items() if given[name] is None}
-        given |= {"network": "bert-base", "whatifs": words}
-    asked = question(**given)
-    return Opening(asked.base, asked.changes, file)
+        options |= {name: value for name, value in usual.items() if options[name] is None}
+        options |= {"network": "bert-base", "whatifs": words}
+    command = question(**options)
+    return Opening(command.base, command.changes, file)
 
 
 def _path(word: str) -> str:

@@ -103,8 +103,8 @@ def predict(
     outputs.check_all(texts, {})
     check_trace_name("--save-trace", save_trace)
     scenario = question.scenario
-    for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
-        if given:
+    for option, chosen in (("--explain-fusion", explain_fusion), ("--exact", exact)):
+        if chosen:
             _need_compiled(option, scenario)
     profiled = read(measured) if measured else None
     with progress.shown() as step:

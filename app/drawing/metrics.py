@@ -26,8 +26,8 @@ class Metrics(Protocol):
 
 
 class TabulatedMetrics:
-    """The widths of DejaVu Sans, the widest of the theme's fonts, without a font library: what fits
-    by this table fits in each of them."""
+    """The widths of DejaVu Sans, the widest of the theme's fonts, without a font library: a text
+    that fits by this table fits in each of them."""
 
     def width(self, words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
         face = "mono" if mono else "bold" if weight > _BOLD_FROM else "regular"

@@ -99,11 +99,11 @@ def _byte_rate(g: OpGroups, row: int) -> Formula:
 def _regime(g: OpGroups, row: int) -> Formula:
     parts = [float(part) for part in g.parts_s[row]]
     whole = sum(parts) or 1.0
-    said = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))
+    text = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))
     return Formula(
         "Regime",
         "the largest part of its own time",
-        f"{said}: {g.regime_of(row)}",
+        f"{text}: {g.regime_of(row)}",
         "",
         "01-three-regimes",
     )

@@ -34,13 +34,13 @@ def regime_at(where: str, at: Mapping[str, float]) -> Formula:
     )
 
 
-def rate_at(where: str, samples_per_s: float, period_s: float, said: str) -> Formula:
+def rate_at(where: str, samples_per_s: float, period_s: float, rate_text: str) -> Formula:
     """The throughput at a point; `said` is its text."""
     samples = round(samples_per_s * period_s)
     return Formula(
         f"Throughput of {where}",
         "samples of a step / its time",
-        f"{samples:,} / {seconds(period_s)} = {said}",
+        f"{samples:,} / {seconds(period_s)} = {rate_text}",
         "",
         "05-one-sentence-or-sixty",
     )

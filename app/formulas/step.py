@@ -129,13 +129,13 @@ def trust(answer: Answer) -> Formula:
     p = answer.prediction
     parts = " + ".join(f"{percent(share)} {name}" for name, share in p.tiers.items())
     missing = sum(p.unmodelled.values())
-    said = f" {missing:,} ops are not modelled." if missing else ""
+    missing_ops = f" {missing:,} ops are not modelled." if missing else ""
     tiers = "; ".join(_TIERS[name] for name in p.tiers if name in _TIERS)
     return Formula(
         "Trust",
         "share of the busy time by the source of the kernel times",
         parts or "no kernels",
-        f"{tiers}.{said}",
+        f"{tiers}.{missing_ops}",
     )
 
 

@@ -64,13 +64,13 @@ def host_op(p: Prediction, op: int) -> Formula | None:
     parts.append(("launch", float(plan.launches[op]), p.host.launch_s))
     parts = sorted((part for part in parts if part[1]), key=lambda part: -part[1] * part[2])
     whole = sum(n * each for _, n, each in parts)
-    said = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]
+    terms = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]
     rest = sum(n * each for _, n, each in parts[_MOST:])
     more = [f"{seconds(rest)} for the rest"] if rest else []
     return Formula(
         "Host time of an op",
         "count of each operation × its time on this host",
-        f"{' + '.join(said[:_MOST] + more) or '0'} = {seconds(whole)}",
+        f"{' + '.join(terms[:_MOST] + more) or '0'} = {seconds(whole)}",
         f"{percent(whole / p.host_s)} of the host time of a step." if p.host_s else "",
         "05-one-sentence-or-sixty",
     )

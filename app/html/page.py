@@ -141,9 +141,9 @@ def _power(p: Prediction) -> list[tuple[str, str, str]]:
     power = p.power
     if power is None:
         return []
-    said = "the limit" if power.limited else f"of {q.number(power.limit_w)} W"
+    limit_text = "the limit" if power.limited else f"of {q.number(power.limit_w)} W"
     return [
-        ("power", f"{q.number(power.watts)} W", f"{said}, at {clocks(power)}"),
+        ("power", f"{q.number(power.watts)} W", f"{limit_text}, at {clocks(power)}"),
         ("energy", q.joules(power.joules), energy_sentence(p).partition(" a step ")[2]),
     ]
 

@@ -75,8 +75,8 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
         )
     if not guess and not file.choose:
         raise InputError('guess is "": expected a figure, or choose = "regime"; add one')
-    asked = tuple(file.ask) or letters[1:] or letters
-    for key, named in (("ask", asked), ("of", (file.of,)), ("opens", (file.opens,))):
+    askable = tuple(file.ask) or letters[1:] or letters
+    for key, named in (("ask", askable), ("of", (file.of,)), ("opens", (file.opens,))):
         for letter in named:
             if letter not in letters:
                 raise InputError(
@@ -105,7 +105,7 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
         sides,
         line,
         guess,
-        asked,
+        askable,
         file.low,
         file.high,
         file.choose,
@@ -137,8 +137,8 @@ def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
     keys: dict[str, Any] = {}
     for each in (first if side.network is None else None, side):
         if each is not None:
-            given = {k: v for k in _PLAIN if (v := getattr(each, k)) is not None}
-            keys = {**keys, **given, "sizes": {**keys.get("sizes", {}), **each.sizes}}
+            fields = {k: v for k in _PLAIN if (v := getattr(each, k)) is not None}
+            keys = {**keys, **fields, "sizes": {**keys.get("sizes", {}), **each.sizes}}
     if "network" not in keys:
         raise InputError(
             f'{letter}.network is missing: expected a network\'s name, such as "bert-base"; add it'

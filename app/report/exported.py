@@ -56,14 +56,14 @@ def text(step: CompiledStep, chosen: Candidate, progress: Progress) -> str:
     ops = chosen.name.replace("+", ", ")
     title = f"{ops} in one kernel: {heading_of(step.subject, step.scenario, ())}"
     took = p.columns.duration_s[p.columns.op_of == number]
-    read, made = op.signature.read_bytes, op.signature.write_bytes
+    nbytes = op.signature.read_bytes + op.signature.write_bytes
     about = (
         f"{chosen.count} of these in the step, the first in {op.module or 'the network itself'}. "
         f"Traced with torch {p.trace.torch_version}."
     )
     eager = alone_s(p, fused.computed, list(fused.members(number)))
     alone = alone_s(p, p.trace, [number])
-    info = KernelInfo(title, about, p.gpu.name, alone, eager, float(took.sum()), read + made)
+    info = KernelInfo(title, about, p.gpu.name, alone, eager, float(took.sum()), nbytes)
     return source(written, info)
 
 

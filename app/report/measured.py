@@ -36,7 +36,7 @@ def groups(laid: Overlay) -> list[MeasuredGroup]:
         name = p.trace.ops[pair.op].name.removeprefix("aten.").removesuffix(".default")
         shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
         pairs.setdefault((name, shape), []).append(pair)
-    made = [
+    rows = [
         MeasuredGroup(
             op,
             shape,
@@ -48,7 +48,7 @@ def groups(laid: Overlay) -> list[MeasuredGroup]:
         )
         for (op, shape), each in pairs.items()
     ]
-    return sorted(made, key=lambda g: -abs(g.predicted_s - g.measured_s))
+    return sorted(rows, key=lambda g: -abs(g.predicted_s - g.measured_s))
 
 
 def show(console: Console, laid: Overlay, top: int) -> None:

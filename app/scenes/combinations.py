@@ -97,7 +97,7 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
         place = {value: at for at, value in enumerate(values)}
         at = np.array([place[swept.points[row][name]] for row in rows], float)
         columns.append(
-            CombinationColumn(axis_name(name), at, tuple(_said(name, v) for v in values))
+            CombinationColumn(axis_name(name), at, tuple(_axis_text(name, v) for v in values))
         )
     for name, (column, text) in FIGURES.items():
         share = text is percent
@@ -107,7 +107,7 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
     return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(swept.refused))
 
 
-def _said(axis: str, value: Value) -> str:
+def _axis_text(axis: str, value: Value) -> str:
     """A value on its axis: GPUs by the first words of their names, factors with their sign."""
     if axis == "gpu" and isinstance(value, str):
         return re.sub(r" \(.*\)| \d+GB", "", gpu(value).name)

@@ -45,14 +45,14 @@ class WordColumn:
 
     @cached_property
     def rank(self) -> Ints:
-        """Of each row: its place by the alphabet."""
+        """The alphabetical place of each row."""
         order = sorted(range(len(self.distinct)), key=lambda n: self.distinct[n].lower())
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks[self.each]
 
     def holding(self, part: str) -> NDArray[np.bool_]:
-        """Of each row: does it hold this, in small letters?"""
+        """Whether each row contains a text, ignoring case."""
         matches = np.array([part in word.lower() for word in self.distinct], np.bool_)
         return matches[self.each] if matches.size else np.zeros(0, np.bool_)
 

@@ -42,8 +42,8 @@ def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction
     if card is None:
         return PartChange("", "This card is not from this shelf", None)
     if part is None or part.parent is None:
-        if asked := card.asks(scenario):
-            words = f"{card.title} needs {' and '.join(asked)}: press Enter on its card"
+        if parameters := card.asks(scenario):
+            words = f"{card.title} needs {' and '.join(parameters)}: press Enter on its card"
             return PartChange(card.title, words, None)
         try:
             return _done(card.title, card.words(scenario), scenario, card.apply(scenario))

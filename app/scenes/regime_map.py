@@ -35,8 +35,8 @@ Spot = tuple[int, int]
 @dataclass(frozen=True)
 class Chart:
     """A map over two axes. `base` is equal for scenarios anywhere on it; `times` are equal times,
-    `limit` where memory is full; `places` where names stand; `done` where more points would tell
-    no more. `refused` says why there is none."""
+    `limit` the line where memory is full, `places` the positions of names, `done` the points at
+    which the map is complete. `refused` is the reason why there is no map."""
 
     base: str
     x: AxisValues

@@ -41,7 +41,8 @@ def _scales() -> tuple[str, ...]:
 
 
 def usual(names: list[str]) -> tuple[str, str]:
-    """Of what is offered, batch by sequence, or what a network has instead."""
+    """The default axes among those offered: batch by sequence, or the nearest that the network
+    has."""
     first = [name for name in ("batch", "seq", "host_speed", "bandwidth") if name in names]
     return first[0], first[1]
 

@@ -96,18 +96,18 @@ def _one_by_one(
             "group by module and choose one"
         )
         return PartChange(title, words, None)
-    now, said, refused = scenario, dict[str, str](), list[PartChange]()
+    now, labels, refused = scenario, dict[str, str](), list[PartChange]()
     for part in parts:
         following = change(part, now)
         if following.scenario is None:
             refused.insert(len(refused) if part.path.startswith("(") else 0, following)
         else:
             now, title = following.scenario, following.title
-            said[pattern(part)] = following.words
-    if not said:
+            labels[pattern(part)] = following.words
+    if not labels:
         return refused[0]
-    many = f"{title} of {len(said)} modules: {', '.join(said)}"
-    return PartChange(title, many if len(said) > 1 else next(iter(said.values())), now)
+    many = f"{title} of {len(labels)} modules: {', '.join(labels)}"
+    return PartChange(title, many if len(labels) > 1 else next(iter(labels.values())), now)
 
 
 def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:

@@ -41,7 +41,7 @@ class Slices:
         return slice(first, max(first, int(np.searchsorted(self.begin_s, high_s, "left"))))
 
     def at(self, time_s: float, slack_s: float = 0.0) -> int | None:
-        """The place of the slice at a time; within `slack_s` of it where there is none."""
+        """The place of the slice at a time; if there is none, of a slice within `slack_s` of it."""
         place = int(np.searchsorted(self.begin_s, time_s, "right")) - 1
         near = [k for k in (place, place + 1) if 0 <= k < self.count]
         away = {k: max(self.begin_s[k] - time_s, time_s - self.end_s[k], 0.0) for k in near}
@@ -178,9 +178,9 @@ def _gpu(p: Prediction) -> Slices:
     end = np.stack([s.start_s, s.end_s], axis=1).ravel()
     waits = np.where(waited_for_sync(p), GPU_KINDS.index(SYNC_WAIT), GPU_KINDS.index(HOST_WAIT))
     kind = np.stack([waits, regimes(p)], axis=1).ravel()
-    kept = np.flatnonzero(end - begin > 1e-12)  # seconds: below is what rounding leaves
+    visible = np.flatnonzero(end - begin > 1e-12)  # seconds: below is what rounding leaves
     of = np.repeat(np.arange(count), 2)
-    return Slices(begin[kept], end[kept], kind[kept], of[kept], GPU_KINDS)
+    return Slices(begin[visible], end[visible], kind[visible], of[visible], GPU_KINDS)
 
 
 def _host(p: Prediction) -> Slices:

@@ -88,7 +88,7 @@ class Canvas(QWidget):
         """Paint everything but the card."""
 
     def paint_message(self, paint: Paint, words: str) -> None:
-        """Paint words in place of the content, such as why there is none."""
+        """Paint a text in place of the content, such as the reason of a refusal."""
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
         paint.painter.setPen(QColor(self.theme.ink2))

@@ -62,7 +62,7 @@ def _mask(point: Params) -> Tensor | None:
     return random(*sizes, dtype=point["dtype"]) if kind == "float" else None
 
 
-def _made(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]]:
+def _call(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]]:
     shared, heads = point["shared"], point["heads"]
     q = _heads(point, heads, point["queries"], grad)
     k, v = (_heads(point, heads // shared, point["keys"], grad) for _ in range(2))
@@ -80,11 +80,11 @@ def _made(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]
 def blind_attention(**point: Any) -> Call:
     """Arguments as `_attention` draws them: a number of heads, `shared` of them for each head of
     keys; `interleaved` where heads lie within each token."""
-    return _made(point, grad=False)[0]
+    return _call(point, grad=False)[0]
 
 
 @blind(24, _attention)
 def blind_attention_backward(**point: Any) -> Call:
     """Gradients of queries, keys and values."""
-    call, inputs = _made(point, grad=True)
+    call, inputs = _call(point, grad=True)
     return backward(call(), inputs)

@@ -93,8 +93,8 @@ def _mask(
             "bool_stride0": lambda: rows[..., :1].contiguous().expand(batch, 1, queries, keys),
             "bool_one": lambda: rows[:1].contiguous().expand(shape),  # over batch and heads
         }[point.mask]()
-    given = torch.float32 if point.mask == "float32" else dtype
-    whole = torch.randn(shape, device=device, dtype=given)
+    mask_dtype = torch.float32 if point.mask == "float32" else dtype
+    whole = torch.randn(shape, device=device, dtype=mask_dtype)
     rows = whole[:, :1]
     return {
         "float": lambda: whole,
@@ -102,7 +102,7 @@ def _mask(
         "float_rows": lambda: rows.contiguous(),
         "float_stride0": lambda: rows[..., :1].contiguous().expand(batch, 1, queries, keys),
         "float_misaligned": lambda: torch.randn(
-            batch, 1, queries, keys + 1, device=device, dtype=given
+            batch, 1, queries, keys + 1, device=device, dtype=mask_dtype
         )[..., 1:],
         "float_grad": lambda: rows.contiguous().requires_grad_(),
     }[point.mask]()

@@ -96,7 +96,7 @@ COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("gpt2", "fp16", 16, 512)),
     *_compiled(train("resnet18", "autocast", 128, 0, "sgd")),
 )
-"""More of these, predicted before they were measured and held against nothing since."""
+"""More of these, predicted before they were measured and compared with nothing since."""
 
 _GRAPHS = "compiled_graphs"
 

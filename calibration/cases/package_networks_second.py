@@ -3,8 +3,8 @@
 transformers' model types of each task and timm's files of models are taken in the order of the
 sha256 of their names: those whose default configuration runs on the plain inputs of its task and
 has 3 million parameters or more, that are in no other suite and fit, and that were published before
-2026. Of networks above 1.6 billion parameters the first layers are taken. Of each of timm's files
-it is the first model by sha256 with 4 to 100 million parameters.
+2026. Networks above 1.6 billion parameters are cut to their first layers. From each of timm's files
+comes the first model by sha256 with 4 to 100 million parameters.
 """
 
 from __future__ import annotations

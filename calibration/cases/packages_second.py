@@ -1,5 +1,5 @@
 """Cases of further networks of transformers and timm, drawn by the hash of their names: never
-fitted and, until they were measured, seen by nobody."""
+fitted, and unseen until they were measured."""
 
 from __future__ import annotations
 

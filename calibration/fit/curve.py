@@ -141,8 +141,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """A curve without the figures that none of its works told anything about: another kind of
-    kernel, which has none of its own, may be predicted by it."""
+    """A curve without the figures that its works do not determine: it may also predict kernels of
+    another kind, which have no curve of their own."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0

@@ -33,7 +33,7 @@ _ONE_PROCESS = tuple(
 """Files of one machine in one night, on the calmest host; together they count as one process.
 `fused` was measured with `generated_3`, in the same process."""
 MODEL = 0.15
-"""What a prediction is off by with the host as fast as it was: the 80% of its errors."""
+"""The 80% range of prediction errors with the host's speed known."""
 
 
 class Seen(NamedTuple):

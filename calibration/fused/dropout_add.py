@@ -46,7 +46,7 @@ def unfused(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
 
 
 def reference(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
-    """The kernel's own mask, drawn anew."""
+    """The kernel's own mask, drawn again."""
     kept = uniform(x.numel(), x.device).reshape(x.shape) > torch.tensor(p, dtype=torch.float32)
     return torch.where(kept, x / (1 - p), 0) + residual
 

@@ -87,10 +87,10 @@ class Variant:
         exact_operands = self.operands(**params)
         operands = tuple(_copy(o, None) for o in exact_operands)
         exact = _tensors(self.reference(*(_copy(o, torch.float64) for o in exact_operands)))
-        made = _tensors(self.fused(*operands))
-        if [m.shape for m in made] != [e.shape for e in exact]:
+        results = _tensors(self.fused(*operands))
+        if [m.shape for m in results] != [e.shape for e in exact]:
             raise ValueError(f"{self.name} {params}: the shapes of kernel and reference differ")
-        errors = [_error(m.double(), e.double()) for m, e in zip(made, exact, strict=True)]
+        errors = [_error(m.double(), e.double()) for m, e in zip(results, exact, strict=True)]
         return float(torch.stack(errors).max())
 
 
@@ -174,6 +174,6 @@ def _tensors(result: Any) -> tuple[torch.Tensor, ...]:
     return (result,) if isinstance(result, torch.Tensor) else tuple(result)
 
 
-def _error(made: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+def _error(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     scale = exact.abs() + exact.square().mean().sqrt()
-    return ((made - exact).abs() / scale).max()
+    return ((result - exact).abs() / scale).max()

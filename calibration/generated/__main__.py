@@ -2,9 +2,9 @@
 
 Needs a CUDA GPU, PyTorch and Triton. First all is compiled, by as many processes as there are
 cores; then the host's cases are timed into `FOLDER/compiled_host.jsonl`, and each function alone
-into `FOLDER/generated_1.jsonl` and, tuned anew, `generated_2.jsonl`. Inductor chooses between tiles
-by timing them, and where two come near to each other it chooses now one and now the other. Every
-line is on disk as soon as it is known; the same command goes on where an earlier one ended.
+into `FOLDER/generated_1.jsonl` and, tuned again, `generated_2.jsonl`. Inductor chooses between
+tiles by timing them, and where two come near to each other it chooses now one and now the other.
+Every line is on disk as soon as it is known; the same command goes on where an earlier one ended.
 """
 
 from __future__ import annotations

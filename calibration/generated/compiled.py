@@ -59,8 +59,8 @@ class Trained:
         return self.run(*self.operands)
 
     def __call__(self) -> object:
-        made = self.forward()  # which is a result too, or its kernel would have less to do
-        return made, torch.autograd.grad(made, self.wanted, self.gradient)
+        output = self.forward()  # which is a result too, or its kernel would have less to do
+        return output, torch.autograd.grad(output, self.wanted, self.gradient)
 
 
 def _run(function: Function, operands: Sequence[Tensor]) -> Function:

@@ -104,7 +104,7 @@ def _pictures() -> list[Params]:
 
 @generated(_pictures)
 def generated_to_channels_last(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """An image laid out anew."""
+    """An image copied to another layout."""
 
     def laid(x: Tensor) -> Tensor:
         return torch.relu(x).contiguous(memory_format=torch.channels_last)

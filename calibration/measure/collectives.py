@@ -54,7 +54,7 @@ def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
         return dist.send(whole, peer) if rank % 2 == 0 else dist.recv(whole, peer)
 
     torch_2_11: Any = dist  # newer versions call these two otherwise
-    made: dict[str, Call] = {
+    by_name: dict[str, Call] = {
         "all_reduce": lambda: dist.all_reduce(whole),
         "all_gather": lambda: torch_2_11.all_gather_into_tensor(whole, part),
         "reduce_scatter": lambda: torch_2_11.reduce_scatter_tensor(part, whole),
@@ -63,7 +63,7 @@ def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
         "send_receive": one_way,
         "exchange": send_receive,
     }
-    return made[name]
+    return by_name[name]
 
 
 def slowest(seconds: float) -> float:
@@ -221,8 +221,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)
-    asked = parser.parse_args()
-    until = time.time() + asked.seconds
+    arguments = parser.parse_args()
+    until = time.time() + arguments.seconds
     ranks = torch.cuda.device_count()
     machine = {
         "gpu": torch.cuda.get_device_name(),
@@ -230,14 +230,14 @@ def main() -> None:
         "torch": torch.__version__,
         "nccl": ".".join(map(str, nccl.version())),
     }
-    asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
+    arguments.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
     for protocol in PROTOCOLS:
         left_s = until - time.time()
         if left_s < 8:
             break
         share_s = left_s * (0.6 if protocol == "auto" else 1.0)
         multiprocessing.spawn(  # pyright: ignore
-            measure, (ranks, protocol, str(asked.file), time.time() + share_s), ranks
+            measure, (ranks, protocol, str(arguments.file), time.time() + share_s), ranks
         )
 
 

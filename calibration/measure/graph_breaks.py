@@ -1,7 +1,7 @@
 """What a break of a compiled step's graph costs.
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
-the predictions are held against the packaged measurement. Blocks of a small network with a break
+the predictions are compared with the packaged measurement. Blocks of a small network with a break
 after each: the slope over the number of breaks is what one more graph takes. What predicts is
 imported where it is needed: a machine that measures has PyTorch and numpy alone.
 """

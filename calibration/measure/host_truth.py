@@ -147,9 +147,9 @@ def replayed_s(step: Step) -> dict[str, Any]:
         torch.cuda.synchronize()
         began = time.perf_counter()
         graph.replay()
-        asked = time.perf_counter() - began
+        launch_s = time.perf_counter() - began
         torch.cuda.synchronize()
-        return {"period_s": period(graph.replay, 0.03, 3).median_s, "ask_s": asked}
+        return {"period_s": period(graph.replay, 0.03, 3).median_s, "ask_s": launch_s}
     except Exception as error:
         torch.cuda.synchronize()
         return {"failed": repr(error)[:200]}

@@ -118,7 +118,7 @@ def cases() -> Iterator[Row]:
                 }
 
 
-def made(case: Row, device: str) -> Callable[[], object]:
+def step_of(case: Row, device: str) -> Callable[[], object]:
     """A step of the case: forward, and backward where it trains."""
     torch.manual_seed(0)
     with torch.device(device):
@@ -158,7 +158,7 @@ def measured(case: Row) -> Row:
     gc.collect()
     torch.cuda.empty_cache()
     begin = torch.cuda.memory_allocated()
-    step = made(case, "cuda")
+    step = step_of(case, "cuda")
     for _ in range(3):
         step()
     torch.cuda.synchronize()

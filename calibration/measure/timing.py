@@ -118,8 +118,8 @@ def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
         return None
     one_s = _elapsed_s(graph.replay, 2) / copies
     needed = int(np.clip(_RUN_S / one_s, 1, _MOST_COPIES))
-    if needed > 2 * copies and (longer := _captured(call, needed)):
-        return longer, needed  # the host had slowed the first estimate
+    if needed > 2 * copies and (repeated := _captured(call, needed)):
+        return repeated, needed  # the host had slowed the first estimate
     return graph, copies
 
 

@@ -50,8 +50,8 @@ def _signature(name: str, inputs: list[Any], outputs: list[Any], case: list[Any]
     if "backward" in name:
         args |= {"output_mask": [case[3] > 4, True, bool(bias)]}
     seen = tuple(_tensor(t) for t in inputs)
-    made = tuple(_tensor(t) for t in outputs)
-    return Signature(name, seen, made, _NAMES[name][: len(seen)], args)
+    tensors = tuple(_tensor(t) for t in outputs)
+    return Signature(name, seen, tensors, _NAMES[name][: len(seen)], args)
 
 
 def _tensor(fields: list[Any]) -> Tensor:

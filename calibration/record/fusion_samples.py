@@ -62,7 +62,7 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
-    loaded = sum(each.elements != rows for each in operands)  # a number a row counts for nothing
+    loaded = sum(each.elements != rows for each in operands)  # one number per row is not counted
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
     less = sum(
@@ -141,9 +141,9 @@ def external(trace: Trace) -> list[Operand]:
         for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
             each = Operand(tensor.numel, tensor.nbytes, passes(tensor.shape, result))
             operands[storage] = max(operands.get(storage, each), each)
-    given = [each for s, each in operands.items() if trace.storages[s].born < 0]
+    inputs = [each for s, each in operands.items() if trace.storages[s].born < 0]
     out = trace.ops[-1].outputs[0]
-    return [*given, Operand(out.numel, out.nbytes)]
+    return [*inputs, Operand(out.numel, out.nbytes)]
 
 
 def passes(shape: Sequence[int], result: Sequence[int]) -> int:

@@ -24,7 +24,7 @@ from simulator.scenario.scenario import Scenario
 
 FOLDER = MEASUREMENTS / "inductor"
 LAYERS = 3
-"""Of networks that repeat one: the first, one between two, and the last."""
+"""Blocks of networks that repeat one: the first, one in the middle, and the last."""
 _LEFT_OUT = ("llama3-8b", "llama3-70b", "bert-large", "gpt2-xl", "vit-l16", "mixtral")
 """Prefixes of names: what differs from a smaller entry in its sizes alone."""
 _FEW = ("mlp-tiny", "bert-base", "gpt2", "vit-b16", "resnet18")
@@ -121,13 +121,13 @@ def main() -> None:
         if case.name in recorded and not (pattern and pattern in case.name):
             continue
         began = time.perf_counter()
-        recorded[case.name] = row = _asked(case)
+        recorded[case.name] = row = _recorded(case)
         said = row.refused or f"{len(row.schedule.launches) if row.schedule else 0} launches"
         print(f"{case.name:40} {time.perf_counter() - began:6.1f} s  {said}", flush=True)
         _write(path, list(recorded.values()))
 
 
-def _asked(case: Case) -> Row:
+def _recorded(case: Case) -> Row:
     try:
         return Row(case, scheduled(question_of(resolve(case.scenario)), lambda _: None))
     except RefusalError as refusal:

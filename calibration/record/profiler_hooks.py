@@ -2,7 +2,7 @@
 hooks at every call of its own, though nothing is recorded any more, so each launch takes longer.
 
 `calibration.record.write` times all cases before it profiles any. Older recordings profiled each
-case before they timed the next one, its eager twin and its rounds; they are held against the host
+case before they timed the next one, its eager twin and its rounds; they are compared with the host
 with the hooks. Nobody who trains or serves a network has them.
 """
 

@@ -139,6 +139,6 @@ def _recording(row: dict[str, Any]) -> Recording:
 
 
 def _probes(row: dict[str, Any]) -> Probes | None:
-    """None where the step was timed without them."""
+    """None if the step was timed without them."""
     before, after = row.get("probes") or (None, None)
     return (before, after) if before and after else None

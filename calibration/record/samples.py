@@ -115,14 +115,14 @@ _Roles = dict[str, tuple[list[Work], list[tuple[str, float]]]]
 def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[tuple[Work, float]]:
     """Each work with the seconds of its kernel.
 
-    A library may order its conversions and fills otherwise than they are lowered: they are told
-    by name, and among alike the one of more instructions takes longer. Around a convolution or a
-    recurrence each role is matched where it has as many kernels as works. A convolution that ran
-    by another algorithm than it was lowered to is left out, and so is a single one with more
-    helpers than were lowered; where any algorithm may run it, these are its own. ATen's own kernels
-    come in order.
-    Else the one work of the library's own algorithm has all the seconds but those of the shortest
-    kernels, one for each other work; without such a work nothing is matched.
+    A library may launch its conversions and fills in another order than they are lowered: they are
+    matched by name, and among equal names by instructions, since more take longer. Around a
+    convolution or a recurrence each role is matched where it has as many kernels as works. A
+    convolution that ran by another algorithm than it was lowered to is left out, and so is a single
+    one with more helpers than were lowered; where any algorithm may run it, these are its own.
+    ATen's own kernels come in order. Else the one work of the library's own algorithm has all the
+    seconds but those of the shortest kernels, one for each other work; without such a work nothing
+    is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(some) == len(timed) for some, timed in by_role.values()):

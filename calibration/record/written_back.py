@@ -90,14 +90,14 @@ def measure() -> dict[str, Any]:
 
         run()
         rows = kernels_by_op(gpu_events(run), len(order))
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: {"read_bytes": read_bytes, "bytes": moved, "clean_s": [], "dirty_s": []}
         for name, read_bytes, moved, _ in calls
     }
     for (call, flush), kernels in zip(order, rows, strict=False):
-        found[calls[call][0]][_AFTER[flush]].append(sum(ns for _, ns in kernels) * 1e-9)
+        columns[calls[call][0]][_AFTER[flush]].append(sum(ns for _, ns in kernels) * 1e-9)
     about = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "l2_bytes": l2_bytes}
-    return {**about, "cases": found}
+    return {**about, "cases": columns}
 
 
 def _calls(torch: Any) -> Iterator[tuple[str, int, int, Callable[[], object]]]:

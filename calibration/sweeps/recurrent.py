@@ -27,7 +27,7 @@ def _layers(rng: Random) -> Params:
     }
 
 
-def _made(
+def _layer(
     cell: str,
     dtype: str,
     batch: int,
@@ -56,7 +56,7 @@ def recurrent(
     both_ways: bool,
 ) -> Call:
     """[batch, steps, features] to [batch, steps, hidden], in inference."""
-    module, x, state = _made(cell, dtype, batch, steps, features, hidden, layers, both_ways)
+    module, x, state = _layer(cell, dtype, batch, steps, features, hidden, layers, both_ways)
     module.eval().requires_grad_(False)
     start = (state, state) if cell == "lstm" else state
     return lambda: module(x, start)
@@ -74,7 +74,7 @@ def recurrent_backward(
     both_ways: bool,
 ) -> Call:
     """Gradients of the input and of every weight."""
-    module, x, state = _made(cell, dtype, batch, steps, features, hidden, layers, both_ways)
+    module, x, state = _layer(cell, dtype, batch, steps, features, hidden, layers, both_ways)
     module.train()
     x.requires_grad_()
     y, _ = module(x, (state, state) if cell == "lstm" else state)

@@ -1,7 +1,7 @@
 """One calibrated GPU by the profile that was measured on another, and by its own.
 
-The other GPU's profile holds no measurement of this GPU: it predicts as Ridgepoint does for any GPU
-of the same architecture that nobody measured.
+The other GPU's profile holds no measurement of this GPU: it predicts as Ridgepoint does for any
+unmeasured GPU of the same architecture.
 """
 
 from __future__ import annotations

@@ -119,23 +119,23 @@ def differences(agreed: Agreement) -> list[str]:
     for a, ops in enumerate(agreed.real.ops):
         b = agreed.pairs.get(a)
         if b is None:
-            said.append(f"  real {a} only: {_told(agreed, ops)} {_bytes(agreed.real.launches[a])}")
+            said.append(f"  real {a} only: {_line(agreed, ops)} {_bytes(agreed.real.launches[a])}")
             continue
         more, less = (ops - agreed.rules.ops[b]) & both, (agreed.rules.ops[b] - ops) & both
         sizes = _bytes(agreed.real.launches[a]), _bytes(agreed.rules.launches[b])
         if more or less or sizes[0] != sizes[1]:
-            both_have = _told(agreed, ops & agreed.rules.ops[b])
-            apart = f"+[{_told(agreed, more)}] -[{_told(agreed, less)}]"
+            both_have = _line(agreed, ops & agreed.rules.ops[b])
+            apart = f"+[{_line(agreed, more)}] -[{_line(agreed, less)}]"
             said.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
     for b, ops in enumerate(agreed.rules.ops):
         if b not in taken:
             said.append(
-                f"  rules {b} only: {_told(agreed, ops)} {_bytes(agreed.rules.launches[b])}"
+                f"  rules {b} only: {_line(agreed, ops)} {_bytes(agreed.rules.launches[b])}"
             )
     return said
 
 
-def _told(agreed: Agreement, ops: Ops) -> str:
+def _line(agreed: Agreement, ops: Ops) -> str:
     return " ".join(f"{op}:{agreed.origin.ops[op].name.split('.')[1]}" for op in sorted(ops))
 
 
@@ -165,10 +165,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pattern", nargs="?", default="", help="part of a case's name")
     parser.add_argument("--differ", action="store_true", help="print the launches that differ")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     same = ops = 0
     for row in stored():
-        if asked.pattern not in row.case.name:
+        if arguments.pattern not in row.case.name:
             continue
         if row.schedule is None:
             print(f"{row.case.name:36} not compiled: {row.refused}")
@@ -176,7 +176,7 @@ def main() -> None:
         agreed = agreement(row.case, row.schedule)
         same, ops = same + agreed.same, ops + agreed.ops
         print(line(agreed))
-        if asked.differ:
+        if arguments.differ:
             print("\n".join(differences(agreed)))
     print(f"{same / max(ops, 1):.1%} of {ops} ops lie in the same launch")
 

@@ -1,10 +1,10 @@
 """Compare predictions with what `calibration.measure.serving` measured on an H200:
 `python -m calibration.validate.measured_serving FILE`.
 
-Steps one by one, by the host as fast as it was beside them; each served load simulated with the
-predicted steps of the captured decode and of eager prefills, as the measured server ran them; the
-same iterations priced alone, which tells steps from scheduling; joules of steps. Mixed iterations
-run attention of ever new shapes, for each of which cuDNN makes a plan first (tens of ms), which no
+Steps one by one, with the host's speed at that time; each served load simulated with the predicted
+steps of the captured decode and of eager prefills, as the measured server ran them; the same
+iterations priced alone, which tells steps from scheduling; joules of steps. Mixed iterations run
+attention of ever new shapes, for each of which cuDNN makes a plan first (tens of ms), which no
 prediction holds: their median ratio is printed.
 """
 

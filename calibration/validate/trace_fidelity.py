@@ -61,10 +61,10 @@ def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
 def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -> Fidelity:
     """Match recorded ops and traced ones in order; sizes are ignored where data decides them."""
     seen = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
-    made = [
+    traced_rows = [
         _row(op.name, _plain(op.inputs), _plain(op.outputs), data_dependent) for op in traced.ops
     ]
-    matcher = SequenceMatcher(None, seen, made, autojunk=False)
+    matcher = SequenceMatcher(None, seen, traced_rows, autojunk=False)
     differing: Counter[str] = Counter()
     differences: Counter[str] = Counter()
     matched = 0
@@ -85,7 +85,7 @@ def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -
         for i in range(a, b):
             differing[f"only recorded: {_text(seen[i])}"] += 1
         for j in range(c, d):
-            differing[f"only traced:   {_text(made[j])}"] += 1
+            differing[f"only traced:   {_text(traced_rows[j])}"] += 1
     return Fidelity(
         recording.name,
         len(seen),

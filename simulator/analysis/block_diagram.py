@@ -113,13 +113,13 @@ class BlockDiagram:
     def flows(self, members: Iterable[int]) -> list[Flow]:
         """The values between these blocks, into them and out of them."""
         flow, inside = self.chosen.flow, set(members)
-        made = {value: op for op in inside for value in flow.makes[op]}
+        producer = {value: op for op in inside for value in flow.makes[op]}
         links: list[Flow] = []
         for op in sorted(inside):
             sizes = zip(flow.reads[op], self.before.trace.ops[op].inputs, strict=False)
             for value, tensor in dict(sizes).items():
-                if value in made or self.before.trace.storages[value[0]].role == "activation":
-                    links.append(Flow(made.get(value, OUTSIDE), op, tensor.nbytes))
+                if value in producer or self.before.trace.storages[value[0]].role == "activation":
+                    links.append(Flow(producer.get(value, OUTSIDE), op, tensor.nbytes))
             outputs = zip(flow.makes[op], self.before.trace.ops[op].outputs, strict=False)
             for value, tensor in dict(outputs).items():
                 users = flow.users.get(value, [])
@@ -141,11 +141,11 @@ class BlockDiagram:
         if compiles(resolved.mode) or resolved.fusion:
             fusion = predict_resolved(resolved).fusion
         groups = fusion.groups if fusion else []
-        made = [
+        produced = [
             tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
             for g in groups
         ]
-        return [self._set(each, None) for each in made if len(each) > 1]
+        return [self._set(each, None) for each in produced if len(each) > 1]
 
     def _set(self, members: tuple[int, ...], choice: Choice | None) -> Set:
         launches = sum(self.blocks[op].launches for op in members if op in self.blocks)
@@ -190,15 +190,15 @@ class BlockDiagram:
         if not everywhere or len(members) < 2:
             return numbers
         names = dict.fromkeys(self.before.trace.ops[op].name.split(".")[1] for op in members)
-        asked = {"ops": "+".join(names), "modules": self._around(members)}
+        choice = {"ops": "+".join(names), "modules": self._around(members)}
         phase = self.before.trace.ops[members[0]].phase
         if phase in ("forward", "backward") and self.before.trace.phase == "training":
-            asked["phase"] = phase
+            choice["phase"] = phase
         try:
-            made = kernels_of(self.chosen, Choice(**asked))
+            kernels = kernels_of(self.chosen, Choice(**choice))
         except InputError:
             return numbers
-        return asked if any(kernel.members == members for kernel in made) else numbers
+        return choice if any(kernel.members == members for kernel in kernels) else numbers
 
     def _around(self, members: tuple[int, ...]) -> str:
         """The pattern of the innermost module of all members, with # for its numbers."""
@@ -212,23 +212,23 @@ class BlockDiagram:
 
     def without(self, choice: Choice) -> Scenario:
         """The scenario without the sets of a choice."""
-        kept = tuple(
+        others = tuple(
             applied
             for applied in self.scenario.whatifs
             if not (applied.name == "fuse" and _choice(applied) == choice)
         )
-        return replace(self.scenario, whatifs=kept)
+        return replace(self.scenario, whatifs=others)
 
 
 def _choice(applied: Applied) -> Choice:
-    given = {name: str(value) for name, value in applied.arguments.items()}
-    return Choice(**given)
+    arguments = {name: str(value) for name, value in applied.arguments.items()}
+    return Choice(**arguments)
 
 
 def _apart(scenario: Scenario) -> Scenario:
     """The scenario with nothing fused, in eager mode if a compiler ran it."""
-    kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
-    apart = replace(scenario, whatifs=kept)
+    others = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
+    apart = replace(scenario, whatifs=others)
     return apply(apart, "mode", {"to": "eager"}) if compiles(resolve(apart).mode) else apart
 
 

@@ -119,10 +119,10 @@ _KERNELS = Derived[list[Kernels]]()
 
 def _kernels(trace: Trace) -> list[Kernels]:
     """Chains of loops, and products with the chain that reads them."""
-    return _KERNELS.get(trace, lambda: list(_found(trace)))
+    return _KERNELS.get(trace, lambda: list(_candidates(trace)))
 
 
-def _found(trace: Trace) -> Iterator[Kernels]:
+def _candidates(trace: Trace) -> Iterator[Kernels]:
     chosen = Chosen(trace)
     owner = {
         index: op.phase
@@ -147,11 +147,11 @@ def _found(trace: Trace) -> Iterator[Kernels]:
     for same in alike.values():
         members, product = same[0]
         try:
-            made = chosen.kernel(members).op
+            fused = chosen.kernel(members).op
         except InputError:
             continue
         names = tuple(dict.fromkeys(_name(trace, index) for index in members))
-        yield Kernels(members, names, len(same), made.signature, product)
+        yield Kernels(members, names, len(same), fused.signature, product)
 
 
 def _name(trace: Trace, index: int) -> str:

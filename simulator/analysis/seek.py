@@ -62,7 +62,7 @@ def largest_batch(
     scenario: Scenario, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
-    here and below, is told what was tried."""
+    here and below, receives every value that is tried."""
     room = resolve(scenario).gpu.memory_bytes
     goal = _Goal(
         "the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"], _memory
@@ -236,10 +236,10 @@ def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
             "that one sample reaches; try another GPU or precision, or recompute"
         )
     if bad is None:
-        result = _found(line, goal, _BATCHES[-1], None)
+        result = _bisected(line, goal, _BATCHES[-1], None)
         note = f"{result.sentence}; no larger batch was tried" if result else ""
         return result and replace(result, sentence=note)
-    return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
+    return _bisected(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 
 def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
@@ -254,7 +254,7 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
             "another GPU, precision or mode"
         )
     ends = (1, None) if good == 1 else line.end(good, good / 2, goal.holds, goal.margin)
-    sought = _found(line, goal, *ends)
+    sought = _bisected(line, goal, *ends)
     if sought and not sought.prediction.fits:
         raise InputError(
             f"{goal.text}: batch {sought.value:,.0f} would have {goal.says(sought.prediction)} but "
@@ -264,7 +264,7 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     return sought
 
 
-def _found(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
+def _bisected(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
     """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
     where it is not."""
     p = line.forward(good)

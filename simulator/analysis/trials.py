@@ -22,7 +22,7 @@ By = Literal["time", "memory", "money"]
 class Trial:
     """A what-if to try, as a command writes it; the regimes it attacks (none: whichever), and how;
     what has to change for it: the code that runs, the machine, or what is computed (other numbers
-    come out). `dtypes` are those of a network that it is tried on (all where there is none)."""
+    come out). It is tried on networks of `dtypes` (of all dtypes if there are none)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -72,21 +72,21 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
-    said: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     wide = new.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s
     if wide > 1:
-        said["memory"] = f"{wide:.2g}× the bandwidth"
+        refusals["memory"] = f"{wide:.2g}× the bandwidth"
     elif regime == "memory" and old.l2_bytes and new.l2_bytes and new.l2_bytes > old.l2_bytes:
-        said["memory"] = f"{new.l2_bytes / old.l2_bytes:.2g}× the L2 cache"
+        refusals["memory"] = f"{new.l2_bytes / old.l2_bytes:.2g}× the L2 cache"
     if work is not None:
         peaks = [roof_flops_per_s(card, work) for card in (new, old)]
         if peaks[0] > peaks[1]:
             engine = "tensor" if work.engine == "tensor" else "vector"
             times = peaks[0] / peaks[1]
-            said["compute"] = f"{times:.2g}× the {engine} peak in {work.dtype}"
-    if regime not in said:
+            refusals["compute"] = f"{times:.2g}× the {engine} peak in {work.dtype}"
+    if regime not in refusals:
         return ""
-    parts = [said[regime], *(text for name, text in said.items() if name != regime)]
+    parts = [refusals[regime], *(text for name, text in refusals.items() if name != regime)]
     return f"{new.name} has {' and '.join(parts)}"
 
 

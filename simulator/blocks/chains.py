@@ -48,7 +48,7 @@ class Chains:
         return new[place - 1] if place <= len(new) else old[place - len(new)]
 
     def moved(self, storages: tuple[int, ...], shift: int) -> tuple[int, ...]:
-        """The storages, those of chains `shift` places further."""
+        """The storages, with those of chains moved by `shift` places."""
         of = self.place_of
         return tuple([s if s not in of else self.at(of[s][0], of[s][1] + shift) for s in storages])
 

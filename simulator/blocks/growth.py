@@ -59,7 +59,7 @@ def growth(few: Trace, more: Trace, blocks: str) -> Growth:
         if old.phase == "optimizer" and any(counts.values()):
             of_ops[i - len(few.ops)] = counts
     each = Growth(blocks, {n: getattr(more, n) - getattr(few, n) for n in _OF_THE_TRACE}, of_ops)
-    longer = each.grown(few, count)
-    if longer != more or longer.signatures[1] != more.signatures[1]:
+    grown = each.grown(few, count)
+    if grown != more or grown.signatures[1] != more.signatures[1]:
         raise UnequalBlocksError("a few blocks, repeated, are not those of one more")
     return each

@@ -1,4 +1,4 @@
-"""A trace as values: what each op reads and makes, once views and writes in place are told apart.
+"""A trace as values: what each op reads and makes, with views and writes in place resolved.
 
 A value is one version of a storage. An op that writes a storage it was given makes a new version;
 a view is the value that it looks at.
@@ -48,14 +48,14 @@ def _dataflow(trace: Trace) -> Dataflow:
         inputs = len(op.inputs)
         reads = tuple((s, version.get(s, 0)) for s in op.storages[:inputs])
         computes = computing[rows[index]]
-        made = op.storages[inputs:]
+        outputs = op.storages[inputs:]
         if computes:
-            for storage in dict.fromkeys(made):
+            for storage in dict.fromkeys(outputs):
                 old = storage in version or trace.storages[storage].born < index
                 version[storage] = version.get(storage, 0) + old
             for value in dict.fromkeys(reads):
                 flow.users.setdefault(value, []).append(index)
-        makes = tuple((s, version.setdefault(s, 0)) for s in made)
+        makes = tuple((s, version.setdefault(s, 0)) for s in outputs)
         if computes:
             maker |= dict.fromkeys(makes, index)
         flow.reads.append(reads)

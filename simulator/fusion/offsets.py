@@ -1,8 +1,8 @@
-"""Where in its storage each operand of a trace begins, told by the views made of it: two parts of
-one buffer are not the same memory to a compiler that looks for what two loops share.
+"""Where in its storage each operand of a trace begins, derived from its views: to a compiler that
+looks for memory that two loops share, two parts of one buffer differ.
 
-A trace names storages, shapes and strides. Of several views that are alike but for their place (the
-three of `unbind`), an op takes the one that was used least, the first made of those.
+A trace names storages, shapes and strides. Among several views that differ only in their place (the
+three of `unbind`), an op takes the one that was used least, and the oldest of these.
 """
 
 from __future__ import annotations

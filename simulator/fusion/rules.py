@@ -62,7 +62,7 @@ RULES: dict[Level, Rule] = {
 """Every level but "none", which leaves a trace as it is."""
 
 LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
-"""What the levels that are like another compiler stand for."""
+"""The compilers that the levels imitate."""
 
 
 def level_of(mode: str) -> Level:

@@ -44,10 +44,10 @@ _Times = Annotated[float, msgspec.Meta(gt=0)]
 class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds for each thing counted, and the constants of launching.
 
-    spread      a step that the host rules takes, in 80% of cases, so many times as long, from and
-                to: of the machines that go by this name, and from hour to hour on one
+    spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
+                the machines of this name and the hours of a day
     measured    whether steps were timed there; else its times are derived from a public figure
-    reference   what a few fixed steps took there, by name: another host is told apart by them
+    reference   seconds of a few fixed steps there, by name, to identify another host
     latency_s   from a launch call to the kernel's start on an idle GPU
     sync_s      from the GPU's end to the host going on after it waited
     depth       launches that the queue holds before the host must wait

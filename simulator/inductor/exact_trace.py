@@ -30,10 +30,10 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     groups, ops = [group for group, _ in grouped], [op for _, op in grouped]
     rest = [op for op in origin.ops if op.phase == "optimizer"]
     ops += rest
-    made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
+    exact = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
     notes = f"compiled by {by}, up to source code; the optimizer stays eager", *schedule.notes
-    return Fused(made, groups, origin, notes)
+    return Fused(exact, groups, origin, notes)
 
 
 def launches(

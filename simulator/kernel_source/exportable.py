@@ -126,10 +126,10 @@ def _key(fused: Fused, number: int) -> tuple[object, ...]:
 def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
     """Seconds of the kernels of some ops with none of their operands in L2 at the start."""
     chosen = [trace.ops[i] for i in ops]
-    made = {s for op in chosen for s in op.storages[len(op.inputs) :]}
+    written = {s for op in chosen for s in op.storages[len(op.inputs) :]}
     read_first = _read_first(chosen)
     storages = [
-        replaced(s, born=0 if i in made and i not in read_first else -1, freed=None)
+        replaced(s, born=0 if i in written and i not in read_first else -1, freed=None)
         for i, s in enumerate(trace.storages)
     ]
     part = replaced(trace, ops=chosen, storages=storages, assumptions=[])
@@ -137,9 +137,9 @@ def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
 
 
 def _read_first(ops: list[Op]) -> set[int]:
-    made: set[int] = set()
+    written: set[int] = set()
     reads: set[int] = set()
     for op in ops:
-        reads |= set(op.storages[: len(op.inputs)]) - made
-        made |= set(op.storages[len(op.inputs) :])
+        reads |= set(op.storages[: len(op.inputs)]) - written
+        written |= set(op.storages[len(op.inputs) :])
     return reads

@@ -105,7 +105,7 @@ def _constants(kernel: Kernel, info: KernelInfo) -> list[str]:
         for at, case in enumerate(kernel.group.cases)
     ]
     halves = {"bfloat16": 2, "float16": 1}
-    seen = [made.dtype for op in kernel.group.ops for _, made in (*op.inputs, *op.outputs)]
+    seen = [layout.dtype for op in kernel.group.ops for _, layout in (*op.inputs, *op.outputs)]
     worst, tolerance = _TOLERANCES[max(halves.get(dtype, 0) for dtype in seen)]
     tolerance *= len(kernel.group.ops) ** 0.5
     return [
@@ -123,13 +123,13 @@ def _constants(kernel: Kernel, info: KernelInfo) -> list[str]:
 
 
 def _triton(kernel: Kernel) -> list[str]:
-    given = [f"{o.name}_ptr" for o in kernel.operands] + [
+    parameters = [f"{o.name}_ptr" for o in kernel.operands] + [
         f"{result.name}_ptr" for result in kernel.results
     ]
     tile = ("BLOCK",) if kernel.cols is None else ("ROWS", "COLS")
     # Sizes are constants, as in a network compiled for its shapes, so that divisions are cheap
-    given += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
-    return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
+    parameters += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
+    return ["@triton.jit", f"def kernel({', '.join(parameters)}):", *_indented(kernel.lines)]
 
 
 def _elements(kernel: Kernel) -> list[str]:
@@ -142,12 +142,12 @@ def _elements(kernel: Kernel) -> list[str]:
 
 
 def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
-    made = [f"{o.name} = {_filled(kernel, o)}" for o in operands]
+    filled = [f"{o.name} = {_filled(kernel, o)}" for o in operands]
     names = ", ".join(o.name for o in operands)
     return [
         "def operands(s):",
         '    """The operands of the kernel, filled at random."""',
-        *_indented(made),
+        *_indented(filled),
         f"    return ({names},)" if names else "    return ()",
     ]
 
@@ -159,21 +159,21 @@ def _filled(kernel: Kernel, operand: Operand) -> str:
     return f'filled("{hint}", {arguments}{limit})'
 
 
-def _layout(kernel: Kernel, made: Layout) -> str:
+def _layout(kernel: Kernel, layout: Layout) -> str:
     return (
-        f"{shown(made.shape, kernel.names)}, {shown(made.stride, kernel.names)}, "
-        f"dtype=torch.{made.dtype}"
+        f"{shown(layout.shape, kernel.names)}, {shown(layout.stride, kernel.names)}, "
+        f"dtype=torch.{layout.dtype}"
     )
 
 
 def _launch(kernel: Kernel, parameters: str) -> list[str]:
-    made = [
+    stored = [
         f"{each.name} = empty({_layout(kernel, each.layout)}, device=DEVICE)"
         for each in kernel.results
     ]
     results = ", ".join(each.name for each in kernel.results)
-    given = [*(o.name for o in kernel.operands), results]
-    given += [f"s.{name}" for name in kernel.arguments]
+    arguments = [*(o.name for o in kernel.operands), results]
+    arguments += [f"s.{name}" for name in kernel.arguments]
     count = kernel.names.text(kernel.count, "s.")
     if kernel.cols is None:
         tile = ["block = 1024"]
@@ -181,11 +181,11 @@ def _launch(kernel: Kernel, parameters: str) -> list[str]:
     else:
         tile = _tile(kernel, kernel.names.text(kernel.cols, "s."))
         grid, constants = "rows", "ROWS=rows, COLS=cols, num_warps=warps"
-    call = f"kernel[(triton.cdiv({count}, {grid}),)]({', '.join(given)}, {constants})"
+    call = f"kernel[(triton.cdiv({count}, {grid}),)]({', '.join(arguments)}, {constants})"
     return [
         f"def fused({parameters}, empty=torch.empty_strided):",
         '    """The results, by one launch of the kernel."""',
-        *_indented([*made, *tile, call]),
+        *_indented([*stored, *tile, call]),
         f"    return ({results},)",
     ]
 

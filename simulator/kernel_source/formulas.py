@@ -161,11 +161,11 @@ def bitwise_not(e: Element) -> str:
 @rule("to_copy", "copy", "type_as")
 def to_copy(e: Element) -> str:
     source = "src" if e.has("src") else "self"
-    came, made = kind(e.seen(source).dtype), kind(e.op.outputs[0][1].dtype)
-    if came == made:
+    before, after = kind(e.seen(source).dtype), kind(e.op.outputs[0][1].dtype)
+    if before == after:
         return e[source]  # half precision stays fp32 until it is stored
     types = {"float": "tl.float32", "int": "tl.int64"}
-    return f"{e[source]} != 0" if made == "bool" else f"{e[source]}.to({types[made]})"
+    return f"{e[source]} != 0" if after == "bool" else f"{e[source]}.to({types[after]})"
 
 
 @rule("native_batch_norm", "cudnn_batch_norm")

@@ -93,12 +93,12 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
         for place, (value, _) in enumerate(op.outputs)
         if value not in from_memory
     }
-    seen = {value: made for op in ops for value, made in (*op.outputs, *op.inputs)}
+    seen = {value: layout for op in ops for value, layout in (*op.outputs, *op.inputs)}
     for op in ops:
         known = [value in from_memory for value, _ in op.outputs]
         if any(known) and not all(known):
             raise InputError(_CONTINUED)
-    elements = {value: _elements(traces, value, made) for value, made in seen.items()}
+    elements = {value: _elements(traces, value, layout) for value, layout in seen.items()}
     elements |= {
         before_bias(op.outputs[0][0]): elements[op.outputs[0][0]]
         for op in ops
@@ -124,12 +124,12 @@ def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
         )
     if any(node.atomic for node in group.nodes):
         raise InputError("it scatters: it adds atomically into existing values")
-    made = {key for node in group.nodes for key in node.writes}
+    written = {key for node in group.nodes for key in node.writes}
     products = any(
         "convolution" in trace.ops[i].name or "mm." in trace.ops[i].name for i in members
     )
     parts = any(
-        isinstance(key, int) and key not in made
+        isinstance(key, int) and key not in written
         for node in group.nodes
         for key in map(value_of, node.reads)
     )
@@ -208,4 +208,4 @@ def _stored(fused: Fused, number: int, writes: Iterable[Any], trace: Trace) -> l
 
 
 def _layout_of(ops: Sequence[GroupOp], value: Value) -> Layout:
-    return next(made for op in ops for v, made in op.outputs if v == value)
+    return next(layout for op in ops for v, layout in op.outputs if v == value)

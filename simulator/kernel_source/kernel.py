@@ -94,12 +94,12 @@ def _loop(group: FusedGroup) -> Kernel:
     # In the order in which the first result lies in memory, as Inductor nests its loops
     at = first.at(i) if first.dense else digits(i, first.shape)
     results: list[Result] = []
-    for value, made in group.stores:
-        if made.numel != count:
+    for value, layout in group.stores:
+        if layout.numel != count:
             raise InputError("its results differ in size")
-        same = made.shape == first.shape
-        mine = at if same else digits(number(at, first.shape, first.cases), made.shape)
-        _store(writer, value, made, mine, results)
+        same = layout.shape == first.shape
+        mine = at if same else digits(number(at, first.shape, first.cases), layout.shape)
+        _store(writer, value, layout, mine, results)
     lines = [
         "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
         f"inside = i < {writer.names.text(count)}",
@@ -145,11 +145,11 @@ def _over_rows(group: FusedGroup, lead_rows: Rows, whole: int) -> Kernel:
     return _kernel(writer, head, results, lead_rows.rows, lead_rows)
 
 
-def _store(writer: Writer, value: Value, made: Layout, at: At, results: list[Result]) -> None:
+def _store(writer: Writer, value: Value, layout: Layout, at: At, results: list[Result]) -> None:
     op, place = writer.group.makers[value]
     name = "out" if not results else f"out_{len(results)}"
-    results.append(Result(name, value, made))
-    writer.store(name, writer.computed(op, place, at), made, at)
+    results.append(Result(name, value, layout))
+    writer.store(name, writer.computed(op, place, at), layout, at)
 
 
 def _wide(line: str, group: FusedGroup) -> str:

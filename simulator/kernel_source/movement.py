@@ -213,8 +213,8 @@ def arange(e: Element) -> str:
 )
 def full(e: Element) -> str:
     names = ("fill_value", "value", "s")
-    given = next((e.op.args[name] for name in names if name in e.op.args), None)
-    value = given if given is not None else int("ones" in e.op.short)
+    stated = next((e.op.args[name] for name in names if name in e.op.args), None)
+    value = stated if stated is not None else int("ones" in e.op.short)
     if e.has("value"):
         return e["value"]
     types = {"float": "tl.float32", "int": "tl.int64", "bool": "tl.int1"}
@@ -226,8 +226,8 @@ def full(e: Element) -> str:
 @rule("convolution", "addmm")
 def bias(e: Element) -> str:
     """The addition of the bias by a loop; the product itself is read from memory."""
-    value, made = e.op.outputs[0]
-    product = e.writer.load(before_bias(value), made, e.at, "product")
+    value, layout = e.op.outputs[0]
+    product = e.writer.load(before_bias(value), layout, e.at, "product")
     name = "bias" if e.has("bias") else "self"
     if not e.has(name) or e.arg("beta", 1) != 1 or e.arg("alpha", 1) != 1:
         raise InputError(

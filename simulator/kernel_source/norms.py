@@ -12,9 +12,9 @@ from simulator.kernel_source.terms import Term
 
 def _statistic(e: Element, place: int, kept: At) -> str:
     """The mean or scale of a row, computed by this kernel or another."""
-    value, made = e.op.outputs[place]
-    at = (*kept, *(constant(size - size) for size in made.shape[len(kept) :]))
-    return e.use(e.writer.value(value, made, at, "mean" if place == 1 else "scale"))
+    value, layout = e.op.outputs[place]
+    at = (*kept, *(constant(size - size) for size in layout.shape[len(kept) :]))
+    return e.use(e.writer.value(value, layout, at, "mean" if place == 1 else "scale"))
 
 
 def _affine(e: Element, text: str, *names: str) -> str:

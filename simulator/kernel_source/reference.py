@@ -87,9 +87,9 @@ class _Reference:
                 for p in parts
             ]
         results = [self._fresh(op.short) for _ in op.outputs]
-        for result, (value, made) in zip(results, op.outputs, strict=True):
+        for result, (value, layout) in zip(results, op.outputs, strict=True):
             if self.kernel.group.makers.get(value, (None,))[0] is op:
-                self.tensors[value] = result, made
+                self.tensors[value] = result, layout
         left = ", ".join(results)
         if op.short in ("cudnn_batch_norm", "native_batch_norm"):
             left = f"{results[0]}, *_"
@@ -97,16 +97,16 @@ class _Reference:
         self.lines.append(f"{left} = {call}{', '.join(parts)})")
 
     def _bias(self, op: GroupOp) -> None:
-        value, made = op.outputs[0]
+        value, layout = op.outputs[0]
         name = "bias" if op.place("bias") is not None else "self"
         place = op.place(name)
         assert place is not None
         bias = self._seen(*op.inputs[place])
         if op.short == "convolution":
-            bias += f".reshape{(1, -1, *(1,) * (len(made.shape) - 2))}"
-        product = self._seen(before_bias(value), made)
+            bias += f".reshape{(1, -1, *(1,) * (len(layout.shape) - 2))}"
+        product = self._seen(before_bias(value), layout)
         result = self._fresh("biased")
-        self.tensors[value] = result, made
+        self.tensors[value] = result, layout
         self.lines.append(f"{result} = aten.add.Tensor({product}, {bias})")
 
     def _seen(self, value: Value, seen: Layout) -> str:
@@ -115,10 +115,10 @@ class _Reference:
             operand = read(value, seen, self.kernel.group, self._fresh("unread"))
             self.unread.append(operand)
             self.tensors[value] = operand.name, operand.layout
-        name, made = self.tensors[value]
-        if (made.shape, made.stride, made.offset) == (seen.shape, seen.stride, seen.offset):
+        name, layout = self.tensors[value]
+        if (layout.shape, layout.stride, layout.offset) == (seen.shape, seen.stride, seen.offset):
             return name
-        if made.row_major and seen.row_major and made.numel == seen.numel:
+        if layout.row_major and seen.row_major and layout.numel == seen.numel:
             return f"{name}.reshape({self._numbers(seen.shape)})"
         return (
             f"{name}.as_strided({self._numbers(seen.shape)}, {self._numbers(seen.stride)}, "

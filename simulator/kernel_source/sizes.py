@@ -39,7 +39,7 @@ class Size:
         return self._with(other, mod)
 
     def is_(self, number: int) -> bool:
-        """Whether it is this number in every case."""
+        """Whether the size equals this number in every case."""
         return all(value == number for value in self.values)
 
     def below(self, other: Size) -> bool:

@@ -76,14 +76,14 @@ class Writer:
         if maker is None:
             return self.load(value, seen, at, name)
         op, place = maker
-        made = op.outputs[place][1]
-        if (made.shape, made.stride, made.offset) != (seen.shape, seen.stride, seen.offset):
-            self._check_whole(op, value, made)
-            at = made.at(seen.place(at))
+        layout = op.outputs[place][1]
+        if (layout.shape, layout.stride, layout.offset) != (seen.shape, seen.stride, seen.offset):
+            self._check_whole(op, value, layout)
+            at = layout.at(seen.place(at))
         return self.computed(op, place, at)
 
-    def _check_whole(self, op: GroupOp, value: Value, made: Layout) -> None:
-        if not made.dense or made.numel != self.group.elements[value]:
+    def _check_whole(self, op: GroupOp, value: Value, layout: Layout) -> None:
+        if not layout.dense or layout.numel != self.group.elements[value]:
             raise InputError(f"{op.name} writes a part of a tensor that is read in another layout")
 
     def computed(self, op: GroupOp, place: int, at: At) -> Term:

@@ -70,8 +70,8 @@ def _persistent_dims(work: Work, itemsize: int) -> dict[str, Any]:
     wide = -(-d["hidden"] // 32) * 32
     spilled = 4 * d["gates"] * wide**2 > _REGISTERS
     variant = "spilled" if spilled else "forward" if d["direction"] == "fwd" else "backward"
-    kept = {name: d[name] for name in ("kind", "b", "steps", "gates", "train")}
-    return kept | {"variant": variant, "wide": wide, "item_bytes": itemsize}
+    common = {name: d[name] for name in ("kind", "b", "steps", "gates", "train")}
+    return common | {"variant": variant, "wide": wide, "item_bytes": itemsize}
 
 
 @lowering("rnn_input")

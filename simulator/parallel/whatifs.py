@@ -42,12 +42,12 @@ def _positive(name: str, value: float) -> float:
 
 
 def link_speed(question: ClusterStep, value: float) -> ClusterStep:
-    """Make the links within a node so many times as fast."""
+    """Multiply the speed of the links within a node."""
     return replace(question, cluster=question.cluster.faster(_positive("link_speed", value)))
 
 
 def network_speed(question: ClusterStep, value: float) -> ClusterStep:
-    """Make the network between nodes so many times as fast."""
+    """Multiply the speed of the network between nodes."""
     times = _positive("network_speed", value)
     return replace(question, cluster=question.cluster.faster(1.0, times))
 
@@ -207,8 +207,8 @@ def scaling(
         each = total // count if strong else batch
         if not strong or total % count == 0:
             try:
-                asked = dp(replace(question, step=replace(question.step, batch=each)), count)
-                points.append((count * group, asked.predict()))
+                replicas = dp(replace(question, step=replace(question.step, batch=each)), count)
+                points.append((count * group, replicas.predict()))
             except InputError:
                 if count * group == question.cluster.gpus:
                     raise

@@ -39,8 +39,7 @@ class Requests:
         return (len(self) - 1) / span if span > 0 else float("inf")
 
     def times(self, rate: float = 1.0, prompt: float = 1.0, output: float = 1.0) -> Requests:
-        """The same requests `rate` times as often, with prompts and outputs so many times as
-        long."""
+        """The same requests at `rate` times the rate, with prompts and outputs scaled in length."""
         if rate == prompt == output == 1:
             return self
         return Requests(

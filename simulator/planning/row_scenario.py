@@ -9,7 +9,7 @@ from simulator.planning.batches.search import batch_scenario
 from simulator.planning.replica import lengths
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
-from simulator.planning.step.tables import WHATIFS, asked
+from simulator.planning.step.tables import WHATIFS, base_scenario
 from simulator.planning.step.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 
@@ -34,5 +34,5 @@ def replica_of(spec: Spec, row: Row) -> Scenario:
     """The decode of a server, before GPUs that share it split it."""
     _, prompt, output = lengths(spec)
     mode = "eager" if row.engine == "eager" else "cuda_graph"
-    decode = asked(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)
+    decode = base_scenario(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)
     return replace(decode, batch=max(round(row.batch or 1), 1), seq=round(prompt + output / 2))

@@ -141,9 +141,9 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
         while not rules.reserve and batch and held + batch > room:
             victim = next(reversed(entered))
             since, had = entered.pop(victim)
-            made = tick - since
-            held -= had + made
-            done[victim] += made
+            tokens = tick - since
+            held -= had + tokens
+            done[victim] += tokens
             ends = [e for e in ends if e[1] != victim]
             heapq.heapify(ends)
             waiting.appendleft(victim)

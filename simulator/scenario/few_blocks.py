@@ -60,10 +60,10 @@ def _growth(
 ) -> Growth | None:
     """What one more block adds to what is `traced` of a few; None if blocks differ."""
     for _ in range(_ATTEMPTS):
-        longer, _ = tracer(_with_layers(few, LEAST + 1), gpu)
+        more, _ = tracer(_with_layers(few, LEAST + 1), gpu)
         trace, _ = traced()
         with suppress(UnequalBlocksError):
-            return growth(trace, longer, path_of_blocks(trace))
+            return growth(trace, more, path_of_blocks(trace))
         _LAST.clear()
     return None
 

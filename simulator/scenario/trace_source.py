@@ -252,8 +252,8 @@ class _Stored:
         self.request, self.gpu = request, gpu
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
-        asked = self.request, self.gpu, line, tracer
-        return packaged.families(*asked) or trace_disk.stored_families(*asked)
+        key = self.request, self.gpu, line, tracer
+        return packaged.families(*key) or trace_disk.stored_families(*key)
 
     def save(self, line: Line, families: Symbolic) -> None:
         trace_disk.save_families(self.request, self.gpu, line, families)

@@ -22,8 +22,8 @@ def parse(text: str) -> tuple[str, dict[str, Value]]:
     arguments: dict[str, Value] = {}
     known = [p.name for p in whatif.parameters]
     for place, part in enumerate(rest.split(",")):
-        key, given, value = part.partition("=")
-        if not given:
+        key, equals, value = part.partition("=")
+        if not equals:
             if place or not known:
                 raise InputError(
                     f"{text!r}: expected {whatif.usage}; name the argument of {part!r}"
@@ -40,12 +40,12 @@ def to_text(applied: Applied) -> str:
     defaults.
     """
     whatif = named(applied.name)
-    given = [(p, applied.arguments.get(p.name, p.default)) for p in whatif.parameters]
-    parts = [f"{p.name}={word(v)}" for p, v in given[1:] if v != p.default and v is not None]
-    usual = given and given[0][1] == given[0][0].default and given[0][0].kind == "text"
-    if not given or (usual and not parts):
+    values = [(p, applied.arguments.get(p.name, p.default)) for p in whatif.parameters]
+    parts = [f"{p.name}={word(v)}" for p, v in values[1:] if v != p.default and v is not None]
+    usual = values and values[0][1] == values[0][0].default and values[0][0].kind == "text"
+    if not values or (usual and not parts):
         return f"+{applied.name}"
-    return ",".join([f"+{applied.name}={word(given[0][1])}", *parts])
+    return ",".join([f"+{applied.name}={word(values[0][1])}", *parts])
 
 
 def to_full_text(applied: Applied) -> str:

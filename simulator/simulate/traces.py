@@ -36,7 +36,7 @@ _AT_ONCE = 1 << 18  # numbers in an array of kernels that are scheduled at once:
 
 
 class Step(NamedTuple):
-    """One step to predict, fused already or not. `profile` is that of `gpu`."""
+    """One step to predict, fused already or not. `profile` belongs to `gpu`."""
 
     run: Trace | Fused
     gpu: GPU
@@ -102,10 +102,10 @@ def simulated(
     return table, refused
 
 
-def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
+def _ready(steps: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     """The steps of one GPU with the times of their kernels."""
-    gpu, profile = asked[0][1].gpu, asked[0][1].profile
-    plans = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
+    gpu, profile = steps[0][1].gpu, steps[0][1].profile
+    plans = {id(step.trace): issued(step.trace, gpu) for _, step in steps}
     places: dict[int, int] = {}
     works: list[Work] = []
     rows_of: dict[int, Ints] = {}
@@ -120,7 +120,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
     loads: dict[int, Load] = {}
     unlimited: dict[int, tuple[Floats, float]] = {}
     driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
-    for row, step in asked:
+    for row, step in steps:
         key = id(step.trace)
         plan = plans[key]
         if key not in loads:

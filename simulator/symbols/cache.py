@@ -35,7 +35,7 @@ from simulator.symbols.symbolic import Symbolic
 _PACKAGE = Path(__file__).parent.parent
 _SUFFIX, _FAMILIES, _RECORD = ".trace", ".families", ".facts"
 _SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, PART)
-"""Of traces, families of traces, facts about a network, and files that are being written."""
+"""The suffixes of traces, families of traces, facts about a network, and unfinished files."""
 LIMIT_BYTES = 500 * 10**6
 
 T = TypeVar("T")

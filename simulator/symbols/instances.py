@@ -116,15 +116,15 @@ def kind_of(gpu: GPU) -> tuple[object, ...]:
 def grid(family: Family, sizes: Ints) -> Grid:
     """The grid of the points with these sizes [slots, points]."""
     grids = _GRIDS_OF.get(family, dict[bytes, Grid])
-    asked = sizes.tobytes()
-    if asked not in grids:
+    key = sizes.tobytes()
+    if key not in grids:
         while grids and (
             len(grids) >= _GRIDS
             or sum(cached.sizes.shape[1] for cached in grids.values()) + sizes.shape[1] > _POINTS
         ):
             grids.pop(next(iter(grids)))
-        grids[asked] = Grid(family, sizes)
-    return grids[asked]
+        grids[key] = Grid(family, sizes)
+    return grids[key]
 
 
 def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:

@@ -32,10 +32,10 @@ def interval(
     faster, slower = widened(driver.spread, gpu, profile)
     if driver.id == DEFAULT and gpu.id != profile.of:
         slower = max(slower, next(n for since, n in _SLOWER if _capability(gpu) >= since))
-    longer = np.maximum(np.maximum(busy_s, host_s), 1e-12)
+    bound_s = np.maximum(np.maximum(busy_s, host_s), 1e-12)
     least = np.maximum(busy_s * low, host_s * faster)
     most = np.maximum(busy_s * high, host_s * slower)
-    return period_s * np.minimum(1.0, least / longer), period_s * np.maximum(1.0, most / longer)
+    return period_s * np.minimum(1.0, least / bound_s), period_s * np.maximum(1.0, most / bound_s)
 
 
 def _capability(gpu: GPU) -> tuple[int, int]:

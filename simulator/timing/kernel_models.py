@@ -79,8 +79,8 @@ def smooth(curve: str) -> bool:
 
 def overlap_slowdown(compute_s: Floats, held_s: Floats) -> Floats:
     """Time in which a kernel computes and moves data, over the longer of the two."""
-    longer = np.maximum(np.maximum(compute_s, held_s), 1e-30)
-    return (1 + (np.minimum(compute_s, held_s) / longer) ** _SMOOTH) ** (1 / _SMOOTH)
+    bound_s = np.maximum(np.maximum(compute_s, held_s), 1e-30)
+    return (1 + (np.minimum(compute_s, held_s) / bound_s) ** _SMOOTH) ** (1 / _SMOOTH)
 
 
 class RooflineTerms(NamedTuple):

@@ -31,18 +31,18 @@ class Neighbours:
         self.count = min(count, len(points))
         self._squares = _squares(points)
 
-    def of(self, asked: Floats) -> tuple[Ints, Floats]:
-        """The nearest by number, in order, and their distances [asked, count]."""
-        near = np.empty((len(asked), self.count), np.int64)
+    def of(self, points: Floats) -> tuple[Ints, Floats]:
+        """The nearest by number, in order, and their distances [points, count]."""
+        near = np.empty((len(points), self.count), np.int64)
         squares = np.empty(near.shape)
-        for rows in _clusters(asked):
-            near[rows], squares[rows] = self._nearest(asked[rows])
-        close = np.nonzero(squares < _CLOSE)  # a difference of large numbers: taken anew
-        squares[close] = _squares(asked[close[0]] - self.points[near[close]])
+        for rows in _clusters(points):
+            near[rows], squares[rows] = self._nearest(points[rows])
+        close = np.nonzero(squares < _CLOSE)  # a difference of large numbers: computed again
+        squares[close] = _squares(points[close[0]] - self.points[near[close]])
         return near, np.sqrt(squares)
 
     def _nearest(self, members: Floats) -> tuple[Ints, Floats]:
-        """Of one cluster, with the squares of the distances [members, count]."""
+        """The nearest points of one cluster, with the squares of the distances [members, count]."""
         centre = members.mean(axis=0)
         away = members - centre
         squares = self._squares - self.points @ (2 * centre) + centre @ centre
@@ -78,13 +78,13 @@ def _squares(vectors: Floats) -> Floats:
     return np.einsum("...a,...a->...", vectors, vectors)
 
 
-def _clusters(asked: Floats) -> Iterator[Ints]:
+def _clusters(points: Floats) -> Iterator[Ints]:
     """Rows that are near to each other: halved along the widest axis until few are left, and no
     centre is so far off that differences from it lose digits."""
-    waiting = [np.arange(len(asked))] if len(asked) else []
+    waiting = [np.arange(len(points))] if len(points) else []
     while waiting:
         rows = waiting.pop()
-        members = asked[rows]
+        members = points[rows]
         widths = np.ptp(members, axis=0)
         widest = int(widths.argmax())
         if rows.size <= _CLUSTER and widths[widest] <= _WIDE:

@@ -73,15 +73,15 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(unit_count, _key(work)) for work in works]
-        kept = self._kept
-        new = {key: work for key, work in zip(keys, works, strict=True) if key not in kept}
+        cached = self._kept
+        new = {key: work for key, work in zip(keys, works, strict=True) if key not in cached}
         if new:
-            if len(kept) > _KEPT:
-                kept.clear()
+            if len(cached) > _KEPT:
+                cached.clear()
                 new = dict(zip(keys, works, strict=True))
             cold = coordinates(list(new.values()), 0, self.features, units)
-            kept.update(zip(new, self._means(cold), strict=True))
-        return np.array([kept[key] for key in keys])
+            cached.update(zip(new, self._means(cold), strict=True))
+        return np.array([cached[key] for key in keys])
 
     @cached_property
     def _kept(self) -> dict[tuple[int, bytes | str], Floats]:
@@ -110,7 +110,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / physics) at these points, [points, features].
 
-        Each is told by its nearest measured points alone, as in Vecchia's approximation: those
+        Each depends on its nearest measured points alone, as in Vecchia's approximation: those
         behind them add next to nothing.
         """
         near, far = self._neighbours.of(coordinates / np.array(self.lengths))
@@ -120,19 +120,19 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
         between them times their values. Shapes that are near to each other have the same
         neighbours, and what was found for those is kept."""
-        kept = self._solved
+        solved = self._solved
         first, of = distinct_rows(near)
         distinct = near[first]
         keys = [row.tobytes() for row in distinct.astype(np.int32)]
-        new = {key: row for key, row in zip(keys, distinct, strict=True) if key not in kept}
+        new = {key: row for key, row in zip(keys, distinct, strict=True) if key not in solved}
         if new:
-            if len(kept) > _SETS:
-                kept.clear()
+            if len(solved) > _SETS:
+                solved.clear()
                 new = dict(zip(keys, distinct, strict=True))
             sets = np.array(list(new.values()))
             some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
-            kept.update(zip(new, np.concatenate(some), strict=True))
-        return np.array([kept[key] for key in keys])[of]
+            solved.update(zip(new, np.concatenate(some), strict=True))
+        return np.array([solved[key] for key in keys])[of]
 
     def _inverted(self, sets: NDArray[np.int64]) -> Floats:
         """The inverse of the covariance between some points, times their values [sets, points]."""

@@ -42,7 +42,8 @@ def _by_vendor() -> dict[str, Software]:
 
 
 def uncalibrated(gpu: GPU) -> Software | None:
-    """What runs on a GPU in place of CUDA's kernels; None where these run, or nobody says."""
+    """What runs on a GPU in place of CUDA's kernels; None where these run, or where it is
+    unknown."""
     if gpu.vendor in (None, "NVIDIA"):
         return None
     known = _by_vendor()

@@ -68,12 +68,12 @@ def transfer_slowdown(
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
-    kept = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
+    sustained = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     # More FLOPs a clock come with kernels of their own, which keep up with them.
     slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
-    ideal = had / (engine * kept * here)
+    ideal = had / (engine * sustained * here)
     both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
 
@@ -93,13 +93,13 @@ def issue(gpu: GPU, profile: Profile) -> float:
     beside them, so that other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of
     AMD's CDNA issues to 64 lanes, and where its peak is higher it counts packed pairs (AMD's CDNA3
     whitepaper)."""
-    measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
+    measured, sustained = measured_on(profile.gpu), gpu.sustained_vector or 1.0
     if gpu.vendor == "AMD":
         counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)
-        return kept * min(1.0, 2 * _CDNA_LANES / (counted or 2 * _CDNA_LANES))
+        return sustained * min(1.0, 2 * _CDNA_LANES / (counted or 2 * _CDNA_LANES))
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
-        return kept
-    return kept * _beside(gpu, measured)
+        return sustained
+    return sustained * _beside(gpu, measured)
 
 
 def issuing(gpu: GPU, profile: Profile) -> float:
@@ -112,8 +112,9 @@ def issuing(gpu: GPU, profile: Profile) -> float:
 
 
 def loaded_beside(gpu: GPU, profile: Profile) -> float:
-    """For how much of the time, over that on the GPU measured, the instructions of loads keep
-    multiply-adds off the lanes: beside half as many lanes, half as long by what these would do."""
+    """The factor by which loads delay multiply-adds more than on the measured GPU: with half as
+    many lanes, the instructions of loads take up the lanes for twice as large a share of the
+    time."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
@@ -173,7 +174,8 @@ def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
 
 
 def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
-    """The only tiles that the library takes for batches of a curve's products; none: any."""
+    """The tiles that the library chooses for batches of a curve's products; empty if it may choose
+    any."""
     return _OF_BATCHES.get(gpu.compute_capability or (0, 0), ()) if curve == "gemm_vector" else ()
 
 

@@ -59,11 +59,11 @@ class AttentionBlocks(NamedTuple):
 class Group:
     """Works of one curve as columns [works]. `product` is any tiled work, and `blocks` an
     attention's, None where the curve is not an attention's. `rows` is what units share out.
-    `programs` are those of a kernel by hand, 0 elsewhere, each over `trips` parts of a row one
-    after another. `again` are bytes that are reread from L2, as a share of `bytes`. A work at
-    `counts` points takes as many rows; None: each takes one. Of kernels that give every operand as
-    many blocks as the largest one, `widest_blocks` are those that the largest needs, `others` the
-    operands beside it and `other_blocks` what these need."""
+    `programs` counts the programs of a handwritten kernel (0 for others), each of which loops over
+    `trips` parts of a row. `again` are bytes that are reread from L2, as a share of `bytes`. A work
+    at `counts` points takes as many rows; None: each takes one. Of kernels that give every operand
+    as many blocks as the largest one, `widest_blocks` are those that the largest needs, `others`
+    the operands beside it and `other_blocks` what these need."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None

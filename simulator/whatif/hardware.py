@@ -85,7 +85,7 @@ def l2_bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScen
 
 @whatif("hardware")
 def memory(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
-    """Size of the memory. It decides what fits and changes no time."""
+    """Size of the memory. It decides whether a step fits and changes no time."""
     return _scaled(resolved, times, "memory_bytes")
 
 

@@ -1,4 +1,4 @@
-"""Count and draw who imports whom: `python -m tests.benchmarks.import_graph [ROOT]`.
+"""Count and draw the imports between packages: `python -m tests.benchmarks.import_graph [ROOT]`.
 
 For each top folder, its packages and modules with the imports between them, those inside functions
 and for type checks counted too: how many there are, the arrows, the floors (the longest way down)

@@ -41,7 +41,7 @@ def headline_drawing(
 
 
 def waiting_drawing(words: str, width: float, height: float) -> Drawing:
-    """The bar without a candidate, and why."""
+    """The bar without a candidate, with the reason."""
     text = Text(PAD, height / 2, words, "ink2", HEAD_PX, 600)
     return Drawing(width, height, (headline_frame(width, height), text), title=words)
 

@@ -152,10 +152,10 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def _network(asked: Asked) -> str:
+def _network(question: Asked) -> str:
     from app.answers.cluster_choice import ClusterQuestion  # in the child alone, as below
 
-    question = asked if isinstance(asked, ClusterQuestion) else asked.question
+    question = question if isinstance(question, ClusterQuestion) else question.question
     return question.scenario.network
 
 

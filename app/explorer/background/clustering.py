@@ -79,13 +79,13 @@ class Clustering(QObject):
         if self.busy:
             return
         try:
-            asked = split_question(self.clustered.question)
+            question = split_question(self.clustered.question)
         except RidgepointError as error:
             self._fail(str(error))
             return
         words = "searching for the fastest split"
-        self._show(replace(self.clustered, search=SplitSearch(asked, doing=words), error=""))
-        self._run(asked, self.changed.emit, self._search_failed)
+        self._show(replace(self.clustered, search=SplitSearch(question, doing=words), error=""))
+        self._run(question, self.changed.emit, self._search_failed)
 
     def scale(self, strong: bool) -> None:
         """Show scaling with the same batch of all GPUs, or with that of each replica."""

@@ -36,9 +36,9 @@ def _report(answer: Answer) -> str:
     from app.answers.other_sizes import other_sizes
     from app.html.page import as_html
 
-    asked = answer.scenario, answer.prediction, answer.subject
+    step = answer.scenario, answer.prediction, answer.subject
     # a compiled step is fused point by point: seconds, in which the window would stand still
-    others = None if compiles(answer.prediction.mode) else other_sizes(*asked)
+    others = None if compiles(answer.prediction.mode) else other_sizes(*step)
     return as_html(answer.prediction, answer.subject, as_command(answer.scenario), others)
 
 

@@ -92,7 +92,7 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Of times and costs those that no other is both cheaper and faster than, by time."""
+    """The points than which no other is both cheaper and faster, sorted by time."""
     best: list[tuple[float, float]] = []
     for time, cost in sorted(set(points)):
         if not best or cost < best[-1][1]:

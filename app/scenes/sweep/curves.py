@@ -142,10 +142,10 @@ def place_of(side: Side, axis: str) -> float:
 
 def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     """A scenario at a value of an axis, without what it said of that axis before."""
-    kept = tuple(a for a in scenario.whatifs if a.name != axis)
-    if not kept and axis in _FIELDS:
+    others = tuple(a for a in scenario.whatifs if a.name != axis)
+    if not others and axis in _FIELDS:
         return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
-    return axis_of(scenario, axis).at(replace(scenario, whatifs=kept), value)
+    return axis_of(scenario, axis).at(replace(scenario, whatifs=others), value)
 
 
 def finer(line: AxisValues, here: float) -> AxisValues:

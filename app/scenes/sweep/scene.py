@@ -64,8 +64,8 @@ def scene_of_curves(sweep: Curves) -> SweepScene | None:
 
 
 def scene_of_swept(swept: Swept) -> SweepScene:
-    """The scene of variants over an axis of numbers, the first one with what was predicted in
-    search of its shifts."""
+    """The scene of variants over an axis of numbers; the first variant includes the points that the
+    search for its shifts predicted."""
     drawn: list[DrawnCurve] = []
     for index, (name, sweep) in enumerate(zip(swept.names, swept.sweeps, strict=True)):
         known = {

@@ -241,8 +241,8 @@ class Split(ClusterView):
     def _apply(self, text: str) -> None:
         self._choose(lambda choice: with_what_if(choice, text), text)
 
-    def _switch(self, asked: SplitQuestion, spread: Layout) -> None:
-        self._edit(lambda _: switched(asked, spread), f"split {spread}")
+    def _switch(self, question: SplitQuestion, spread: Layout) -> None:
+        self._edit(lambda _: switched(question, spread), f"split {spread}")
 
     def _choose(
         self, change: Callable[[ClusterChoice], ClusterChoice], words: str, merge: str = ""

@@ -33,15 +33,15 @@ class WhatIfRows(QWidget):
 
     def put(self, clustered: Clustered) -> None:
         """Show the what-ifs that are predicted; those of an earlier step cannot be applied."""
-        answer, found = clustered.answer, clustered.what_ifs or ()
-        self.setVisible(bool(found))
-        if answer is not None and found != self._shown:
-            self._shown = found
+        answer, what_ifs = clustered.answer, clustered.what_ifs or ()
+        self.setVisible(bool(what_ifs))
+        if answer is not None and what_ifs != self._shown:
+            self._shown = what_ifs
             for row in self.rows:
                 row.hide()
                 row.deleteLater()
             self.rows, self.buttons = [], []
-            for each in found:
+            for each in what_ifs:
                 if each.period_s is not None:
                     self._add(each, answer.period_s)
         for button in self.buttons:

@@ -76,7 +76,7 @@ class Verdicts(Canvas):
 
     def _ratio(self, paint: Paint, box: QRectF) -> None:
         theme = self.theme
-        head, said = self.ratio()
+        head, ratio = self.ratio()
         ink = theme.danger if "slower" in head else theme.b if "faster" in head else theme.ink
         words = head.removesuffix(" per sample")
         px = next(
@@ -89,7 +89,7 @@ class Verdicts(Canvas):
         )
         x = box.center().x()
         paint.text(x, 34, words, ink, px, 600, 0.5)
-        lines = said.split(", ") if width(said) > box.width() - 16 else [said]
+        lines = ratio.split(", ") if width(ratio) > box.width() - 16 else [ratio]
         for index, line in enumerate(lines):
             paint.text(x, 57 + 16 * index, line, theme.ink2, align=0.5, room=box.width() - 12)
 
@@ -129,14 +129,14 @@ class Verdicts(Canvas):
         words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
         if sum(width(w) + 26 for w in words) > room - named:
             words = [w.partition(" ")[0] for w in words]
-        for regime, said in zip(REGIMES, words, strict=True):
+        for regime, text in zip(REGIMES, words, strict=True):
             paint.mark(regime, left + 5, 68, 4.2)
-            left = paint.text(left + 13, 68, said, theme.ink2, LABEL_PX).right() + 10
+            left = paint.text(left + 13, 68, text, theme.ink2, LABEL_PX).right() + 10
         ink = theme.ink if p.fits else theme.danger
         after = paint.text(right, 42, unit, theme.ink2, BODY_PX, align=1.0)
         paint.text(after.left() - 5, 38, time, ink, _TIME_PX, 600, 1.0)
-        said = between(*p.interval_s, p.period_s) if p.fits else "does not fit"
-        paint.text(right, 65, said, theme.ink2 if p.fits else theme.danger, align=1.0)
+        text = between(*p.interval_s, p.period_s) if p.fits else "does not fit"
+        paint.text(right, 65, text, theme.ink2 if p.fits else theme.danger, align=1.0)
 
 
 def letter_badge(paint: Paint, box: QRectF, side: Side, theme: Theme) -> None:

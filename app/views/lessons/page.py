@@ -269,10 +269,10 @@ def _titled(column: QVBoxLayout, title: str) -> Elided:
     row = QHBoxLayout()
     row.setContentsMargins(20, 8, 12, 4)
     row.setSpacing(8)
-    name, said = QLabel(title), Elided()
+    name, value = QLabel(title), Elided()
     name.setProperty("tone", "title")
-    said.setProperty("tone", "quiet")
+    value.setProperty("tone", "quiet")
     row.addWidget(name)
-    row.addWidget(said, 1)
+    row.addWidget(value, 1)
     column.addLayout(row)
-    return said
+    return value

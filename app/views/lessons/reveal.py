@@ -248,8 +248,8 @@ class RevealCanvas(LessonPlot):
             lines.append(f"80%: {spanned(outcome.word, bounds)}")
         label(paint, labels, x, y, lines, theme.bg1, theme.ink)
         if full and abs(mine - y) > 60:
-            said = attempt.said(outcome, key)
-            label(paint, labels, x, (mine + y) / 2, [said], theme.ink, theme.bg2, theme.line2)
+            guess = attempt.said(outcome, key)
+            label(paint, labels, x, (mine + y) / 2, [guess], theme.ink, theme.bg2, theme.line2)
 
     # pointer and keys
 

@@ -31,14 +31,14 @@ def verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
         return ""
     if outcome is None or key is None:
         return "Prediction locked"
-    said = f"{attempt.named(key)}: you said" if len(attempt.keys) > 1 else "You said"
+    prefix = f"{attempt.named(key)}: you said" if len(attempt.keys) > 1 else "You said"
     if key == "shift":
         figure = outcome.filled("{shift}")
     else:
         word, bounds = outcome.word, outcome.interval(key)
         figure = word.text(attempt.answer(outcome, key) or 0.0)
         figure += f" ({spanned(word, bounds)})" if bounds else ""
-    return f"{said} {attempt.written(key)}. Simulated: {figure}, {attempt.said(outcome, key)}"
+    return f"{prefix} {attempt.written(key)}. Simulated: {figure}, {attempt.said(outcome, key)}"
 
 
 def figure_words(attempt: Attempt) -> str:

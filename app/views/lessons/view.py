@@ -280,11 +280,11 @@ class Lessons(View):
 
 def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
     """The answer to a guess, its interval, and how far off the guess was."""
-    said = attempt.said(outcome, key)
+    guess = attempt.said(outcome, key)
     if key == "shift":
-        return [outcome.filled("{shift}"), "", said]
+        return [outcome.filled("{shift}"), "", guess]
     answer = attempt.answer(outcome, key) or 0.0
-    return [outcome.word.text(answer), _bounds(outcome, outcome.interval(key)), said]
+    return [outcome.word.text(answer), _bounds(outcome, outcome.interval(key)), guess]
 
 
 def _bounds(outcome: Outcome, bounds: tuple[float, float] | None) -> str:

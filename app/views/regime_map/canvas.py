@@ -98,7 +98,7 @@ class MapCanvas(Canvas):
         paint.painter.setOpacity(1.0)
 
     def _without(self, paint: Paint, chart: Chart | None) -> None:
-        """Say that the map is being computed, or why there is none."""
+        """Say that the map is being computed, or why it was refused."""
         words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
         self.paint_message(paint, words)
 

@@ -137,8 +137,8 @@ def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:
     paint.text(box.left(), box.center().y(), words, theme.ink, HEAD_PX, 600)
     after = box.left() + width(words, HEAD_PX, 600) + 5
     paint.text(after, box.center().y() + 3, unit, theme.ink2, SUPPORT_PX)
-    said = f"{between(low, high, time)} {unit}"
-    paint.text(box.right(), box.center().y() + 3, said, theme.ink2, LABEL_PX, align=1.0)
+    text = f"{between(low, high, time)} {unit}"
+    paint.text(box.right(), box.center().y() + 3, text, theme.ink2, LABEL_PX, align=1.0)
 
 
 def share_bar(

@@ -59,7 +59,7 @@ def _permuted(rng: Random) -> Params | None:
 
 @operation(sweep("permuted", 84, _permuted))
 def permuted(dtype: str, shape: list[int], order: list[int]) -> Call:
-    """A tensor of three to five dimensions, laid out anew in another order."""
+    """A tensor of three to five dimensions, copied to another order."""
     x = random(*shape, dtype=dtype).permute(order)
     return lambda: x.contiguous()
 

@@ -12,9 +12,9 @@ from calibration.sweeps.spatial.convolutions import MOST_FLOPS, convolution, con
 def _fits(
     kind: str, batch: int, inward: int, outward: int, side: int, kernel: int, stride: int
 ) -> bool:
-    made = batch * (side // stride) ** 2
-    flops = 2.0 * made * outward * inward * kernel**2
-    largest = max(batch * side**2 * inward, made * outward) * ITEM_BYTES[kind]
+    elements = batch * (side // stride) ** 2
+    flops = 2.0 * elements * outward * inward * kernel**2
+    largest = max(batch * side**2 * inward, elements * outward) * ITEM_BYTES[kind]
     return flops <= MOST_FLOPS[kind] / 4 and largest <= LARGEST_BYTES // 2
 
 

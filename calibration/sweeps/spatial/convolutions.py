@@ -41,9 +41,9 @@ def _layer(rng: Random, dims: int) -> Params | None:
     batch, side = whole(rng, 1, 128), whole(rng, *_SIDES[dims])
     if side < kernel:
         return None
-    made = batch * (side // stride) ** dims
-    flops = 2.0 * made * outward * (inward // groups) * kernel**dims
-    largest = max(batch * side**dims * inward, made * outward) * ITEM_BYTES[kind]
+    elements = batch * (side // stride) ** dims
+    flops = 2.0 * elements * outward * (inward // groups) * kernel**dims
+    largest = max(batch * side**dims * inward, elements * outward) * ITEM_BYTES[kind]
     most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
     if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
         return None  # depthwise ones run on the vector units, and few others are tuned as well
@@ -174,10 +174,10 @@ def _upward(rng: Random) -> Params | None:
     batch, side = whole(rng, 1, 64), whole(rng, 7, 128)
     inward, outward = width(rng, 32, 1024), width(rng, 16, 512, 32)
     kernel = rng.choice([2, 4])
-    made = prod((batch, 2 * side, 2 * side))
-    if 2.0 * made * inward * outward * kernel**2 / 4 > MOST_FLOPS[kind]:
+    elements = prod((batch, 2 * side, 2 * side))
+    if 2.0 * elements * inward * outward * kernel**2 / 4 > MOST_FLOPS[kind]:
         return None
-    if made * max(outward, inward / 4) * ITEM_BYTES[kind] > LARGEST_BYTES:
+    if elements * max(outward, inward / 4) * ITEM_BYTES[kind] > LARGEST_BYTES:
         return None
     return {
         "dtype": kind,

@@ -35,10 +35,12 @@ def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
 
     Half of the mask is assumed to be true, the default of the tracer.
     """
-    n, kept = mask.numel, max(1, mask.numel // 2)
+    n, selected = mask.numel, max(1, mask.numel // 2)
     count = whole_reduction(n, mask.nbytes, 8)
-    split = (pointwise(kept, 8 * kept, 8 * kept * len(mask.shape)),) if mask.shape else ()
-    return *count, to_host(8), *row_scan(n, mask.nbytes, 8 * kept), *split
+    split = (
+        (pointwise(selected, 8 * selected, 8 * selected * len(mask.shape)),) if mask.shape else ()
+    )
+    return *count, to_host(8), *row_scan(n, mask.nbytes, 8 * selected), *split
 
 
 def _masks(op: Signature) -> tuple[Work, ...]:
@@ -110,8 +112,8 @@ def index(op: Signature) -> tuple[Work, ...]:
         return _masks(op)
     indices, table = op.tensors("indices"), op["self"]
     taken = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in indices]
-    given: list[bool] = op.arg("indices_given", [True] * len(taken))
-    first = all(given[: sum(given)])
+    has_indices: list[bool] = op.arg("indices_given", [True] * len(taken))
+    first = all(has_indices[: sum(has_indices)])
     width = prod(table.shape[sum(taken) :]) if first else 1
     places = op.out.numel // max(width, 1)
     read = _index_bytes(op, places)
@@ -123,8 +125,8 @@ def index(op: Signature) -> tuple[Work, ...]:
 @cost("aten.masked_select.default")
 def masked_select(op: Signature) -> tuple[Work, ...]:
     """x[mask], with the mask broadcast to the shape of x."""
-    kept = op.out.numel
-    gather = _elements(op, op["self"], 8 * kept * len(op["mask"].shape), 1, "index")
+    elements = op.out.numel
+    gather = _elements(op, op["self"], 8 * elements * len(op["mask"].shape), 1, "index")
     return *nonzero_of(op["mask"]), gather
 
 

@@ -57,19 +57,24 @@ def masked_put(op: Signature) -> tuple[Work, ...]:
 def masked_scatter_backward(op: Signature) -> tuple[Work, ...]:
     """The gradient at the masked positions, and zeros for unused elements of the source."""
     grad, mask, out = op["grad_output"], op["mask"], op.out
-    kept = max(1, grad.numel // 2)
-    size = kept * grad.itemsize
+    selected = max(1, grad.numel // 2)
+    size = selected * grad.itemsize
     gather = indexed_access(
         "gather",
-        kept,
+        selected,
         1,
-        8 * kept + size,
+        8 * selected + size,
         size,
         variant="index",
-        runs=kept,
+        runs=selected,
         table_bytes=grad.nbytes,
     )
     copy_back = Work(
-        "copy", 0, size, size, instructions=30 * kept, dims={"elements": kept, "transposed": False}
+        "copy",
+        0,
+        size,
+        size,
+        instructions=30 * selected,
+        dims={"elements": selected, "transposed": False},
     )
     return *nonzero_of(mask), gather, *fill_of(out), copy_back

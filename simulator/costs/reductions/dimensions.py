@@ -26,11 +26,11 @@ _HALVES = ("float16", "bfloat16")
 
 def reduced_dims(op: Signature, tensor: Tensor, name: str = "dim") -> tuple[int, ...]:
     """The dimensions an op reduces, counted from 0; all of them where it names none."""
-    given = op.arg(name)
+    dims = op.arg(name)
     rank = len(tensor.shape)
-    if given is None or given == []:
+    if dims is None or dims == []:
         return tuple(range(rank))
-    several: list[int] = [given] if isinstance(given, int) else list(given)
+    several: list[int] = [dims] if isinstance(dims, int) else list(dims)
     return tuple(dim % rank if rank else 0 for dim in several)
 
 

@@ -85,8 +85,8 @@ def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     entering = _first(np.array([op.phase == "forward" for op in trace.ops], bool))
     backward = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
     roles = [storage.role for storage in trace.storages]
-    weights, given = roles.count("weight") + roles.count("buffer"), roles.count("input")
-    called_s = costs.call_s + costs.input_s * given + costs.weight_s * weights
+    weights, inputs = roles.count("weight") + roles.count("buffer"), roles.count("input")
+    called_s = costs.call_s + costs.input_s * inputs + costs.weight_s * weights
     back_s = costs.backward_s + costs.gradient_s * roles.count("weight")
     found_s = (entering * called_s + backward * back_s) * (
         host.seconds["op"] / costs.reference_op_s

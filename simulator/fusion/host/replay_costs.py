@@ -60,7 +60,7 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
 
 def _held(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
     """For each graph the tensors that it hands over, or is handed: what is kept for the backward
-    pass, and copies of inputs. Weights are told by their addresses at once."""
+    pass, and copies of inputs. Weights are recognized by their addresses at once."""
     ops = plan.trace.ops
     touched: dict[int, set[int]] = {}
     by: dict[int, set[int]] = {}

@@ -40,11 +40,11 @@ def replayed(fusion: Fused) -> Fused:
 def _replayed(fusion: Fused) -> Fused:
     trace = fusion.trace
     piece, notes = _pieces(trace)
-    given, first = _given(trace, piece)
+    outside, first = _graph_inputs(trace, piece)
     storages = list(trace.storages)
     moved: dict[int, int] = {}
     copies: dict[int, Op] = {}
-    for number, loose in given.items():
+    for number, loose in outside.items():
         tensors = [_shape(fusion.origin, trace, s) for s in loose]
         places = range(len(storages), len(storages) + len(loose))
         storages += [Storage(t.nbytes, -1, None, "activation") for t in tensors]
@@ -113,10 +113,12 @@ def _changed_inputs(trace: Trace) -> int:
     return sum(trace.storages[s].role == "input" for s in written)
 
 
-def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """By graph the storages that it reads and that do not lie still, inputs and what the host
-    launched before it, where no graph before has copied them; and its first op."""
-    given: dict[int, list[int]] = {}
+def _graph_inputs(
+    trace: Trace, piece: NDArray[np.int64]
+) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """For each graph, the storages that it reads and that move, and its first op. They are inputs
+    and what the host launched before it, unless an earlier graph copied them."""
+    copied: dict[int, list[int]] = {}
     first: dict[int, int] = {}
     loose = {n for n, s in enumerate(trace.storages) if s.role == "input"}
     for index, (op, number) in enumerate(zip(trace.ops, piece.tolist(), strict=True)):
@@ -128,8 +130,8 @@ def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]]
         for storage in op.storages[:inputs]:
             if storage in loose and trace.storages[storage].device == "cuda":
                 loose.discard(storage)
-                given.setdefault(number, []).append(storage)
-    return given, first
+                copied.setdefault(number, []).append(storage)
+    return copied, first
 
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
@@ -144,10 +146,10 @@ def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
     return Tensor((items,), "int64", (1,))
 
 
-def _copy(phase: Phase, tensors: list[Tensor], given: list[int], places: range) -> Op:
-    names = ("self",) * len(given) + ("src",) * len(given)
+def _copy(phase: Phase, tensors: list[Tensor], inputs: list[int], places: range) -> Op:
+    names = ("self",) * len(inputs) + ("src",) * len(inputs)
     signature = Signature("aten._foreach_copy_.default", (*tensors, *tensors), (), names, {})
-    return Op(signature, "", phase, (*places, *given))
+    return Op(signature, "", phase, (*places, *inputs))
 
 
 def _with(
@@ -180,10 +182,11 @@ def _with(
         ops.append(op)
         piece.append(here)
     place.append(len(ops))
-    made = trace.with_ops(ops, _while_needed([s.moved(place) for s in storages], ops, moved), place)
-    pooled = _pooled(made, piece, moved.values())
+    lives = _while_needed([s.moved(place) for s in storages], ops, moved)
+    replayed_trace = trace.with_ops(ops, lives, place)
+    pooled = _pooled(replayed_trace, piece, moved.values())
     replays = Replays(np.array(piece, np.int64), notes, tuple(copied), pooled)
-    return Fused(made, groups, fusion.origin, fusion.notes, replays=replays)
+    return Fused(replayed_trace, groups, fusion.origin, fusion.notes, replays=replays)
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:

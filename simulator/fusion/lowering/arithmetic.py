@@ -72,7 +72,7 @@ def in_registers(rows: int, apart: bool, units: int) -> int:
 
 
 def applied(op: Signature) -> int:
-    """Of a norm's slots those that come after its statistics."""
+    """The slots of a norm after its statistics."""
     return _APPLIED * op.outputs[0].numel
 
 

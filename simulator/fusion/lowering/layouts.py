@@ -24,10 +24,10 @@ of its results where these are several. Of a ViT of three layers 310 are 305 so.
 
 def _nodes(trace: Trace, forward: list[Op]) -> int:
     """Nodes of the graph of the forward pass, its inputs among them."""
-    given = sum(storage.born < 0 and storage.role != "optimizer" for storage in trace.storages)
+    arguments = sum(storage.born < 0 and storage.role != "optimizer" for storage in trace.storages)
     looks = (len(op.outputs) if len(op.outputs) > 1 else 0 for op in forward)
     names = (op.name.split(".")[1].rstrip("_") for op in forward)
-    return given + sum(
+    return arguments + sum(
         _DECOMPOSED.get(name, 1 + look) for name, look in zip(names, looks, strict=True)
     )
 

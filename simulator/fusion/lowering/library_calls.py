@@ -78,10 +78,10 @@ class LibraryCalls:
     def _permuted(self, value: Key, tensor: Tensor, ops: int = _CHAIN) -> bool:
         """Is an image, or what loops make it of, a permuted view of lines with channels last? Such
         a one Inductor writes in an order of its own."""
-        made = self.lowering.computed.get(value)
-        if made is None or made.numel != tensor.numel or not ops:
+        node = self.lowering.computed.get(value)
+        if node is None or node.numel != tensor.numel or not ops:
             return False
-        if sorted(made.shape) == sorted(tensor.shape) and made.shape != tensor.shape:
+        if sorted(node.shape) == sorted(tensor.shape) and node.shape != tensor.shape:
             return True
         index = self.lowering.computed_by[value]
         operands = zip(
@@ -144,16 +144,16 @@ class LibraryCalls:
         """The value, or a copy of it where it lies in padded lines that the call cannot skip, or is
         an image's gradient, row by row in the backward graph (which has no convolution to lay it
         channels last for), and the call looks across."""
-        made = self.lowering.computed.get(value)
-        if made is None:
+        node = self.lowering.computed.get(value)
+        if node is None:
             return value
         backward = self.lowering.trace.ops[index].phase == "backward"
-        if self.channels_last and backward and crosses(made, tensor):
+        if self.channels_last and backward and crosses(node, tensor):
             seen = value, frozenset(zip(tensor.stride, tensor.shape, strict=True))
             if seen not in self.across:
                 self.across[seen] = self._copy(index, value, tensor)
             return self.across[seen]
-        if value in self.whole or not tensor.contiguous or not joins(made, tensor):
+        if value in self.whole or not tensor.contiguous or not joins(node, tensor):
             return value
         return self._copy(index, value, tensor)
 

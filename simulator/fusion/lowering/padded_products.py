@@ -89,11 +89,11 @@ class PaddedProducts:
 
     def _made_here(self, index: int, value: Value) -> bool:
         """Did a loop of this pass make it?"""
-        ops, made = self.lowering.trace.ops, self.lowering.computed_by.get(value)
-        return made is not None and ops[made].phase == ops[index].phase
+        ops, producer = self.lowering.trace.ops, self.lowering.computed_by.get(value)
+        return producer is not None and ops[producer].phase == ops[index].phase
 
     def _padded_by_all(self, value: Value) -> bool:
-        """Does nobody need it as it is?"""
+        """Does no op need the operand without padding?"""
         users = self.lowering.flow.users[value]
         calls = [user for user in users if self.lowering.kind(user) == "library"]
         return value not in self.lowering.flow.kept and all(

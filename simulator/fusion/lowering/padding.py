@@ -42,13 +42,13 @@ def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature |
     if item > 4 or not any(size % many for t in op.inputs[-2:] for size in t.shape):
         return None
     wide = tuple(_wide(t, many) for t in op.inputs)
-    made = replace(op, inputs=wide, outputs=(_wide(op.out, many),))
+    wider = replace(op, inputs=wide, outputs=(_wide(op.out, many),))
     copies = sum(
         seconds(_concatenation(before, after))
         for before, after, fused in zip(op.inputs, wide, free, strict=True)
         if before.shape != after.shape and not fused
     )
-    return made if seconds(op) > _PAYS * (seconds(made) + copies) else None
+    return wider if seconds(op) > _PAYS * (seconds(wider) + copies) else None
 
 
 def _wide(tensor: Tensor, many: int) -> Tensor:

@@ -1,12 +1,12 @@
 """Attention that is written out, softmax(q·kᵀ/√d + mask)·v, and that Inductor turns into
 `scaled_dot_product_attention`: `fuse_attention` of torch/_inductor/fx_passes.
 
-Of its patterns these were held against the real Inductor (torch 2.13): scores divided by a number,
+These of its patterns were compared with the real Inductor (torch 2.13): scores divided by a number,
 with a mask added or without; scores multiplied by one, without. It takes half precision alone
 (`_sfdp_params_check`), the softmax in float32 or not. Scores without a scale, filled by a mask, or
 of scaled queries are no pattern, and nothing is one where an op reads a result in between. That a
-network returns such a result cannot be told from its variables.
-Training steps are left as they are, though Inductor has patterns for those as well.
+network returns such a result cannot be derived from its variables. Training steps are left as they
+are, though Inductor has patterns for those as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar":
 
 
 @dataclass(frozen=True)
-class Found:
+class Match:
     """`ops` do what one call does, of which `last` is the last; the call's operands by name, with
     their storages, and its result."""
 
@@ -42,14 +42,14 @@ def attended(trace: Trace, gpu: GPU) -> JointGraph:
     """The step with calls in the place of what Inductor finds; itself where it finds nothing."""
     if gpu.vendor != "NVIDIA" or trace.phase != "inference":
         return JointGraph(trace)
-    made = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
-    matching = _Matching(trace) if made else None
-    matches = [each for index in made if matching and (each := matching.around(index))]
+    softmaxes = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
+    matching = _Matching(trace) if softmaxes else None
+    matches = [each for index in softmaxes if matching and (each := matching.around(index))]
     calls = {each.last: (each, name) for each in matches if (name := _kernel(each, gpu))}
     return _with(trace, calls) if calls else JointGraph(trace)
 
 
-def _kernel(match: Found, gpu: GPU) -> str | None:
+def _kernel(match: Match, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card; None where that would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in match.operands}
     call = Attention(
@@ -74,7 +74,7 @@ class _Matching:
             for value in makes
         }
 
-    def around(self, softmax: int) -> Found | None:
+    def around(self, softmax: int) -> Match | None:
         """The attention that a softmax is part of."""
         op = self.trace.ops[softmax]
         shape = op.inputs[0].shape
@@ -101,7 +101,7 @@ class _Matching:
         operands = [("query", *query), ("key", turned, key[1]), ("value", *value)]
         if mask is not None:
             operands.append(("attn_bias", *mask))
-        return Found(frozenset(ops), product, tuple(operands), result)
+        return Match(frozenset(ops), product, tuple(operands), result)
 
     def _scores(self, softmax: int) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
         """From the softmax back to the product of queries and keys: the ops, the mask added, and
@@ -146,7 +146,7 @@ class _Matching:
                 return None
 
     def _only(self, user: int, place: int) -> int | None:
-        """The op that makes an input which nobody else reads."""
+        """The op that computes an input that no other op reads."""
         value = self.flow.reads[user][place]
         alone = self.flow.users.get(value) == [user] and value not in self.flow.kept
         return self.maker.get(value) if alone else None
@@ -191,7 +191,7 @@ def _turned(key: Tensor) -> Tensor:
     return replace(key, shape=(b, h, s, d), stride=(*strides[:2], strides[3], strides[2]))
 
 
-def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
+def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
     """The trace with these calls, and without what they do and the views of what is no more."""
     gone = frozenset().union(*(match.ops for match, _ in calls.values()))
     dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
@@ -226,15 +226,15 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
     return JointGraph(trace.with_ops(ops, storages, place), source, members)
 
 
-def _call(like: Op, match: Found, kernel: str, kinds: dict[str, Signature]) -> Op:
+def _call(like: Op, match: Match, kernel: str, kinds: dict[str, Signature]) -> Op:
     names, tensors, numbers = zip(*match.operands, strict=True)
     args = {} if kernel == "flash" else {"compute_log_sumexp": False}
-    made = Signature(
+    signature = Signature(
         f"aten._scaled_dot_product_{kernel}_attention.default",
         tensors,
         (match.result[0],),
         names,
         args,
     )
-    made = kinds.setdefault(repr(made), made)
-    return Op(made, like.module, like.phase, (*numbers, match.result[1]))
+    signature = kinds.setdefault(repr(signature), signature)
+    return Op(signature, like.module, like.phase, (*numbers, match.result[1]))

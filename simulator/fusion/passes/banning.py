@@ -62,9 +62,9 @@ def _banned(joint: Joint, bans: Bans, index: int) -> bool:
             return True
     elif joint.draws(index) or is_intensive(op):
         return True
-    made = joint.makes[index]
+    results = joint.makes[index]
     alone = len(op.outputs) == 1
-    if bans.materialized_backward and alone and _materialized_backward(joint, made[0]):
+    if bans.materialized_backward and alone and _materialized_backward(joint, results[0]):
         return True
     return bans.reductions and _REDUCED * sum(map(_bytes, op.outputs)) < _given_bytes(op)
 
@@ -76,8 +76,8 @@ def _bytes(tensor: Tensor) -> int:
 def _given_bytes(op: Op) -> int:
     """The inputs of an op without lists of tensors, which the partitioner ignores."""
     often = Counter(op.signature.names)
-    given = zip(op.inputs, op.signature.names, strict=True)
-    return sum(_bytes(tensor) for tensor, name in given if often[name] == 1)
+    named = zip(op.inputs, op.signature.names, strict=True)
+    return sum(_bytes(tensor) for tensor, name in named if often[name] == 1)
 
 
 def _materialized_backward(joint: Joint, tensor: int) -> bool:

@@ -47,16 +47,16 @@ class GraphBuilder:
     ) -> Op:
         """An op in the place of `like`: its inputs with their names and storages, its outputs with
         their storages."""
-        made = Signature(
+        signature = Signature(
             name,
             tuple(t for _, t, _ in inputs),
             tuple(t for t, _ in outputs),
             tuple(n for n, _, _ in inputs),
             args,
         )
-        made = self.signatures.setdefault(repr(made), made)
+        signature = self.signatures.setdefault(repr(signature), signature)
         storages = (*(s for _, _, s in inputs), *(s for _, s in outputs))
-        return Op(made, like.module, like.phase, storages)
+        return Op(signature, like.module, like.phase, storages)
 
     def build(self) -> DecomposedTrace:
         """The trace with the parts in the place of their ops."""

@@ -51,13 +51,13 @@ def _out_of_place(
     if id(op.signature) not in known:
         old = op.signature
         regions = old.aliases[: len(old.inputs)] or tuple(range(len(old.inputs)))
-        made = replace(
+        functional = replace(
             old,
             name=old.name.replace(f".{name}.", f".{name[:-1]}."),
             aliases=(*regions, max(regions, default=-1) + 1),
         )
-        fits = kind(old) == kind(made) == "pointwise" and costed(made) is not None
-        known[id(op.signature)] = made if fits else None
+        fits = kind(old) == kind(functional) == "pointwise" and costed(functional) is not None
+        known[id(op.signature)] = functional if fits else None
     return known[id(op.signature)]
 
 

@@ -30,14 +30,14 @@ class Made:
     several: bool
 
 
-def cache_by_signature(asked: Callable[[Op], bool]) -> Callable[[Op], bool]:
+def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
     """The same question, asked once of each signature."""
     known: dict[int, bool] = {}
 
     def answered(op: Op) -> bool:
         key = id(op.signature)
         if key not in known:
-            known[key] = asked(op)
+            known[key] = predicate(op)
         return known[key]
 
     return answered
@@ -80,8 +80,8 @@ class Joint:
         return [tensor for tensor, readers in enumerate(self.readers) if readers]
 
     def fuse(self, tensor: int, user: int) -> bool:
-        """`is_fusible`: does this tensor's op fuse with that reader? A concatenation takes in what
-        it reads, and is taken in by nobody."""
+        """`is_fusible`: does this tensor's op fuse with that reader? A concatenation absorbs what
+        it reads, and no op absorbs it."""
         op = self.trace.ops[user]
         if base(op) == "cat":
             return True
@@ -120,13 +120,13 @@ class Joint:
         self.reads[index] = self._read(index, op)
         for tensor in self.reads[index]:
             self.users[tensor].append(index)
-        made: dict[tuple[Value, Tensor], int] = {}
+        tensor_of: dict[tuple[Value, Tensor], int] = {}
         for value, tensor in zip(self.flow.makes[index], op.outputs, strict=True):
             key = value, tensor
-            made[key] = made.get(key, 0) + tensor.numel * tensor.itemsize
-        for (value, tensor), nbytes in made.items():
+            tensor_of[key] = tensor_of.get(key, 0) + tensor.numel * tensor.itemsize
+        for (value, tensor), nbytes in tensor_of.items():
             self._known[value, tensor] = self._new(Made(index, value, nbytes, len(op.outputs) > 1))
-        self.makes[index] = tuple(self._known[key] for key in made)
+        self.makes[index] = tuple(self._known[key] for key in tensor_of)
 
     def _same(self, index: int, op: Op) -> bool:
         """Does it return its input, as `detach` does? Such an op is left out of the graph."""

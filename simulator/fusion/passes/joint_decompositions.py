@@ -83,13 +83,13 @@ class _RowOps:
         return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
 
     def done(self, last: Operand) -> tuple[Op, ...]:
-        """Its result is that of the last op, or the cast of that."""
+        """The result is that of the last op, or its cast."""
         tensor = last[1]
         result = self.op.outputs[0], self.op.storages[1]
         if result[0].dtype == tensor.dtype:
-            made = self.parts[-1]
+            op = self.parts[-1]
             self.graph.fresh.pop()
-            self.parts[-1] = replace(made, storages=(*made.storages[:-1], result[1]))
+            self.parts[-1] = replace(op, storages=(*op.storages[:-1], result[1]))
         else:
             self.parts.append(
                 self.graph.op(
@@ -113,13 +113,13 @@ def _softmax(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
 
 def _batch_norm(graph: GraphBuilder, op: Op) -> tuple[Op, Op]:
     """Mean and reciprocal deviation of each channel; then (x − mean)·rstd·weight + bias."""
-    given = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
+    operands = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
     out, *moments = zip(op.outputs, op.storages[len(op.inputs) :], strict=True)
-    read = ("input", *given["input"])
+    read = ("input", *operands["input"])
     statistics = graph.op(
         op, "aten.batch_norm_stats.default", [read], *moments, eps=op.signature.arg("eps", 0.0)
     )
-    affine = [(name, *given[name]) for name in ("weight", "bias") if name in given]
+    affine = [(name, *operands[name]) for name in ("weight", "bias") if name in operands]
     known = [(n, *m) for n, m in zip(("mean", "invstd"), moments, strict=True)]
     return statistics, graph.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
 
@@ -153,8 +153,8 @@ def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
 
 
 def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
-    """The gradient in full precision, which each part of a norm's backward reads; of one gradient
-    that several norms read it is one."""
+    """The gradient in full precision, which each part of a norm's backward reads; norms that read
+    the same gradient share it."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
     parts: list[Op] = []
@@ -171,9 +171,9 @@ def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
             )
         ]
     key = "wide", id(op.signature)
-    made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
-    made = graph.signatures.setdefault(repr(key), made)
-    return *parts, replace(op, signature=made, storages=(place, *op.storages[1:]))
+    signature = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
+    signature = graph.signatures.setdefault(repr(key), signature)
+    return *parts, replace(op, signature=signature, storages=(place, *op.storages[1:]))
 
 
 def _low_memory(pool: Op) -> bool:
@@ -221,10 +221,10 @@ def _tangent(graph: GraphBuilder, index: int) -> None:
         filled,
         *graph.parts.get(begin, (graph.trace.ops[begin],)),
     )
-    made = replace(last, storages=(*last.storages[:-1], alone))
+    written = replace(last, storages=(*last.storages[:-1], alone))
     both = ("self", last.outputs[0], alone), ("other", out, zeros)
     added = graph.op(last, "aten.add.Tensor", both, (last.outputs[0], last.storages[-1]))
-    graph.parts[index] = (*before, made, added)
+    graph.parts[index] = (*before, written, added)
 
 
 def _relu(graph: GraphBuilder, made: int, read: int) -> None:

@@ -14,16 +14,16 @@ from simulator.records import Op, Storage, Trace, touches
 def repeated(joint: Joint, kept: Collection[int]) -> Trace:
     """The trace with every forward op that the backward pass needs again before the first op that
     needs it (as `reordering_to_mimic_autograd_engine` places them), its host's work with it; the
-    trace itself where that is none. What is not kept ends with its last use in the forward pass.
+    trace itself if there is none. What is not kept ends with its last use in the forward pass.
     """
     return repeated_from(joint, kept)[0]
 
 
 def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
     """The trace of `repeated`, and the index in the old trace of each of its ops."""
-    made = _Repeating(joint, kept)
-    repeated = made.done()
-    return repeated, made.source
+    repeating = _Repeating(joint, kept)
+    repeated = repeating.done()
+    return repeated, repeating.source
 
 
 class _Repeating:
@@ -68,13 +68,18 @@ class _Repeating:
         waiting = list(tensors)
         while waiting:
             tensor = waiting.pop()
-            made = self.joint.tensors[tensor].op
-            if made < 0 or tensor in self.exactly or made in missing or made in self.copied:
+            producer = self.joint.tensors[tensor].op
+            if (
+                producer < 0
+                or tensor in self.exactly
+                or producer in missing
+                or producer in self.copied
+            ):
                 continue
-            if self._there(tensor) and not self.joint.view[made]:
+            if self._there(tensor) and not self.joint.view[producer]:
                 continue
-            missing.add(made)
-            waiting += self.joint.reads[made]
+            missing.add(producer)
+            waiting += self.joint.reads[producer]
         return missing
 
     def _copy(self, index: int) -> None:

@@ -68,8 +68,8 @@ def waiting(cols: int, sums: int) -> int:
 
 
 def cut(slots: int, elements: int, rows: int, cols: int, sums: int) -> dict[str, Any]:
-    """How a kernel by hand is told from a generated one: `steps` are those of an element, and what
-    passes while rows are summed; `trips` is how many parts of a row follow one another."""
+    """The dimensions of a handwritten kernel: `steps` counts the instructions of an element and the
+    waits while rows are summed; `trips` counts the parts of a row that follow one another."""
     looped = bool(rows) and cols > _IN_REGISTERS
     count, lanes = programs(elements, rows, cols)
     steps = -(-slots // lanes) + (waiting(cols, sums) if rows else 0)

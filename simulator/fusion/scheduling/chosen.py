@@ -97,7 +97,7 @@ class Chosen:
                 f"a cycle: {outside} is not among them, needs {first}, and {second} needs it; "
                 "choose it too, or a shorter chain"
             )
-        return self._made(members, nodes, product)
+        return self._kernel_of(members, nodes, product)
 
     def said(self, index: int) -> str:
         """An op's name and number."""
@@ -136,8 +136,10 @@ class Chosen:
         return product
 
     def _check_epilogue(self, product: int, members: Sequence[int]) -> None:
-        made = {value for index in members if index != product for value in self.flow.makes[index]}
-        if made & set(self.flow.reads[product]):
+        produced = {
+            value for index in members if index != product for value in self.flow.makes[index]
+        }
+        if produced & set(self.flow.reads[product]):
             raise InputError(
                 f"{self.said(product)} reads what another of them makes: a library kernel takes "
                 "its operands from memory; choose what follows it"
@@ -176,17 +178,19 @@ class Chosen:
     def _of(self, node: Node) -> str:
         return self.said(node.ops[-1])
 
-    def _made(self, members: tuple[int, ...], nodes: list[Node], product: int | None) -> Kernel:
+    def _kernel_of(
+        self, members: tuple[int, ...], nodes: list[Node], product: int | None
+    ) -> Kernel:
         first, last = self.trace.ops[members[0]], self.trace.ops[members[-1]]
         inside = set(members)
-        made = {value for index in members for value in self.flow.makes[index]}
-        needed = {value for value in made if self._leaves(value, inside)}
+        produced = {value for index in members for value in self.flow.makes[index]}
+        needed = {value for value in produced if self._leaves(value, inside)}
         group = Group(nodes, 0, 0)
         reads, writes = external(group)
         reads = {
             k: min(size, self._eager_reads(k, members))
             for k, size in reads.items()
-            if k not in made
+            if k not in produced
         }
         own = self.trace.ops[members[0] if product is None else product]
         if product is not None:
@@ -227,7 +231,7 @@ class Chosen:
             first.module_calls,
             nodes_run,
         )
-        return Kernel(members, op, frozenset(made - needed))
+        return Kernel(members, op, frozenset(produced - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
         """Do ops outside of a set need its value?"""

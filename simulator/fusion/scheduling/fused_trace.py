@@ -52,10 +52,10 @@ class _Building:
             for op in node.ops
         }
         assumed = [replace(each, op=place.get(each.op, 0)) for each in self.trace.assumptions]
-        made = replace(
+        launched = replace(
             self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed, breaks=breaks
         )
-        fused = Fused(made, self.groups, self.trace)
+        fused = Fused(launched, self.groups, self.trace)
         notes = list(fused.notes)
         if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
             notes = ["compiled by rules like Inductor's, without running it"]

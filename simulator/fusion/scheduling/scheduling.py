@@ -21,16 +21,16 @@ def groups(
     """Every node in exactly one group, the groups in an order in which they can run. Nodes that
     only read the same fuse as `siblings`, loops with a reduction before them where `after`; all of
     one group are of one of the ops' `graphs`."""
-    made: dict[Key, Group] = {}
+    writer_of: dict[Key, Group] = {}
     readers: dict[Key, list[Group]] = {}
     merged: list[Group] = []
     for place, node in enumerate(nodes):
         values = {value_of(key) for key in node.reads}
-        sources = {made[value] for value in values if value in made}
+        sources = {writer_of[value] for value in values if value in writer_of}
         elsewhere = {
-            made[value_of(key)]
+            writer_of[value_of(key)]
             for key in node.reads
-            if isinstance(_loose(key, node), Part) and value_of(key) in made
+            if isinstance(_loose(key, node), Part) and value_of(key) in writer_of
         }
         group = None
         if node.kind != "library" and not node.alone:
@@ -47,7 +47,7 @@ def groups(
         group.last = place
         group.sources |= sources - {group}
         for key in node.writes:
-            made[key] = group
+            writer_of[key] = group
         for key in node.reads:
             known = readers.setdefault(_loose(key, node), [])
             if group not in known:

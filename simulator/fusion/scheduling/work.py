@@ -81,9 +81,9 @@ def dims(
     operands: int,
     looped: bool | None = None,
 ) -> dict[str, Any]:
-    """How a fused kernel is told from others. The elements of a result lie in one of `rows` rows,
-    or, where there are none, across rows; `steps` are the instructions of one element, which wait
-    for each other. Where it is not known whether it is `looped`, long rows are."""
+    """The dimensions by which a fused kernel's curve is chosen. The elements of a result lie in one
+    of `rows` rows, or across rows if there are none; `steps` are the instructions of one element,
+    which wait for each other. If `looped` is None, kernels of long rows are looped."""
     named: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:
         named["rows"] = rows

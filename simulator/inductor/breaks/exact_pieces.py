@@ -127,14 +127,14 @@ class _Assembly:
                 self._add_launches(*known[graph], graph)
         breaks = parts.breaks_between(trace.breaks, self.stretches)
         assumed = [replace(each, op=place[each.op]) for each in trace.assumptions]
-        made = replace(
+        piece = replace(
             trace,
             ops=self.ops,
             storages=lives(storages, self.ops),
             breaks=breaks,
             assumptions=assumed,
         )
-        return Fused(made, self.groups, ruled.origin, notes)
+        return Fused(piece, self.groups, ruled.origin, notes)
 
     def _graphs(self, stretch: int) -> tuple[Graph, Graph]:
         """The forward and the backward graph of a stretch; the backward pass runs in reverse."""

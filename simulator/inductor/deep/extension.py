@@ -49,13 +49,13 @@ def extend(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
                 return None
     if sorted(owned) != list(range(len(owned))):
         return None
-    made = msgspec.structs.replace(
+    schedule = msgspec.structs.replace(
         deep,
         launches=launches,
         buffers=[owned[number] for number in range(len(owned))],
         origins=[_origin(deep.origins[like], counts) for like, counts in named],
     )
-    return made if _sound(made, deep, [like for like, _ in launched]) else None
+    return schedule if _sound(schedule, deep, [like for like, _ in launched]) else None
 
 
 def _forward(rows: Sequence[Launch] | Sequence[Origin]) -> int:
@@ -142,8 +142,8 @@ def _leaves(value: Any, counted: bool, place: tuple[Any, ...] = ()) -> Iterator[
 def _filled(value: Any, counted: bool, counts: Iterator[int], place: tuple[Any, ...] = ()) -> Any:
     """The same data with its counts taken from `counts`."""
     if isinstance(value, dict | list | tuple):
-        made = {key: _filled(each, counted, counts, (*place, key)) for key, each in _items(value)}
-        return made if isinstance(value, dict) else list(made.values())
+        filled = {key: _filled(each, counted, counts, (*place, key)) for key, each in _items(value)}
+        return filled if isinstance(value, dict) else list(filled.values())
     return next(counts) if _counts(value, counted, place) else value
 
 

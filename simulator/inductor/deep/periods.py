@@ -43,13 +43,13 @@ def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Con
     if values is None:
         return None
     start, copies = values
-    made = [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(start)]
+    rows = [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(start)]
     for copy in range(copies + 1 + times):
         for place in range(start, start + period):
             x, step, more = _growth(short, long, place, period)
             counts = tuple(a + copy * b + times * c for a, b, c in zip(x, step, more, strict=True))
-            made.append(ContinuedRow(place + min(copy, copies) * period, counts))
-    return made + [
+            rows.append(ContinuedRow(place + min(copy, copies) * period, counts))
+    return rows + [
         ContinuedRow(i + period, _onward(short[i], long[i + period], times))
         for i in range(start + copies * period, len(short))
     ]

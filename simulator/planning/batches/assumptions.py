@@ -142,8 +142,8 @@ def _waits_s(spec: Spec, row: Row) -> float:
         return 0.0
     card = gpu(row.gpu)
     base = batch_scenario(spec, card, row.engine, row.precision)
-    asked = replace(base, batch=round(row.batch or 1))
-    return ring(card, row.count, gradient_bytes(asked)) or 0.0
+    scenario = replace(base, batch=round(row.batch or 1))
+    return ring(card, row.count, gradient_bytes(scenario)) or 0.0
 
 
 def _of_work(spec: Spec, **values: float) -> Spec:

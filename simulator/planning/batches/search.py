@@ -14,7 +14,7 @@ from simulator.planning.batches.rows import inferred, trained
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import Spec, adapted
-from simulator.planning.step.tables import asked
+from simulator.planning.step.tables import base_scenario
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -70,7 +70,7 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
     """The scenario of a step, without its batch."""
     work = spec.workload
     training = work.kind == "training"
-    base = asked(work.network, card, precision, _MODES[engine])
+    base = base_scenario(work.network, card, precision, _MODES[engine])
     base = replace(
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )

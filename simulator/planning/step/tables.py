@@ -47,7 +47,7 @@ KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
-_CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
+_CUT = 256  # tokens of the pieces from which the cost of attention within a prompt is derived
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
 WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights", "nvfp4": "nvfp4"}
 """Precisions that are what-ifs upon the plain one."""
@@ -113,7 +113,7 @@ def weight_only(gpu: GPU, precision: str) -> bool:
     return precision == "nvfp4" and not gpu.peak("tensor", "fp4")
 
 
-def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
+def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     """The scenario of a precision: low ones are what-ifs upon the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
     name = WHATIFS.get(precision)
@@ -136,10 +136,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
-    prefill = of_rank(asked(work.network, gpu, precision, mode), split)
+    prefill = of_rank(base_scenario(work.network, gpu, precision, mode), split)
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
-    decode = of_rank(asked(decode_network, gpu, precision, mode), split)
+    decode = of_rank(base_scenario(decode_network, gpu, precision, mode), split)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each

@@ -107,11 +107,11 @@ class _Repetition:
         tensors = [*op.outputs, *op.inputs]
         numbers = [*op.storages[offset:], *op.storages[:offset]]
         tensor = tensors[numbers.index(gradient)]
-        made = call(
+        add = call(
             op,
             "aten.add_.Tensor",
             {"self": (tensor, gradient), "other": (tensor, new)},
             [(tensor, gradient)],
         )
         key = id(op.signature), numbers.index(gradient)
-        return replace(made, signature=self.adds.setdefault(key, made.signature))
+        return replace(add, signature=self.adds.setdefault(key, add.signature))

@@ -102,8 +102,8 @@ def _loops(
             loop = _joined(loops, storages) or _Loop(tensors[0].numel)
             for tensor, storage in zip(tensors, storages, strict=True):
                 loops[storage] = loop
-                made = trace.storages[storage]
-                if made.role == "activation" and made.born >= listed[0]:
+                life = trace.storages[storage]
+                if life.role == "activation" and life.born >= listed[0]:
                     inside.add(storage)
                 else:
                     loop.reads[storage] = tensor.nbytes

@@ -75,8 +75,8 @@ def _block(trace: Trace, path: str, first: int, stop: int, backward: frozenset[i
     read = {s for index in backward for s in trace.ops[index].storages}
     until = first
     for index in range(first, stop):
-        made = trace.ops[index].storages[len(trace.ops[index].inputs) :]
-        if any(s in read and first <= trace.storages[s].born < stop for s in made):
+        written = trace.ops[index].storages[len(trace.ops[index].inputs) :]
+        if any(s in read and first <= trace.storages[s].born < stop for s in written):
             until = index + 1
     while until < stop and works(trace.ops[until].signature) == ():
         until += 1  # views up to the op whose inputs are the last that were saved

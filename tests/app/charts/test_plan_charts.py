@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,38 +18,12 @@ from app.drawing.svg import document
 from app.scenes.plan.front import front_scene, frontier
 from app.scenes.plan.headline import headline_scene
 from app.scenes.plan.queue import queue_scene
-from app.scenes.plan.table import columns, distinguishing, mode_of, short_name, shown, texts
 from app.scenes.plan.tornado import tornado_scene
 from app.theme import DARK
-from simulator.planning import Assumption, Plan, Row
+from simulator.planning import Assumption, Plan
 from simulator.planning.queue_detail import QueueDetail
 from simulator.planning.spec_file import read
-
-SERVE: dict[str, Any] = {
-    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1000, "output": 100},
-    "load": {"rate": "10/s"},
-    "limits": {"per_token": "50 ms", "first_token": "1 s", "cost": "18 USD/h"},
-    "candidates": {"gpus": ["h200", "l40s"]},
-}
-
-
-def row(gpu: str, name: str, count: int, token_s: float, usd_per_h: float, **more: Any) -> Row:
-    values: dict[str, Any] = {
-        "engine": "vllm", "precision": "bf16", "status": "fits", "binds": "memory",
-        "per_token_interval_s": (0.8 * token_s, 1.2 * token_s), "first_token_s": 0.2, "per_s": 10.0,
-        "usd_per_million": usd_per_h / (10 * 100 * 3600) * 1e6, "largest_rate_per_s": 20.0,
-        "memory_share": 0.4, "joules_per_unit": 0.2, "watts": 500.0, "batch": 12.0,
-    } | more  # fmt: skip
-    return Row(gpu, name, count, per_token_s=token_s, usd_per_h=usd_per_h, **values)
-
-
-ROWS = (
-    row("h200_sxm", "H200 SXM 141GB", 1, 0.030, 3.6),
-    row("h200_sxm", "H200 SXM 141GB", 2, 0.020, 7.2, binds="compute"),
-    row("l40s", "L40S", 4, 0.040, 7.3, status="uncertain", chance=0.72, binds="overhead"),
-    row("l40s", "L40S", 1, 0.090, 1.8, status="too slow", reason="too slow", engine="eager"),
-    row("t4", "T4", 1, 0.04, 1.0, usd_per_million=None, per_s=None, status="overloaded"),
-)
+from tests.app.charts.plan_rows import ROWS, SERVE
 
 
 def leaves(items: tuple[Item, ...]) -> list[Item]:
@@ -264,44 +237,3 @@ def test_the_verdict_bar_of_a_candidate():
         assert each in said
     narrow = words(headline_drawing(scene, 900, 92, TABULATED))
     assert "Cost" in narrow or "Cost per million tokens" not in narrow
-
-
-TRAIN = {"workload": {"kind": "training", "network": "gpt2", "tokens": "20B"}}
-INFER = {"workload": {"kind": "inference", "network": "resnet50"}}
-
-
-@pytest.mark.parametrize("spec", [SERVE, TRAIN, INFER], ids=["serving", "training", "inference"])
-def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
-    for column in columns(read(spec)):
-        width = max(TABULATED.width(words) for words in column.head)
-        assert width + 4 <= column.brief.px, column.head
-
-
-def test_the_batch_is_shown_beside_its_time():
-    some = shown(columns(read(INFER)), 260)
-    assert [c.head[0] for c in some] == ["USD per", "Batch", "A batch,"]
-
-
-def test_the_table_keeps_what_matters_where_there_is_no_room():
-    spec = read(SERVE)
-    every = columns(spec)
-    assert [" ".join(c.head) for c in every] == [
-        "USD an hour", "USD per M tokens", "Token, 99%, ms", "First, ms", "carries a second",
-        "J per token",
-    ]  # fmt: skip
-    assert [c.cell(ROWS[0]) for c in every][2] == ("30.0", "24.0 to 36.0")
-    some = shown(every, 200)
-    assert [c.head[0] for c in some] == ["USD per", "Token,"]
-    few = shown(every, 120)
-    assert [c.head[0] for c in few] == ["USD per", "Token,"]
-    assert few[1].cell(ROWS[0]) == ("30.0", "")
-    assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
-        "RTX 4060 Ti ×2", "vllm, bf16"
-    )  # fmt: skip
-    split = replace(row("x", "H100 SXM5 80GB", 8, 1, 1), split=2)
-    assert short_name(split) == ("H100 SXM5 ×8 tp=2", "vllm, bf16")
-    assert distinguishing(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"
-    assert texts(spec, ROWS[2:3])[1] == [
-        "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",
-        "72% sure", "overhead", "",
-    ]  # fmt: skip

@@ -42,8 +42,8 @@ def opened(**given: Any) -> Opening:
 
 def test_predict_takes_a_link_for_a_network_or_a_scenario(run: Run) -> None:
     link = scenario_link(BERT)
-    asked = "predict", "bert-base", "--batch", 64, "--seq", 128, "--dtype", "bf16", "+cuda_graph"
-    expected = stdout(run(*asked))
+    words = "predict", "bert-base", "--batch", 64, "--seq", 128, "--dtype", "bf16", "+cuda_graph"
+    expected = stdout(run(*words))
     assert stdout(run("predict", link)) == stdout(run("predict", "--scenario", link)) == expected
     other = stdout(run("predict", link, "--batch", 8, "+bandwidth=2"))
     assert "bert-base, batch 8 × 128, bf16, inference, +cuda_graph +bandwidth=2," in other
@@ -97,8 +97,8 @@ def test_a_bad_link_is_one_message(run: Run, command: str, address: str, message
 def test_explore_opens_sessions_scenarios_plans_and_links() -> None:
     link = spec_link(PLAN)
     for word in ("talk.ridge", "a b/plan.toml", link):
-        asked = opened(network=word)
-        assert asked.file == word and asked.scenario.network == "bert-base"
+        window = opened(network=word)
+        assert window.file == word and window.scenario.network == "bert-base"
     assert opened(network="file:///tmp/a%20b.ridge").file == "/tmp/a b.ridge"
     of_link = opened(network=scenario_link(BERT))
     assert of_link.scenario == BERT and of_link.file == ""

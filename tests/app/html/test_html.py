@@ -98,12 +98,12 @@ def test_names_are_data(tiny_prediction: Prediction, tiny: Subject) -> None:
 
 
 def test_a_step_that_does_not_fit_says_so() -> None:
-    asked = Scenario("mlp-tiny", batch=2**29)
-    found = subject(asked)  # the input, a layer's input, product and relu: 4 · 2²⁹ · 128 · 4 B
-    page = as_html(predict(asked, found), found, "")
+    scenario = Scenario("mlp-tiny", batch=2**29)
+    traced = subject(scenario)  # the input, a layer's input, product and relu: 4 · 2²⁹ · 128 · 4 B
+    page = as_html(predict(scenario, traced), traced, "")
     assert "It does not fit: 1.00 TiB of 141 GiB" in page
 
 
 def test_a_long_training_step_stays_small() -> None:
-    found = subject(Scenario("gpt2", training=True, dtype="autocast", sizes={"layers": 4}))
-    assert len(as_html(predict(Scenario("gpt2"), found), found, "")) < 300_000
+    traced = subject(Scenario("gpt2", training=True, dtype="autocast", sizes={"layers": 4}))
+    assert len(as_html(predict(Scenario("gpt2"), traced), traced, "")) < 300_000

@@ -30,8 +30,8 @@ SCRIPT = Path(__file__).parent / "sliders_in_node.js"
 
 
 def of(scenario: Scenario) -> OtherSizes | None:
-    found = subject(scenario)
-    return other_sizes(scenario, predict(scenario, found), found)
+    traced = subject(scenario)
+    return other_sizes(scenario, predict(scenario, traced), traced)
 
 
 def row(others: OtherSizes, batch: int, seq: int | None) -> dict[str, Any]:
@@ -41,20 +41,20 @@ def row(others: OtherSizes, batch: int, seq: int | None) -> dict[str, Any]:
 
 def expected(scenario: Scenario) -> dict[str, Any]:
     """The figures of one prediction, from the prediction itself."""
-    found = subject(scenario)
-    p = predict(scenario, found)
+    traced = subject(scenario)
+    p = predict(scenario, traced)
     used = p.peak_memory_bytes + p.workspace_bytes
     return {
         "regime": p.regime,
         "step": seconds(p.period_s),
         "interval": f"{seconds(p.interval_s[0])} to {seconds(p.interval_s[1])}",
         "latency": seconds(p.latency_s),
-        "throughput": count_of(totals(p, found).samples_per_s, "samples/s"),
+        "throughput": count_of(totals(p, traced).samples_per_s, "samples/s"),
         "busy": seconds(p.gpu_busy_s),
         "peak": data(used),
         "capacity": f"of {data(p.gpu.memory_bytes)}",
         "misfit": "" if p.fits else "it does not fit",
-        "sentence": verdict(p, found),
+        "sentence": verdict(p, traced),
         **{f"{name}-share": percent(p.shares[name]) for name in REGIMES},
     }
 
@@ -68,9 +68,9 @@ def bert() -> OtherSizes:
 
 @pytest.fixture(scope="module")
 def page(bert: OtherSizes, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = subject(BERT)
+    traced = subject(BERT)
     path = tmp_path_factory.mktemp("report") / "bert.html"
-    path.write_text(as_html(predict(BERT, found), found, "", bert), "utf-8")
+    path.write_text(as_html(predict(BERT, traced), traced, "", bert), "utf-8")
     return path
 
 
@@ -112,8 +112,8 @@ def test_a_stop_without_a_prediction_has_its_reason_alone(bert: OtherSizes) -> N
 def test_networks_without_a_sequence_have_one_slider() -> None:
     others = of(Scenario("resnet18", dtype="bf16"))
     assert others is not None and others.seqs == (None,)
-    found = subject(Scenario("resnet18", dtype="bf16"))
-    text = as_html(predict(Scenario("resnet18", dtype="bf16"), found), found, "", others)
+    traced = subject(Scenario("resnet18", dtype="bf16"))
+    text = as_html(predict(Scenario("resnet18", dtype="bf16"), traced), traced, "", others)
     assert text.count('type="range"') == 1
 
 

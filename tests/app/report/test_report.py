@@ -145,37 +145,43 @@ def test_an_unmodelled_op_stands_in_the_verdict(tiny_prediction: Prediction, tin
 
 
 def test_accumulated_batches_count() -> None:
-    asked = apply(Scenario("mlp-tiny", training=True), "accumulate", {"steps": 4})
-    found = subject(asked)
-    p = predict(asked, found)
-    assert (found.batch, found.forwards) == (32, 4)
-    assert totals(p, found).samples_per_s == pytest.approx(4 * 32 / p.period_s)
+    scenario = apply(Scenario("mlp-tiny", training=True), "accumulate", {"steps": 4})
+    traced = subject(scenario)
+    p = predict(scenario, traced)
+    assert (traced.batch, traced.forwards) == (32, 4)
+    assert totals(p, traced).samples_per_s == pytest.approx(4 * 32 / p.period_s)
 
 
 def test_a_generated_kernel_shows_what_it_writes() -> None:
-    asked = Scenario("mlp-tiny", mode="compiled")
-    p = predict(asked, subject(asked))
+    scenario = Scenario("mlp-tiny", mode="compiled")
+    p = predict(scenario, subject(scenario))
     shapes = {g.op: g.shape for g in kernel_groups(p)}
     assert shapes["fused.pointwise"] == "writes 16.0 KiB"  # 32·128·4 bytes
 
 
 def test_products_without_a_tensor_core_say_where_they_run() -> None:
-    asked = Scenario("mlp-tiny", dtype="bf16", gpu="t4")
+    scenario = Scenario("mlp-tiny", dtype="bf16", gpu="t4")
     assert (
-        totals(predict(asked, subject(asked)), subject(asked)).engine
+        totals(predict(scenario, subject(scenario)), subject(scenario)).engine
         == "bf16 on vector units, in fp32"
     )
-    asked = replace(asked, gpu="a100")
-    assert totals(predict(asked, subject(asked)), subject(asked)).engine == "bf16 on tensor units"
-    asked = apply(replace(asked, gpu="h200"), "fp8", {})
-    assert totals(predict(asked, subject(asked)), subject(asked)).engine == "fp8 on tensor units"
+    scenario = replace(scenario, gpu="a100")
+    assert (
+        totals(predict(scenario, subject(scenario)), subject(scenario)).engine
+        == "bf16 on tensor units"
+    )
+    scenario = apply(replace(scenario, gpu="h200"), "fp8", {})
+    assert (
+        totals(predict(scenario, subject(scenario)), subject(scenario)).engine
+        == "fp8 on tensor units"
+    )
 
 
 def test_the_verdict_tells_that_rules_answered_where_exact_was_asked(
     tiny: Subject, tiny_prediction: Prediction
 ) -> None:
     assert "--exact" not in verdict(tiny_prediction, tiny)
-    asked = replace(tiny_prediction, notes=(f"{NO_EXACT_ANSWER}: it needs Linux",))
-    assert verdict(asked, tiny).endswith(
+    by_rules = replace(tiny_prediction, notes=(f"{NO_EXACT_ANSWER}: it needs Linux",))
+    assert verdict(by_rules, tiny).endswith(
         "; fused by rules, not by the real compiler (--exact): see the notes"
     )

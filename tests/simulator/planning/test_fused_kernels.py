@@ -8,7 +8,7 @@ from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
 from simulator.planning.spec import Workload
 from simulator.planning.step.fused_kernels import saved_s
-from simulator.planning.step.tables import asked, machine
+from simulator.planning.step.tables import base_scenario, machine
 
 WORK = Workload("serving", "llama3-8b", token_budget=2048, max_requests=64)
 
@@ -35,7 +35,7 @@ def test_merged_products_compute_the_same() -> None:
 def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_the_last_point() -> None:
     card = gpu("h200")
     prefill, decode = (
-        asked(n, card, "bf16", "cuda_graph") for n in ("llama3-8b", "llama3-8b-decode")
+        base_scenario(n, card, "bf16", "cuda_graph") for n in ("llama3-8b", "llama3-8b-decode")
     )
     tokens = np.array([1.0, 256.0, 2048.0, 4096.0])
     saved = saved_s(prefill, decode, tokens)

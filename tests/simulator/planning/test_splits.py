@@ -30,7 +30,7 @@ from simulator.planning.step.rank_step import (
     with_communication,
 )
 from simulator.planning.step.step_time import constant
-from simulator.planning.step.tables import Machine, asked, machine
+from simulator.planning.step.tables import Machine, base_scenario, machine
 from simulator.planning.step.traced_step import of_rank, parts, steps
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
@@ -156,7 +156,7 @@ def test_a_rank_takes_as_long_as_one_of_a_traced_group() -> None:
     """A decode of 16 sequences over two H200s. The traced group splits neither the head nor the
     embedding: it reads half of the head, 128,256 · 8192 elements of 2 bytes, more."""
     card = gpu("h200")
-    scenario = of_rank(asked("llama3-70b-decode", card, "bf16", "cuda_graph"), 2)
+    scenario = of_rank(base_scenario("llama3-70b-decode", card, "bf16", "cuda_graph"), 2)
     moved = communication("llama3-70b", [(16, 1)], "bf16", node(card, 2), "cuda_graph")
     own = with_communication(steps(scenario, [(16, 1024)]), moved, card, "cuda_graph")
     step = NetworkStep("llama3-70b-decode", 16, 1024, "bf16")

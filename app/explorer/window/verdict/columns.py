@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """A column, with its width in pixels when its texts are short, and when they are in full."""
+    """A column, with its widths in pixels for short and for full texts."""
 
     name: str
     short_px: float

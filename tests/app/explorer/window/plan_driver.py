@@ -5,6 +5,8 @@ import time
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 
 from app.explorer.background.planning import Planning
+from app.explorer.window.window import Window
+from app.views.plan.verdict import PlanVerdict
 
 
 def settled(planning: Planning) -> None:
@@ -15,3 +17,8 @@ def settled(planning: Planning) -> None:
         QCoreApplication.processEvents()
         time.sleep(0.005)
     assert not planning.busy
+
+
+def answer(window: Window) -> PlanVerdict:
+    """The bar with the verdict of the plan."""
+    return next(v for _, v in window.plan_page.views if isinstance(v, PlanVerdict))

@@ -1,37 +1,23 @@
 """The page of the plan: edited by keys, pointer and drops, planned in the background."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.answers.cards import MIME
-from app.answers.cluster_choice import ClusterChoice
-from app.answers.plan.draft import of_table
-from app.explorer.state import session_file
 from app.explorer.window.window import Window
-from app.views.plan.verdict import PlanVerdict
 from app.views.plan.workload import Workload
 from app.widgets.drops import Outline
 from app.widgets.fields.sentence_fields import TextField
-from simulator.planning import Row
 from tests.app.explorer.keys import typed
-from tests.app.explorer.waiting import wait
-from tests.app.explorer.window.conftest import SMALL_PLAN
-from tests.app.explorer.window.plan_driver import settled
+from tests.app.explorer.window.plan_driver import answer, settled
 
 
 def workload(window: Window) -> Workload:
     return next(v for _, v in window.plan_page.views if isinstance(v, Workload))
-
-
-def answer(window: Window) -> PlanVerdict:
-    return next(v for _, v in window.plan_page.views if isinstance(v, PlanVerdict))
 
 
 def field(window: Window, name: str) -> TextField:
@@ -221,75 +207,6 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
     assert (state.workspace, len(state.sides)) == ("Explore", count + 1)
     assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16"
     assert (state.scenario.network, state.scenario.seq) == ("llama3-8b-decode", 68)
-
-
-def _opened(window: Window, precision: str) -> Window:
-    """Open a replica of two H200s in this precision, as if it were planned and chosen."""
-    page = window.plan_page
-    row = Row("h200_sxm", "H200 SXM 141GB", 4, "vllm", precision, "fits", split=2, batch=7.6)
-    planned = replace(page.planning.planned, rows=(row,), chosen=None)
-    page.planning.planned = planned
-    answer(window).show_plan(planned)
-    answer(window).open.click()
-    return window
-
-
-def test_a_replica_over_several_gpus_opens_on_the_cluster_page(planned: Window):
-    state = _opened(planned, "bf16").session.state
-    assert answer(planned).open.text() == "Open in Cluster"
-    assert state.workspace == "Cluster"
-    assert state.cluster == ClusterChoice("2xh200_sxm", tp=2)
-    assert state.scenario.batch == 8 and "ranks" not in state.scenario.sizes
-    assert state.sides[-1].name == "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, bf16"
-
-
-def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Window):
-    state = _opened(planned, "fp8").session.state
-    assert answer(planned).open.text() == "Open in Explore"
-    assert (state.workspace, state.scenario.sizes["ranks"]) == ("Explore", 2)
-    assert state.sides[-1].name == (
-        "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: one of 2 GPUs, no collectives"
-    )
-
-
-def test_the_report_of_a_plan_is_written(planned: Window, tmp_path: Path, monkeypatch: Any):
-    path = tmp_path / "mine.html"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
-    answer(planned).report.click()
-    wait(planned.worker)
-    text = path.read_text("utf-8")
-    assert "The queue of 1 × L40S, vllm, bf16" in text and "Cost against speed" in text
-    assert planned.banner.label.text() == f"Wrote {path}"
-    planned.banner.hide()
-
-
-def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch: Any):
-    path = tmp_path / "mine.toml"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
-    next(a for a in planned.actions() if a.text() == "Save plan …").trigger()
-    assert path.read_text("utf-8") == planned.plan_page.text
-    assert planned.banner.label.text() == f"Wrote {path}"
-    planned.plan_page.edit(planned.plan_page.planning.planned.draft.of_kind("inference"), "x")
-    planned.session.show("Explore")
-    data = QMimeData()
-    data.setText("x")
-    planned.opening.open([path])
-    assert planned.session.state.workspace == "Plan"
-    assert planned.plan_page.text == of_table(SMALL_PLAN).text
-    (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
-    planned.opening.open([tmp_path / "wrong.toml"])
-    assert planned.banner.label.text() == ("workload.network is missing: expected it; add a line")
-    assert planned.plan_page.text == of_table(SMALL_PLAN).text
-
-
-def test_a_session_holds_its_plan(planned: Window, tmp_path: Path):
-    path = tmp_path / "one.ridge"
-    session_file.save(path, planned.session.state)
-    state, _ = session_file.load(path)
-    assert state.plan == of_table(SMALL_PLAN).text
-    path.write_text(path.read_text("utf-8").replace("50 ms", "50 parsecs"), "utf-8")
-    with pytest.raises(session_file.InputError, match="unknown unit 'parsecs'"):
-        session_file.load(path)
 
 
 def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
