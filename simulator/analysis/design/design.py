@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from random import Random
@@ -19,11 +19,11 @@ import numpy as np
 
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
-from simulator.scenario.apply import apply_resolved
+from simulator.scenario.apply import changed_by, checked
 from simulator.scenario.predict_many import Table, predict_many
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
-from simulator.scenario.scenario import Scenario, Value
+from simulator.scenario.scenario import Applied, Scenario, Value
 from simulator.simulate.step_columns import empty_table
 from simulator.whatif import parse
 
@@ -164,11 +164,21 @@ def _state(
 def at_value(scenario: Scenario, before: ResolvedScenario, name: str, value: Value) -> State:
     """A scenario at a value of an axis. Raises InputError if it has no such axis, or the value is
     out of bounds."""
-    if name != WHATIFS:
-        return axis(scenario, name).within(scenario, before, value)
-    for text in [] if value == NONE else shlex.split(str(value)):
-        scenario, before = apply_resolved(scenario, before, *parse(text))
+    for step in _whatifs(scenario, name, value):
+        if isinstance(step, InputError):
+            raise step
+        after = changed_by(step, before)
+        if after != before:
+            scenario, before = replace(scenario, whatifs=(*scenario.whatifs, step)), after
     return scenario, before
+
+
+def _whatifs(scenario: Scenario, name: str, value: Value) -> Iterator[Applied | InputError]:
+    """The what-ifs of an axis's value."""
+    if name != WHATIFS:
+        yield axis(scenario, name).applied(value)
+    elif value != NONE:
+        yield from (checked(*parse(text)) for text in shlex.split(str(value)))
 
 
 def summed(parts: Sequence[Rows]) -> Rows:

@@ -218,17 +218,6 @@ def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
     assert panel.width() > 440
 
 
-def test_a_plan_report_needs_a_plan(planned: Window):
-    write, export = (
-        planned.shortcuts.actions[name] for name in ("Write plan report …", "Export report …")
-    )
-    assert write.isEnabled() and not export.isEnabled()
-    planned.plan_page.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
-    assert not write.isEnabled() and write.toolTip() == "There is no plan yet"
-    settled(planned.plan_page.planning)
-    assert write.isEnabled()
-
-
 def test_a_wide_window_shows_the_shelf_beside_a_plan(planned: Window):
     shelf, inspector = planned.beside
     for wide, visible in ((1920, True), (1280, False)):
