@@ -65,6 +65,8 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
     for network, more, dtype, training in _VARIANTS:
         yield request_of(network, dtype, training, **more), _FIRST
     for network in _SERVED:
+        for card in _OTHERS:
+            yield request_of(network, _PLAN_DTYPES[card], False), card
         for card in CARDS:
             for sizes in _LAYERS:
                 yield request_of(network, _PLAN_DTYPES.get(card, "bf16"), False, **sizes), card
@@ -76,14 +78,8 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
             yield request_of(network, "bf16", False, **sizes), _FIRST
         for sizes in (*_LAYERS, *_RANKS):
             yield request_of(network, "bf16", False, **sizes), _SECOND
-        for sizes in _LAYERS:  # its links are not known
+        for sizes in ({}, *_LAYERS):  # its links are not known
             yield request_of(network, "bf16", False, **sizes), "mi300x"
-    for card in _OTHERS:
-        for training, dtypes in ((False, (_PLAN_DTYPES[card], "fp32")), (True, ("fp32",))):
-            for dtype in dtypes:
-                for network, entry in CATALOGUE.items():
-                    if entry.trains or not training:
-                        yield request_of(network, dtype, training), card
 
 
 def omission(name: str) -> str | None:
