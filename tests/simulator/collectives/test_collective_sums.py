@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from simulator.collectives.group import Group
-from simulator.collectives.nccl import Choice, choose, steps, tuning, wire_share
+from simulator.collectives.nccl import (
+    Choice,
+    _bus_gbytes_per_s,
+    choose,
+    steps,
+    tuning,
+    wire_share,
+)
 from simulator.collectives.price import (
     Fabric,
     NetworkConstants,
@@ -16,6 +23,8 @@ from simulator.collectives.price import (
     _network_steps,
     _through_host,
     _within_us,
+    priced,
+    profile,
 )
 
 FOUR = Group(4, 1, "nvlink4", "nvlink", False, True, 8)
@@ -129,3 +138,31 @@ def test_small_messages_take_few_channels() -> None:
     assert choose("send", least + 1, pair).channels == 2
     most = constants.fabrics["nvlink4"].channels
     assert choose("send", 10**10, pair) == Choice("direct", "Simple", most)
+
+
+def test_a_collective_over_nodes_is_the_longer_part_and_its_steps() -> None:
+    constants, group = profile(), replace(TWO_NODES, network_latency_s=3e-6)
+    taken = priced("all_gather", 2**30, group, "eager")
+    inside_s = 1e-6 * _within_us(
+        "all_gather", 2**30, group, taken.choice, constants.fabrics["nvlink4"]
+    )
+    network_s = _network_s("all_gather", 2**30, group, constants.network)
+    # one step between two nodes
+    step_s = constants.network.step_us * 1e-6 + 3e-6
+    assert taken.seconds == pytest.approx(max(inside_s, network_s) + step_s)
+
+
+def test_the_spread_changes_at_a_mebibyte() -> None:
+    fabric = profile().fabrics["nvlink4"]
+    for message_bytes, spread in ((2**20, fabric.spread_small), (2**20 + 1, fabric.spread_large)):
+        taken = priced("all_reduce", message_bytes, FOUR, "eager")
+        assert taken.interval_s[1] == pytest.approx(taken.seconds * (1 + spread))
+
+
+def test_a_ring_over_nodes_is_as_fast_as_its_slowest_link() -> None:
+    belief = tuning().fabrics["nvlink4"]
+    slow = replace(TWO_NODES, network_bytes_per_s=10e9)
+    assert _bus_gbytes_per_s("Simple", belief, slow) == 10
+    assert _bus_gbytes_per_s("LL", belief, slow) == 5
+    assert _bus_gbytes_per_s("LL128", belief, slow) == pytest.approx(9.2)
+    assert _bus_gbytes_per_s("Simple", belief, FOUR) == belief.ring_gbytes_per_s
