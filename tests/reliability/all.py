@@ -44,7 +44,8 @@ def _tests(*arguments: str) -> tuple[str, ...]:
 
 def runs(folder: Path) -> dict[str, Run]:
     """All runs by name, the shorter ones first."""
-    answers = {name: str(folder / f"{name}.jsonl") for name in ("opinfo", "networks")}
+    named = ("opinfo", "networks", "versions", "mutation")
+    answers = {name: str(folder / f"{name}.jsonl") for name in named}
     return {
         "supply": Run(("-m", "tests.reliability.supply", "--record")),
         "kills": Run(("-m", "tests.reliability.kills", "--points", "600", "--record")),
@@ -56,6 +57,14 @@ def runs(folder: Path) -> dict[str, Run]:
             "physics holds in 50,000 examples of each property",
             {"PROPERTY_EXAMPLES": "50000"},
         ),
+        "dominance": Run(
+            _tests("tests/simulator/timing/test_dominance.py"),
+            "a card better in every figure is never slower, or a reason is named",
+        ),
+        "versions": Run(("-m", "tests.reliability.versions", answers["versions"], "--record")),
+        "mutation": Run(("-m", "tests.reliability.mutation", answers["mutation"], "--record")),
+        "slider": Run(("-m", "tests.reliability.soak", "slider", "--hours", "8", "--record")),
+        "sweeps": Run(("-m", "tests.reliability.soak", "sweeps", "--hours", "4", "--record")),
         "slow": Run(_tests("-m", "slow", "tests"), "the tests that are marked slow pass"),
     }
 

@@ -17,6 +17,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _EVERY_S = 10.0
 _WARM_UP_S = 600.0
 _MOST_MB_PER_H = 1.0
 _LEAST = 10  # samples
+_MOVES_A_DRAG = 100
 _SEED = 7
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -82,7 +84,8 @@ def growth(samples: list[Sample]) -> Growth:
 
 
 def slider(seconds: float) -> list[Sample]:
-    """The explorer, whose sliders of batch and sequence move at random."""
+    """The explorer, whose sliders of batch and sequence are dragged to and fro: a drag of many
+    moves is one step to undo, and the history of steps has no end."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from app.examples import FIRST  # Qt: only for this run
@@ -92,8 +95,10 @@ def slider(seconds: float) -> list[Sample]:
     sliders = (window.inspector.batch.slider, window.inspector.seq.slider)
     chance = random.Random(_SEED)
 
+    moves = count()
+
     def move() -> None:
-        each = chance.choice(sliders)
+        each = sliders[next(moves) // _MOVES_A_DRAG % 2]
         each.setValue(chance.randint(each.minimum(), each.maximum()))
         loop_for(chance.choice((5, 20, 100)))
 
@@ -114,10 +119,10 @@ def sweeps(seconds: float) -> list[Sample]:
     networks = ("bert-base", "resnet50", "gpt2")
 
     def once() -> None:
-        network, dtype = chance.choice(networks), chance.choice(("fp32", "fp16"))
+        network = chance.choice(networks)
         axis = chance.choice(("batch", "seq")) if network != "resnet50" else "batch"
         low = chance.randint(1, 32)
-        scenario = Scenario(network, gpu=chance.choice(cards), dtype=dtype, training=True)
+        scenario = Scenario(network, gpu=chance.choice(cards))
         sweep(scenario, {axis: [low * step for step in range(1, 17)]})
 
     return _observed(once, seconds)

@@ -19,7 +19,9 @@ def test_what_is_named_is_installed() -> None:
 def test_the_figure_names_versions_and_differences() -> None:
     def answer(torch: str, factor: float, left_out: str = "") -> dict[str, Any]:
         periods = {name: factor for name in CASES if name != left_out}
-        return {"versions": {"Python": "3.11.2", "torch": torch}, "periods_s": periods}
+        errors = {left_out: "no"} if left_out else {}
+        versions = {"Python": "3.11.2", "torch": torch}
+        return {"versions": versions, "periods_s": periods, "errors": errors}
 
     assert figure([answer("2.13.0", 2.0), answer("2.12.1", 2.1, "resnet50")]) == (
         "Python 3.11.2, torch 2.13.0: 7 of 7; Python 3.11.2, torch 2.12.1: 6 of 7, periods within "

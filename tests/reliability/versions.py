@@ -28,6 +28,8 @@ from tests.reliability import promises
 ROOT = Path(__file__).parents[2]
 INSTALLED = "installed"
 _PACKAGES = ("torch", "transformers", "timm")
+_NEEDS = {"hf:": "transformers", "timm:": "torchvision"}
+"""Packages without which a network is left out."""
 _FILE = """
 import torch
 from torch import nn
@@ -103,11 +105,14 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
     """The versions of a stack, the period of each network in seconds, and the errors."""
     variables = environment(stack, folder)
     told = subprocess.run(
-        [stack.python, "-c", _VERSIONS, *_PACKAGES],
+        [stack.python, "-c", _VERSIONS, *_PACKAGES, "torchvision"],
         env=variables,
         capture_output=True,
         text=True,
         check=True,
+    )
+    versions: dict[str, str] = dict(
+        zip(("Python", *_PACKAGES, "torchvision"), told.stdout.split(), strict=True)
     )
     periods: dict[str, float] = {}
     errors: dict[str, str] = {}
@@ -116,6 +121,8 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
         Path(work, "config").mkdir()
         Path(work, "config", "config.json").write_text(json.dumps(_CONFIG), "utf-8")
         for name, arguments in CASES.items():
+            if versions.get(_NEEDS.get(name, "Python")) == "none":
+                continue
             answer = subprocess.run(
                 [stack.python, "-P", "-m", "app.cli", "predict", *arguments, "--json", "-"],
                 cwd=work,
@@ -127,7 +134,6 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
                 periods[name] = json.loads(answer.stdout)["period_s"]
             else:
                 errors[name] = answer.stderr.strip()[-300:]
-    versions = dict(zip(("Python", *_PACKAGES), told.stdout.split(), strict=True))
     return {"key": stack.key, "versions": versions, "periods_s": periods, "errors": errors}
 
 
@@ -145,7 +151,8 @@ def figure(answers: list[dict[str, Any]]) -> str:
         apart = max((abs(periods[n] / first[n] - 1) for n in periods if n in first), default=0.0)
         versions = ", ".join(f"{name} {value}" for name, value in answer["versions"].items())
         beside = "" if answer is answers[0] else f", periods within {apart:.1%} of the first"
-        shown.append(f"{versions}: {len(periods)} of {len(CASES)}{beside}")
+        count = len(periods) + len(answer["errors"])
+        shown.append(f"{versions}: {len(periods)} of {count}{beside}")
     return "; ".join(shown)
 
 

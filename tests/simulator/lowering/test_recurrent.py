@@ -147,3 +147,11 @@ def test_inputs_come_whole(layers: int, both: bool, hidden: int) -> None:
     work = product(1024, 4 * hidden, hidden)
     (kernel,) = inputs(op, work, H200)
     assert (kernel.family, kernel.flops) == ("gemm", work.flops)
+
+
+def test_a_bias_is_added_to_all_gates_once() -> None:
+    op = rnn("gru", 128, 64, 16, dtype="float16")
+    bias, _ = recurrence(op, recurrences(op)[0], H200)
+    # 3 gates of 128, 16 samples, 64 steps: 393,216 numbers of 2 bytes, read and written
+    assert (bias.read_bytes, bias.write_bytes) == (786_432, 786_432)
+    assert bias.dims["elements"] == 393_216

@@ -9,11 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from simulator.analysis.sweep import sweep
+from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import COLUMNS
-from simulator.timing.energies import Energies, energies
+from simulator.timing.energies import Energies, energies, features
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
@@ -154,3 +155,13 @@ def test_a_limit_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="the power draw of Intel Gaudi 3 OAM is unknown"):
         apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))
     assert apply(WIDE, *parse("+power_limit=700")) is WIDE
+
+
+def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
+    card = gpu("h200")
+    product = Work("gemm", 1000, 30, 10, "tensor", "bfloat16", dims={"fraction": 0.5})
+    assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
+    lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
+    assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
+    # instructions stand for those of other kernels
+    assert features(Work("pointwise", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}

@@ -1,0 +1,168 @@
+"""The sums of a collective's time, by hand, with constants that are easy to add."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.collectives.group import Group
+from simulator.collectives.nccl import (
+    Choice,
+    _bus_gbytes_per_s,
+    choose,
+    steps,
+    tuning,
+    wire_share,
+)
+from simulator.collectives.price import (
+    Fabric,
+    NetworkConstants,
+    _faster,
+    _network_s,
+    _network_steps,
+    _through_host,
+    _within_us,
+    priced,
+    profile,
+)
+
+FOUR = Group(4, 1, "nvlink4", "nvlink", False, True, 8)
+TWO_NODES = Group(16, 2, "nvlink4", "nvlink", False, True, 8, network_bytes_per_s=200e9)
+FABRIC = Fabric(
+    source="by hand", ll_base=3, ll_step=2, ll_d0=0.5, ll_d1=0.25, ll_bandwidth=10,
+    ll128_base=5, ll128_share=0.8, simple_base=7, simple_step=4, ramp=0.5, direct_ramp=0.25,
+    direct_base=6, direct_d=2, nvls_base=9, nvls_bandwidth=50,
+    bandwidth={"all_reduce": 100, "all_to_all": 40, "send": 50}, copy={"all_reduce": 8,
+    "all_to_all": 0, "send": 4}, sharing=0.5, spread_small=0, spread_large=0,
+)  # fmt: skip
+NETWORK = NetworkConstants("by hand", share=0.8, share_crowded=0.5, step_us=5, spread=0)
+X0 = 500_000_000  # bytes, where there is no ramp
+
+
+def within(kind: str, message_bytes: int, choice: str, group: Group = FOUR) -> float:
+    algorithm, protocol = choice.split()
+    return _within_us(kind, message_bytes, group, Choice(algorithm, protocol, 1), FABRIC)
+
+
+def test_ll_pays_steps_doublings_and_bytes() -> None:
+    # 6 steps; 7 KiB are 3 doublings of 1 KiB; each rank sends 1.5 times them; 2 ranks share links
+    sent_us = 1.5 * 7168 / 10 / 1e3
+    expected = 3 + 2 * 6 + (0.5 + 0.25 * 6) * 3 + sent_us * (1 + 0.5 * 2)
+    assert within("all_reduce", 7168, "ring LL") == pytest.approx(expected)
+    # from 63 KiB on the doublings stay 6
+    sent_us = 1.5 * 2**20 / 10 / 1e3
+    expected = 3 + 2 * 6 + (0.5 + 0.25 * 6) * 6 + sent_us * 2
+    assert within("all_reduce", 2**20, "ring LL") == pytest.approx(expected)
+
+
+def test_bytes_and_the_copy_of_a_part_take_their_ramp() -> None:
+    # a message of which each rank sends X0: 5e8 / 100 GB/s · 2, and a quarter of it copied
+    size = int(X0 / 1.5)
+    moved_us = (X0 / 100 * 2 + size / 4 * 8 * 1e-3) / 1e3
+    assert within("all_reduce", size, "ring Simple") == pytest.approx(7 + 4 * 6 + moved_us)
+    assert within("all_reduce", size, "ring LL128") == pytest.approx(5 + moved_us / 0.8)
+    # a quarter of X0 with a ramp of a half takes 4^0.5 times as long for its bytes
+    quarter_us = 2 * moved_us / 4
+    assert within("all_reduce", size // 4, "ring Simple") == pytest.approx(31 + quarter_us)
+    # in the switch nothing is shared and nothing copied
+    nvls_us = X0 / 50 / 1e3
+    assert within("all_reduce", size, "nvls Simple") == pytest.approx(9 + nvls_us)
+
+
+def test_a_send_has_the_steeper_ramp_and_nine_doublings() -> None:
+    two = replace(FOUR, ranks=2)
+    moved_us = (X0 / 50 + X0 / 2 * 4 * 1e-3) / 1e3
+    assert within("send", X0, "direct Simple", two) == pytest.approx(6 + 2 * 9 + moved_us)
+    sixteenth_us = moved_us / 16 * 2  # 16^0.25
+    expected = 6 + 18 + sixteenth_us
+    assert within("send", X0 // 16, "direct Simple", two) == pytest.approx(expected)
+    # nothing is ramped below 100 kB: 5,000^0.25
+    tiny_us = (1000 / 50 + 500 * 4e-3) / 1e3 * 5000**0.25
+    doubled = 2 * 0.9826  # log2(1 + 1000/1024)
+    assert within("send", 1000, "direct Simple", two) == pytest.approx(
+        6 + doubled + tiny_us, rel=1e-4
+    )
+
+
+def test_a_rank_alone_sends_nothing() -> None:
+    assert within("all_reduce", 2**20, "ring LL", replace(FOUR, ranks=1)) == 3
+
+
+def test_the_network_carries_what_leaves_a_node() -> None:
+    # 8 ranks a node crowd its NICs: half of 200 GB/s; each rank's half leaves the node
+    assert _network_s("all_to_all", 10**9, TWO_NODES, NETWORK) == pytest.approx(
+        1e9 * 8 / 16 * 8 / 100e9
+    )
+    # a ring passes 2·15/16 of the message
+    assert _network_s("all_reduce", 10**9, TWO_NODES, NETWORK) == pytest.approx(1.875e9 / 100e9)
+    # a rank sends over its own eighth of the NICs
+    assert _network_s("send", 10**9, TWO_NODES, NETWORK) == pytest.approx(1e9 / 12.5e9)
+    calm = replace(TWO_NODES, ranks=14)
+    assert not calm.crowded and calm.ranks_per_node == 7
+    assert _network_s("all_gather", 14 * 10**8, calm, NETWORK) == pytest.approx(1.3e9 / 160e9)
+
+
+def test_steps_between_nodes() -> None:
+    five = replace(TWO_NODES, ranks=40, nodes=5)
+    ring, tree = Choice("ring", "LL", 1), Choice("tree", "LL", 1)
+    assert [_network_steps(k, five, ring) for k in ("all_reduce", "all_gather", "send")] == [
+        8,
+        4,
+        1,
+    ]
+    assert _network_steps("all_to_all", five, ring) == 1
+    # a tree of 5 nodes is 3 deep, there and back
+    assert five.tree_depth == 3 and _network_steps("all_reduce", five, tree) == 6
+    assert replace(five, nodes=1).tree_depth == 0
+
+
+def test_what_a_ring_sends() -> None:
+    kinds = ("all_reduce", "all_gather", "all_to_all", "broadcast", "recv")
+    assert [steps(kind, 4) for kind in kinds] == [6, 3, 1, 3, 1]
+    assert [wire_share(kind, 4) for kind in kinds] == [1.5, 0.75, 0.75, 1, 1]
+
+
+def test_other_links_and_no_peer_to_peer_scale_what_moves_bytes() -> None:
+    faster, host = _faster(FABRIC, 3.0), _through_host(FABRIC, 0.25)
+    assert (faster.bandwidth["send"], faster.ll_bandwidth, faster.nvls_bandwidth) == (150, 30, 150)
+    assert (host.bandwidth["send"], host.ll_bandwidth, host.nvls_bandwidth) == (12.5, 2.5, 50)
+    assert faster.transferred and host.transferred and faster.ll_base == host.ll_base == 3
+
+
+def test_small_messages_take_few_channels() -> None:
+    constants = tuning()
+    least = constants.threads * constants.bytes_a_thread["Simple"]
+    pair = replace(FOUR, ranks=2)
+    assert choose("send", 1, pair).channels == choose("send", least, pair).channels == 1
+    assert choose("send", least + 1, pair).channels == 2
+    most = constants.fabrics["nvlink4"].channels
+    assert choose("send", 10**10, pair) == Choice("direct", "Simple", most)
+
+
+def test_a_collective_over_nodes_is_the_longer_part_and_its_steps() -> None:
+    constants, group = profile(), replace(TWO_NODES, network_latency_s=3e-6)
+    taken = priced("all_gather", 2**30, group, "eager")
+    inside_s = 1e-6 * _within_us(
+        "all_gather", 2**30, group, taken.choice, constants.fabrics["nvlink4"]
+    )
+    network_s = _network_s("all_gather", 2**30, group, constants.network)
+    # one step between two nodes
+    step_s = constants.network.step_us * 1e-6 + 3e-6
+    assert taken.seconds == pytest.approx(max(inside_s, network_s) + step_s)
+
+
+def test_the_spread_changes_at_a_mebibyte() -> None:
+    fabric = profile().fabrics["nvlink4"]
+    for message_bytes, spread in ((2**20, fabric.spread_small), (2**20 + 1, fabric.spread_large)):
+        taken = priced("all_reduce", message_bytes, FOUR, "eager")
+        assert taken.interval_s[1] == pytest.approx(taken.seconds * (1 + spread))
+
+
+def test_a_ring_over_nodes_is_as_fast_as_its_slowest_link() -> None:
+    belief = tuning().fabrics["nvlink4"]
+    slow = replace(TWO_NODES, network_bytes_per_s=10e9)
+    assert _bus_gbytes_per_s("Simple", belief, slow) == 10
+    assert _bus_gbytes_per_s("LL", belief, slow) == 5
+    assert _bus_gbytes_per_s("LL128", belief, slow) == pytest.approx(9.2)
+    assert _bus_gbytes_per_s("Simple", belief, FOUR) == belief.ring_gbytes_per_s
