@@ -40,6 +40,10 @@ def make():
     return torch.nn.TransformerEncoder(layer, 6), (torch.empty(8, 128, 512),)
 """
 """A network of one's own: first traced, then read from the disk."""
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 _RUNS = 5
 
 
@@ -83,11 +87,10 @@ def _ridgepoint(command: str) -> tuple[str, ...]:
 
 
 def _peak_mib(arguments: Sequence[str]) -> float:
-    """Memory of Python with these arguments at its peak."""
-    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL) as process:
-        used = os.wait4(process.pid, 0)[2]
-        process.returncode = 0
-    return used.ru_maxrss / 1024
+    """Memory of Python with these arguments at its peak. Another process starts it: one started
+    from here would count the memory of the benchmark, of which it begins as a copy."""
+    command = [sys.executable, "-c", PEAK, sys.executable, *arguments]
+    return int(subprocess.run(command, check=True, capture_output=True).stdout) / 1024
 
 
 def cpu_s(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:

@@ -83,13 +83,13 @@ def maps() -> Iterator[Row]:
     again on this card, and on another clock."""
     trace_source.forget()
     yield timed("bert-base: family over batch and sequence fitted", lambda _: _map(BERT, 33, 2), 1)
-    yield timed("bert-base: regime map of 32 × 32, new points", lambda _: _map(BERT, 1, 0), 1, 0.1)
-    yield timed("bert-base: regime map of 32 × 32, again", lambda _: _map(BERT, 1, 0), 9, 0.1)
+    yield timed("bert-base: regime map of 32 × 32, new points", lambda _: _map(BERT, 1, 0), 1, 0.06)
+    yield timed("bert-base: regime map of 32 × 32, again", lambda _: _map(BERT, 1, 0), 9, 0.06)
     yield timed(
         "bert-base: regime map of 32 × 32, again after +host_speed",
         lambda i: _map(apply(BERT, "host_speed", {"times": 1.1 + i / 10}), 1, 0),
         9,
-        0.1,
+        0.06,
     )
 
 
@@ -105,8 +105,8 @@ def points() -> Iterator[Row]:
     axes = {"batch": range(1, 26), "seq": range(128, 40 * 128 + 1, 128)}
     few = {"batch": range(1, 14), "seq": (100, 200)}
     yield timed("llama3-8b: family over batch and sequence fitted", lambda _: _swept(few), 1)
-    yield timed("llama3-8b: 1,000 points of training, new", lambda _: _swept(axes), 1, 0.25)
-    yield timed("llama3-8b: 1,000 points of training, again", lambda _: _swept(axes), 9, 0.25)
+    yield timed("llama3-8b: 1,000 points of training, new", lambda _: _swept(axes), 1, 0.08)
+    yield timed("llama3-8b: 1,000 points of training, again", lambda _: _swept(axes), 9, 0.08)
 
 
 def _swept(axes: Mapping[str, Sequence[int]]) -> str:
