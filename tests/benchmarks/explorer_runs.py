@@ -284,8 +284,8 @@ def memory(kind: str, count: str = "200") -> None:
 
 
 def soak(seconds: str = "600") -> None:
-    """Resident memory and open files while the batch slider moves five times a second: after a
-    fifth of the time, and at the end."""
+    """Resident memory and open files while the batch slider moves five times a second: at each
+    fifth of the time, and what the last half grows by."""
     from itertools import count
     from pathlib import Path
 
@@ -295,6 +295,7 @@ def soak(seconds: str = "600") -> None:
     box, end = window.inspector.batch.slider, time.monotonic() + float(seconds)
     samples: list[tuple[float, int]] = []
     begin = time.monotonic()
+    event = 0
     for event in count():
         if time.monotonic() > end:
             break
@@ -304,13 +305,15 @@ def soak(seconds: str = "600") -> None:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             files = len(list(Path("/proc/self/fd").iterdir()))
             samples.append((pages * 4096 / 2**20, files))
-    first, last = samples[len(samples) // 5], samples[-1]
-    hours = (time.monotonic() - begin) * 0.8 / 3600
+    fifths = [samples[round(at * (len(samples) - 1) / 5)] for at in range(6)]
+    middle, last = samples[len(samples) // 2], samples[-1]
+    hours = (time.monotonic() - begin) * 0.5 / 3600
     say(
-        f"explorer: memory over {seconds} s of slider events",
+        f"explorer: memory over {event} slider events in {seconds} s",
         [0.0],
-        f"{first[0]:.1f} → {last[0]:.1f} MiB, {(last[0] - first[0]) / hours:+.1f} MiB an hour, "
-        f"{first[1]} → {last[1]} open files; asked below 1 MiB an hour",
+        f"{' → '.join(f'{size:.1f}' for size, _ in fifths)} MiB, in the last half "
+        f"{(last[0] - middle[0]) / hours:+.1f} MiB an hour, {fifths[1][1]} → {last[1]} open files; "
+        "asked below 1 MiB an hour",
     )
     window.close()
     window.worker.close()

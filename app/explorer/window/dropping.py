@@ -60,16 +60,7 @@ class Dropping:
                 return Offer(f"Scenario {LETTERS[at]} already uses {card.title}", None)
             if needed := card.asks(before):
                 words = f"{card.title} needs {' and '.join(needed)}"
-                return Offer(
-                    words,
-                    lambda: self._ask(
-                        card,
-                        before,
-                        lambda after: session.set_scenario(
-                            after, to_full_text(after.whatifs[-1]), place=at
-                        ),
-                    ),
-                )
+                return Offer(words, lambda: self._ask(card, before, self._changing(at, before)))
             after = card.apply(before, self._trace(before))
             words = card.words(before)
         except RidgepointError as error:
@@ -108,6 +99,20 @@ class Dropping:
         if after.key == before.key:
             return Offer(f"{card.title} changes nothing in a copy of scenario {now}", None)
         return Offer(words, lambda: add(after))
+
+    def _changing(self, at: int, before: Scenario) -> Callable[[Scenario], None]:
+        """A function that changes the scenario at an index, as long as it is still there: the
+        dialog that calls it stays open when scenarios are removed."""
+        own = [before]
+
+        def change(after: Scenario) -> None:
+            session = self.window.session
+            sides = session.state.sides
+            if at < len(sides) and sides[at].scenario in own:
+                own.append(after)
+                session.set_scenario(after, to_full_text(after.whatifs[-1]), place=at)
+
+        return change
 
     def _trace(self, scenario: Scenario) -> Trace | None:
         """The ops of a scenario, if it is predicted."""

@@ -17,8 +17,6 @@ from PySide6.QtWidgets import (
 
 from app.lessons.lesson_file import of_table, table_of
 from app.outputs import write
-from app.theme import FIXED_FAMILIES
-from app.widgets.fonts import font
 from app.widgets.save_dialog import ask_where
 from simulator.errors import InputError
 
@@ -59,9 +57,7 @@ class Author(QDialog):
         column.setSpacing(8)
         self.editor = QPlainTextEdit(text)
         self.editor.setAccessibleName("Text of the lesson")
-        letters = font(12)
-        letters.setFamilies(list(FIXED_FAMILIES))
-        self.editor.setFont(letters)
+        self.editor.setProperty("tone", "code")
         self.editor.setTabChangesFocus(True)
         self.error = QLabel()
         self.error.setProperty("tone", "danger")

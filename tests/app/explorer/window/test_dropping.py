@@ -89,3 +89,19 @@ def test_a_card_that_the_ops_of_a_scenario_cannot_take_is_refused(window: Window
     dropping = window.dropping
     for offer in (dropping.offered("whatif:kv_cache", -1), dropping.offered_new("whatif:kv_cache")):
         assert (offer.done, offer.words) == (None, reason)
+
+
+def test_a_dialog_changes_no_other_scenario_once_its_own_is_removed(window: Window):
+    window.strip.copy(0)
+    change = window.dropping._changing(1, FIRST)
+    frozen = apply(FIRST, "queue_depth", {"launches": 8})
+    change(frozen)
+    assert [side.scenario for side in window.session.state.sides] == [FIRST, frozen]
+    window.strip.remove(1)
+    change(apply(FIRST, "queue_depth", {"launches": 16}))
+    window.strip.copy(0)
+    window.session.set_scenario(apply(FIRST, "cuda_graph"), "graph", place=1)
+    before = window.session.state
+    change(apply(FIRST, "queue_depth", {"launches": 16}))
+    assert window.session.state == before
+    wait(window.worker)
