@@ -127,16 +127,12 @@ def _design(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     where = engine(engine_name, workers or cores)
     with RowsFile(into, design) as file, progress.shown() as step:
-        try:
-            run(
-                file,
-                where,
-                lambda done, total, left_s: step(
-                    f"{done:,} of {total:,} rows, {seconds(left_s)} left"
-                ),
-            )
-        except InputError as error:
-            raise InputError(f"--engine {engine_name}: {error}") from error
+        run(
+            file,
+            where,
+            lambda done, total, left_s: step(f"{done:,} of {total:,} rows, {seconds(left_s)} left"),
+            engine_name,
+        )
         rows = summed(file.parts)
         damaged = file.damaged
     if written.csv:

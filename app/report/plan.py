@@ -13,13 +13,15 @@ from app.report.exports import csv_text
 from app.report.tables import table
 from app.terminal import Terminal
 from simulator.planning import Plan, Row
+from simulator.planning.verdict import gpu_hours
 from simulator.planning.wording import amount, duration, latency, usd
 
 _REASONS = 6  # to print
 
 
 def as_csv(plan: Plan) -> str:
-    """A row for each candidate, every figure a number in SI units or USD; an interval is two."""
+    """A row for each candidate, every figure a number in SI units or USD; an interval is two, and
+    so are pools."""
     rows: list[dict[str, Any]] = []
     for rank, row in enumerate(plan.rows, 1):
         flat: dict[str, Any] = {"rank": rank}
@@ -27,6 +29,9 @@ def as_csv(plan: Plan) -> str:
             if "interval" in name or name == "confidence_s":
                 low, high = value or (None, None)
                 flat |= {f"{name}_low": low, f"{name}_high": high}
+            elif name == "pools":
+                prefill, decode = value or (None, None)
+                flat |= {"prefill_servers": prefill, "decode_servers": decode}
             else:
                 flat[name] = value
         rows.append(flat)
@@ -171,8 +176,7 @@ def _money(row: Row) -> str:
         return usd(row.usd_total)
     if row.usd_per_h is not None:
         return f"{usd(row.usd_per_h)}/h"
-    hours = f"{amount(row.gpu_hours)} GPU-hours, " if row.gpu_hours and row.duration_s else ""
-    return f"{hours}no price"
+    return f"{gpu_hours(row).replace(' an hour', '/h')}, no price"
 
 
 def skipped(plan: Plan) -> list[str]:

@@ -132,12 +132,18 @@ def _cost(spec: Spec, row: Row) -> str:
     if row.usd_total is not None:
         return f" for {usd(row.usd_total)}"
     if row.usd_per_h is None:
-        hours = f" in {amount(row.gpu_hours or 0)} GPU-hours" if row.duration_s else ""
-        return f"{hours} at an unknown price"
+        return f" in {gpu_hours(row)}, at an unknown price"
     million = row.usd_per_million
     unit = "tokens" if spec.workload.kind == "serving" else "samples"
     more = f", {usd(million)} per million {unit}" if million is not None else ""
     return f" for {usd(row.usd_per_h)} an hour{more}"
+
+
+def gpu_hours(row: Row) -> str:
+    """What stands for a cost without a price: "12.5 GPU-hours" of a run, "2 GPU-hours an hour"."""
+    if row.duration_s is not None and row.gpu_hours is not None:
+        return f"{amount(row.gpu_hours)} GPU-hours"
+    return f"{row.count} GPU-hour{'s' if row.count > 1 else ''} an hour"
 
 
 def _none(spec: Spec, rows: Sequence[Row]) -> str:

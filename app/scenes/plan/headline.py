@@ -10,6 +10,7 @@ from simulator.formats.numbers import number, short
 from simulator.planning import Row
 from simulator.planning.result import Span
 from simulator.planning.spec import Spec
+from simulator.planning.verdict import gpu_hours
 from simulator.planning.wording import duration, latency, usd, watts
 from simulator.prediction import REGIMES, Regime
 
@@ -77,7 +78,7 @@ def _cost(row: Row, unit: str) -> Figure:
         hourly = "" if row.usd_per_h is None else f"{usd(row.usd_per_h)} an hour"
         return Figure("Cost of the run", f"{row.usd_total:,.0f}", "USD", hourly)
     if row.usd_per_h is None:
-        return Figure("Cost", "no price", "", "type yours on its card")
+        return Figure("Cost", "no price", "", f"{gpu_hours(row)}; type yours on its card")
     hourly = f"{usd(row.usd_per_h)} an hour"
     if row.usd_per_million is None:
         return Figure("Cost", f"{row.usd_per_h:.2f}", "USD/h", "")

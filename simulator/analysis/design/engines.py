@@ -48,8 +48,8 @@ class DesignTask:
         """The rows of points of the design."""
         if self.release != release():
             raise InputError(
-                "its workers have another release of Ridgepoint: expected this one's; install it "
-                "there"
+                "--engine: its workers have another release of Ridgepoint: expected this one's; "
+                "install it there"
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         with _ONE_AT_A_TIME, redirect_stdout(stderr):

@@ -17,12 +17,15 @@ _CHUNKS = 32  # at least, of a design that is large enough: for processes to sha
 
 
 def run(
-    rows: RowsFile, engine: Engine, progress: Progress = lambda done, total, left_s: None
+    rows: RowsFile,
+    engine: Engine,
+    progress: Progress = lambda done, total, left_s: None,
+    name: str = "local",
 ) -> None:
     """Predict the points that have no row. Where processes end, their points are predicted again.
 
-    Raises InputError if the engine is lost and brought no row since it was lost before; the rows so
-    far are in the file, and another run goes on from them.
+    Raises InputError, with the engine's name, if it is lost and brought no row since it was lost
+    before; the rows so far are in the file, and another run goes on from them.
     """
     run_task = task(rows.design)
     total, began, at_first = len(rows.design.points), perf_counter(), len(rows)
@@ -37,8 +40,8 @@ def run(
         except EngineLostError as error:
             if len(rows) == before:
                 raise InputError(
-                    f"{error}: {len(rows):,} of {total:,} rows are in {rows.path}; run the same "
-                    "command again to go on"
+                    f"--engine {name}: {error}: {len(rows):,} of {total:,} rows are in "
+                    f"{rows.path}; run the same command again to go on"
                 ) from error
 
 

@@ -123,3 +123,36 @@ def test_a_file_that_is_not_there():
         "error: nowhere.toml: No such file or directory: expected a plan's TOML file; check the "
         "path\n"
     )
+
+
+def test_without_prices_the_answer_is_in_gpu_hours(spec: Path):
+    spec.write_text(SPEC + "[prices]\ncatalogue = false\n")
+    result = CliRunner().invoke(app, ["plan", str(spec)], env={"COLUMNS": "160"})
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "in 1 GPU-hour an hour, at an unknown price." in said
+    assert "1 GPU-hour/h, no price" in said and "USD" not in said.partition("Assumptions")[0]
+
+
+def test_the_csv_has_servers_of_pools_as_numbers(tmp_path: Path):
+    path = tmp_path / "apart.toml"
+    path.write_text(
+        """
+[workload]
+kind = "serving"
+network = "llama3-8b"
+prompt = 512
+output = 50
+[load]
+rate = "4/s"
+[candidates]
+gpus = ["h100"]
+counts = [2]
+disaggregated = ["1:1"]
+[simulation]
+requests = 100
+"""
+    )
+    result = run(str(path), "--csv", "-")
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert {(r["prefill_servers"], r["decode_servers"]) for r in rows} == {("", ""), ("1", "1")}

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from simulator.analysis.design.design import Design, design, predicted, summed
-from simulator.analysis.design.engines import engine
+from simulator.analysis.design.engines import DesignTask, engine
 from simulator.analysis.design.rows_file import RowsFile
 from simulator.analysis.design.run import run
 from simulator.errors import InputError
@@ -193,7 +193,7 @@ def test_a_scheduler_that_dies_leaves_the_rows_so_far(tmp_path: Path, dask: Dask
     with RowsFile(path, LONG) as file:
         done = len(file)
     assert 0 < done < len(LONG.points)
-    assert errors[0].startswith("no scheduler answers: ")
+    assert errors[0].startswith("--engine local: no scheduler answers: ")
     assert errors[0].endswith(
         f": {done:,} of {len(LONG.points):,} rows are in {path}; run the same command again to go "
         "on"
@@ -226,3 +226,13 @@ def test_the_rows_of_a_killed_ray_worker_are_predicted_again(tmp_path: Path):
     os.kill(processes("ray::_called")[0], signal.SIGKILL)
     sweep.join()
     check(path, LONG)
+
+
+def test_workers_of_another_release_are_refused():
+    task = DesignTask(SMALL, "another")
+    with pytest.raises(InputError) as error:
+        task([0])
+    assert str(error.value) == (
+        "--engine: its workers have another release of Ridgepoint: expected this one's; install it "
+        "there"
+    )
