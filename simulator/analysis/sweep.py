@@ -43,7 +43,7 @@ class Axis:
     def within(
         self, scenario: Scenario, before: ResolvedScenario, value: Value
     ) -> tuple[Scenario, ResolvedScenario]:
-        """A resolved scenario at a value of the axis: the new scenario, and it resolved."""
+        """A scenario at a value of the axis, and the same scenario resolved."""
         return apply_resolved(scenario, before, *self._whatif(value))
 
     def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:

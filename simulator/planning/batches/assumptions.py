@@ -17,7 +17,7 @@ from simulator.planning.wording import amount, duration, usd, watts
 
 _YOURS = "your spec"
 Figure = Callable[[int, float, float], float]
-"""The plan's figure at another batch, from the latency and the period of its step."""
+"""The plan's figure at another batch, derived from the latency and the period of its step."""
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
