@@ -51,8 +51,12 @@ def test_too_few_blocks_are_refused():
 def test_runs_begin_where_another_block_does():
     found = runs(traced(2, "dp=1", 1), "blocks")
     assert [(run.block, run.phase) for run in found] == [
-        (0, "forward"), (1, "forward"), (1, "backward"), (0, "backward"), (None, "optimizer"),
-    ]  # fmt: skip
+        (0, "forward"),
+        (1, "forward"),
+        (1, "backward"),
+        (0, "backward"),
+        (None, "optimizer"),
+    ]
     assert block_of("module.blocks.11.up", "blocks") == 11
     assert block_of("myblocks.1.up", "blocks") is None
 
@@ -68,11 +72,18 @@ def test_buckets_are_those_of_ddp():
 
 def test_schedules():
     assert [(a.kind[0], a.microbatch) for a in actions("1f1b", 0, 2, 3, 1)] == [
-        ("f", 0), ("f", 1), ("b", 0), ("f", 2), ("b", 1), ("b", 2),
-    ]  # fmt: skip
+        ("f", 0),
+        ("f", 1),
+        ("b", 0),
+        ("f", 2),
+        ("b", 1),
+        ("b", 2),
+    ]
     assert actions("gpipe", 1, 2, 2, 1)[:3] == [
-        Action("forward", 0, 0), Action("forward", 0, 1), Action("backward", 0, 0),
-    ]  # fmt: skip
+        Action("forward", 0, 0),
+        Action("forward", 0, 1),
+        Action("backward", 0, 0),
+    ]
     for stage in range(4):
         order = actions("interleaved", stage, 4, 8, 2)
         assert len(set(order)) == len(order) == 32  # 2 passes · 2 chunks · 8 micro-batches
