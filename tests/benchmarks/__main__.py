@@ -40,23 +40,23 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--csv", type=Path, help="the figures as a table")
     parser.add_argument("--svg", type=Path, help="the growth of sweeps as a picture")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}: expected {', '.join(BENCHMARKS)}")
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n{Row.HEADING}")
     rows: list[Row] = []
-    for name in asked.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         for row in BENCHMARKS[name]():
             print(row, flush=True)
             rows.append(row)
-    if asked.csv:
-        with asked.csv.open("w", newline="") as file:
+    if arguments.csv:
+        with arguments.csv.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(Row._fields)
             table.writerows(rows)
-    if asked.svg:
-        asked.svg.write_text(growth.picture(rows), "utf-8")
+    if arguments.svg:
+        arguments.svg.write_text(growth.picture(rows), "utf-8")
 
 
 if __name__ == "__main__":

@@ -164,17 +164,19 @@ def test_gpipe_keeps_more_activations_than_1f1b():
     ],
 )
 def test_refusals(text, network, message):
-    asked = NetworkStep(network, 4, 64, "bf16", True, "sgd", {})
+    question = NetworkStep(network, 4, 64, "bf16", True, "sgd", {})
     with pytest.raises(InputError, match=message):
-        predict_network(asked, text, TWO)
+        predict_network(question, text, TWO)
 
 
 def test_heads_that_do_not_divide_are_refused():
-    asked = NetworkStep("gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4})
+    question = NetworkStep(
+        "gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4}
+    )
     with pytest.raises(
         InputError, match=r"tp = 2 does not divide heads = 3 of blocks\.0\.attention"
     ):
-        predict_network(asked, "tp=2", TWO)
+        predict_network(question, "tp=2", TWO)
 
 
 @pytest.mark.parametrize(
