@@ -58,10 +58,14 @@ def test_it_holds_every_file_of_the_packages_and_no_test(
     assert expected - contents == set()
     assert contents - expected == {"app/pictures/__init__.py", "app/pictures/__main__.py"}
     for kind, least in (
-        ("simulator/hardware/gpus/", 70), ("simulator/scenario/packaged/families/", 280),
-        ("simulator/timing/profiles/", 5), ("simulator/hardware/hosts/", 3), ("app/lessons/", 14),
-        ("app/desktop/", 3), ("simulator/py.typed", 1),
-    ):  # fmt: skip
+        ("simulator/hardware/gpus/", 70),
+        ("simulator/scenario/packaged/families/", 280),
+        ("simulator/timing/profiles/", 5),
+        ("simulator/hardware/hosts/", 3),
+        ("app/lessons/", 14),
+        ("app/desktop/", 3),
+        ("simulator/py.typed", 1),
+    ):
         assert sum(name.startswith(kind) for name in contents) >= least, kind
 
 

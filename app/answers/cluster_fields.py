@@ -79,8 +79,9 @@ def _defaults(scenario: Scenario) -> tuple[int | None, int | None]:
 
 def _count(name: str, field: str, value: int | None, default: int | None, tip: str) -> Field:
     empty = "" if default is None else f"{default:,}"
-    return Field(name, "" if value is None else f"{value:,}", partial(_put_count, field), tip,
-                 empty=empty)  # fmt: skip
+    return Field(
+        name, "" if value is None else f"{value:,}", partial(_put_count, field), tip, empty=empty
+    )
 
 
 @lru_cache(maxsize=1)

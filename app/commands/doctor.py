@@ -22,9 +22,10 @@ from simulator.networks.loading.extras import unusable
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
 EXTRAS = {
-    "hf": ("transformers",), "timm": ("timm", "torchvision"),
+    "hf": ("transformers",),
+    "timm": ("timm", "torchvision"),
     "gui": ("PySide6_Essentials",),
-}  # fmt: skip
+}
 
 
 def examine() -> bool:

@@ -93,9 +93,10 @@ def show(advised: Advised, heading: str, top: int, refused: bool) -> None:
 
 
 _TITLES = {
-    "code": "Code changes, same results", "what is computed": "Numerically different results",
+    "code": "Code changes, same results",
+    "what is computed": "Numerically different results",
     "machine": "Other hardware",
-}  # fmt: skip
+}
 
 
 def _table(advised: Advised, chosen: list[Advice], what: str) -> Table:

@@ -53,7 +53,7 @@ def last_level(names: tuple[str, str]) -> int:
 
 
 def place_on(side: Side, name: str) -> Value | None:
-    """Where a side is on an axis, as far as its answer says; None where it does not."""
+    """The value of a side on an axis, if its answer has one; None where it does not."""
     p, trace = side.prediction, side.prediction.trace
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]

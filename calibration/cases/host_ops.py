@@ -212,7 +212,8 @@ SAME_SHAPE: dict[str, Callable[..., Tensor]] = {
     "bmm": lambda m, x: x[None].bmm(m.matrix[None])[0],
     "conv2d": lambda m, x: F.conv2d(x.view(1, 4, 8, 8), m.kernel, None, 1, 1).view(4, WIDTH),
     "attention": lambda m, x: F.scaled_dot_product_attention(
-        _heads(x), _heads(x), _heads(x)).reshape(4, WIDTH),
+        _heads(x), _heads(x), _heads(x)
+    ).reshape(4, WIDTH),
     "dropout": lambda m, x: F.dropout(x, 0.1, m.training),
     "cumsum": lambda m, x: x.cumsum(-1),
     "clone": lambda m, x: x.clone(),
@@ -223,7 +224,7 @@ SAME_SHAPE: dict[str, Callable[..., Tensor]] = {
     "flip": lambda m, x: x.flip(0),
     "roll": lambda m, x: x.roll(1, 0),
     "maxpool": lambda m, x: F.max_pool2d(x.view(1, 4, 8, 8), 3, 1, 1).view(4, WIDTH),
-}  # fmt: skip
+}
 """Ops whose result is as their operand: each works on what the one before made."""
 
 APART: dict[str, Callable[..., Tensor]] = {
@@ -258,7 +259,7 @@ APART: dict[str, Callable[..., Tensor]] = {
     "randn": _of(lambda m, x: torch.randn(4, WIDTH, device=x.device)),
     "interpolate": _of(lambda m, x: F.interpolate(x.view(1, 4, 8, 8), scale_factor=2.0)),
     "crossentropy": _of(lambda m, x: F.cross_entropy(x, m.rows)),
-}  # fmt: skip
+}
 """Ops whose result is of no use to the next."""
 
 WAITING: dict[str, Callable[..., Tensor]] = {
@@ -267,7 +268,7 @@ WAITING: dict[str, Callable[..., Tensor]] = {
     "upload": _of(lambda m, x: torch.tensor([1.0, 2.0], device=x.device)),
     "cpuadd": _of(lambda m, x: torch.ones(4) + 1.0),
     "nonzero": _of(lambda m, x: m.mask.nonzero()),
-}  # fmt: skip
+}
 """Copies between host and GPU, and waits for them."""
 
 OPS: dict[str, Callable[..., Tensor]] = {**PYTHON, **SAME_SHAPE, **APART, **WAITING}

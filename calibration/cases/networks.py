@@ -116,7 +116,7 @@ VALIDATION: tuple[Case, ...] = (
     *train("convnet-tiny", "fp32", 512, 0, "sgd"),
     *train("mlp-tiny", "fp32", 4096, 0, "adamw"),
     *train("mlp-wide", "bf16", 4096, 0, "adamw"),
-)  # fmt: skip
+)
 """Steps that are never fitted: what the accuracy is measured on."""
 
 _DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -133,5 +133,5 @@ BATCHES: tuple[Case, ...] = (
     *(case for batch in _DOUBLING[:8] for case in train("bert-base", "autocast", batch, 128)),
     *(case for batch in _DOUBLING[:7] for case in train("resnet50", "autocast", batch, 0, "sgd")),
     *(case for batch in _DOUBLING[:6] for case in train("gpt2", "bf16", batch, 256)),
-)  # fmt: skip
+)
 """Steps whose batch grows until the GPU rules them: where do they leave the overhead regime?"""

@@ -70,7 +70,8 @@ PACKAGES: tuple[Case, ...] = (
     *infer("timm:deit3_base_patch16_224", "fp32", 16),
     *infer("hf-swinv2-tiny", "bf16", 16),
 )
-"""Eager steps, inference as a CUDA graph too, in an order of which every beginning spans them."""
+"""Eager steps, and inference as a CUDA graph too, in an order in which any first part covers all
+kinds."""
 
 PACKAGES_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")

@@ -94,4 +94,4 @@ STEPS = (
     ParallelStep("ddp", Case("bert-base", "autocast", "training", 8, 128, "adamw")),
     ParallelStep("ddp", Case("gpt2", "fp32", "training", 2, 512, "sgd")),
     ParallelStep("fsdp", Case("llama3-8b", "bf16", "training", 1, 2048, "adamw")),
-)  # fmt: skip
+)

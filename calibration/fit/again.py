@@ -8,7 +8,7 @@ and where that leaves every tenth kernel 25% off, new physics with a new residua
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.fit.curve import fit_curve, with_residual
-from calibration.fit.gpu import errors, judge, one_thread_each
+from calibration.fit.gpu import by_curve, errors, judge, one_thread_each
 from calibration.generated import kernels
 from calibration.record import fusion_samples
 from calibration.record.library_samples import Swept, further, matched, samples, swept
@@ -27,7 +27,6 @@ from calibration.validate.trace_fidelity import retrace
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.profile import Profile, profile
-from simulator.timing.roofline import curve
 
 _MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, "layout": 600}
 """Samples of a curve, by the beginning of its name: libraries choose among many kernels for
@@ -98,14 +97,6 @@ def _some(samples: Sequence[Sample], most: int, random: np.random.Generator) -> 
     if len(samples) <= most:
         return samples
     return [samples[row] for row in np.sort(random.permutation(len(samples))[:most])]
-
-
-def by_curve(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
-    """Samples by the curve that rules them."""
-    groups: dict[str, list[Sample]] = {}
-    for sample in samples:
-        groups.setdefault(curve(sample.work), []).append(sample)
-    return groups
 
 
 def fit_again(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
@@ -74,13 +74,18 @@ def errors(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     return np.log(predicted / np.array([s.seconds for s in samples]))
 
 
-def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
-    """`base` with every curve that has samples fitted to them, each by itself, so that they can be
-    fitted side by side and any one alone again."""
+def by_curve(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """Samples by the curve that predicts them."""
     groups: dict[str, list[Sample]] = {}
     for sample in samples:
         groups.setdefault(curve(sample.work), []).append(sample)
-    longest = sorted(groups.items(), key=lambda group: -len(group[1]))
+    return groups
+
+
+def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
+    """`base` with every curve that has samples fitted to them, each by itself, so that they can be
+    fitted side by side and any one alone again."""
+    longest = sorted(by_curve(samples).items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
         each = [(name, workers.submit(fit_curve, name, some, gpu, base)) for name, some in longest]

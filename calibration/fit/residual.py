@@ -27,7 +27,7 @@ _MOST = 1.2  # log of a ratio beyond which a sample is another kernel than the o
 def fit_residual(
     works: Sequence[Work], hot: Sequence[float], logs: Sequence[float], units: int
 ) -> Residual | None:
-    """The residual of samples `logs`, log(measured / physics); None where there are too few."""
+    """The residual of samples `logs`, log(measured / physics); None if there are too few."""
     if len(works) < LEAST:
         return None
     every = [features(work, units) for work in works]

@@ -45,7 +45,7 @@ class Variant:
     kernel, `unfused(*operands)` runs the chain as eager code writes it, and
     `reference(*operands)` says what is right, for operands of any precision: the chain, unless
     that draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
-    timed, `irregular` are checked: sizes that divide no block; "dtype" is left out of the latter.
+    timed, `irregular` are checked: sizes that divide no block; The latter leaves out "dtype".
     `matrix` says that the FLOPs are those of a matrix product, `zeros(**params)` how many elements
     of the result are 0 because a mask hides them.
     """

@@ -1,7 +1,7 @@
 """What a function costs in registers: chains of one function, long enough to leave the bandwidth.
 
-Each maps what it makes into where it is smooth and quick again: no overflow, no denormal numbers,
-no angle beyond the quick path of a sine.
+Each maps its result back into a range in which it is smooth and fast: no overflow, no denormal
+numbers, no angle beyond the fast path of a sine.
 """
 
 from __future__ import annotations

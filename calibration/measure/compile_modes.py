@@ -25,9 +25,10 @@ from calibration.measure.timing import latency, period
 
 GRAPHS = "compiled_graphs"
 MEMORY = (
-    *train("gpt2", "bf16", 4, 512, layers=3), *infer("resnet18", "bf16", 128),
+    *train("gpt2", "bf16", 4, 512, layers=3),
+    *infer("resnet18", "bf16", 128),
     *train("mlp-wide", "bf16", 8192, 0, "sgd"),
-)  # fmt: skip
+)
 TIMED = (
     *(replace(c, mode="compiled") for count in (30, 160)
       for c in train("weights", "fp32", 4, by="adamw_compiled", count=count)),

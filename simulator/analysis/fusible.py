@@ -1,7 +1,6 @@
 """Which ops, by name, are worth one kernel: the adjacent ones that save most, all over a network.
 
-What a kernel would save is estimated here, to choose what is tried; what it gains is for a
-prediction to say.
+The estimates here choose which kernels are tried; predictions give their gain.
 """
 
 from __future__ import annotations

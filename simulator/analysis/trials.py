@@ -180,8 +180,7 @@ UNTRIED = {
     "fuse": "tried of the adjacent ops that save most (simulator.analysis.fusible)",
     "utilisation": "a question about a kernel that is yet to be written",
     "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
-    "memory": "it changes no time; what fits is a question for seek",
-    "rate": "the shares say it", "power_limit": "a lower limit makes nothing faster",
-    "figure": "the figures are tried by name",
+    "memory": "it changes no time; use seek to find what fits", "rate": "the shares say it",
+    "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
 }  # fmt: skip
 """What-ifs that advice leaves out, each with its reason."""

@@ -23,8 +23,9 @@ _OWN: dict[str, Steps] = {
 _NONE = ("constant", "get_index", "output", "to_dtype_bitcast", "inline_asm_elementwise")
 _REDUCING: dict[str, Steps] = {
     # mean + (x − mean) / n and m2 + δ·(x − mean): 5 and a division a lane, and not a row's last
-    "welford_reduce": (6, 19), "online_softmax_reduce": (5, 30),
-}  # fmt: skip
+    "welford_reduce": (6, 19),
+    "online_softmax_reduce": (5, 30),
+}
 
 
 def steps(ops: Iterable[tuple[str, str]]) -> Steps:

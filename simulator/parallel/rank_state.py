@@ -72,8 +72,8 @@ class RankState:
         return True
 
     def speed(self, units: int) -> float:
-        """The speed of kernels beside the collectives that hold some of the multiprocessors, at
-        most half of them."""
+        """The speed of kernels while collectives occupy some of the multiprocessors, at most half
+        of them."""
         return (units - min(self.held, units // 2)) / units
 
     def advance(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What a trace depends on of a GPU: GPUs that agree in it share their traces."""
+"""The properties of a GPU that traces depend on: GPUs in which they are equal share traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a share of a peak that was measured on one GPU is on another.
+"""Transfer the measured shares of a GPU's peaks to another GPU.
 
 It does not carry over as a share. What keeps a kernel below a peak (addresses, loads into
 registers, exponentials) takes clocks of a streaming multiprocessor, as many on a card whose tensor

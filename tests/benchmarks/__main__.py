@@ -46,24 +46,24 @@ def main() -> None:
     parser.add_argument(
         "--most", type=int, default=100_000, help="points and scenarios, at most 1,000,000"
     )
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}: expected {', '.join(BENCHMARKS)}")
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n{Row.HEADING}")
     rows: list[Row] = []
-    for name in asked.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         run = BENCHMARKS[name]
-        for row in run(asked.most) if name in GROWING else run():
+        for row in run(arguments.most) if name in GROWING else run():
             print(row, flush=True)
             rows.append(row)
-    if asked.csv:
-        with asked.csv.open("w", newline="") as file:
+    if arguments.csv:
+        with arguments.csv.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(Row._fields)
             table.writerows(rows)
-    if asked.svg:
-        asked.svg.write_text(growth.picture(rows), "utf-8")
+    if arguments.svg:
+        arguments.svg.write_text(growth.picture(rows), "utf-8")
 
 
 if __name__ == "__main__":

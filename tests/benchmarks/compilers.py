@@ -46,9 +46,9 @@ def compilers() -> Iterator[Row]:
 
 
 def _question(scenario: Scenario) -> Question:
-    found = resolve(scenario)
-    equal = stack(trace_resolved(found))
-    question = question_of(found)
+    resolved = resolve(scenario)
+    equal = stack(trace_resolved(resolved))
+    question = question_of(resolved)
     return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)
 
 

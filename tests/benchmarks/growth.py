@@ -59,8 +59,8 @@ def growth(most: int = 100_000) -> Iterator[Row]:
 
 def _swept(asked: dict[str, Any]) -> str:
     before = _peak_mib()
-    found = sweep(NETWORK, asked)
-    return f"{len(found.refused)} refused, {_peak_mib() - before:.0f} MiB more at the peak"
+    swept = sweep(NETWORK, asked)
+    return f"{len(swept.refused)} refused, {_peak_mib() - before:.0f} MiB more at the peak"
 
 
 def _peak_mib() -> float:

@@ -95,8 +95,8 @@ def maps() -> Iterator[Row]:
 
 def _map(base: Scenario, first: int, shift: int) -> str:
     batches, seqs = range(first, first + 64, 2), [s - shift for s in range(16, 513, 16)]
-    found = regime_map(base, "batch", batches, "seq", seqs)
-    return f"{len(found.boundaries)} borders, {len(found.refused)} refused"
+    chart = regime_map(base, "batch", batches, "seq", seqs)
+    return f"{len(chart.boundaries)} borders, {len(chart.refused)} refused"
 
 
 def points() -> Iterator[Row]:

@@ -61,8 +61,8 @@ def _layers(layers: int) -> str:
 
 
 def _compiled(layers: int) -> str:
-    asked = Scenario("gpt2", batch=8, seq=128, sizes={"layers": layers}, mode="compiled")
-    return predict(asked).regime
+    scenario = Scenario("gpt2", batch=8, seq=128, sizes={"layers": layers}, mode="compiled")
+    return predict(scenario).regime
 
 
 def _points(points: int) -> str:

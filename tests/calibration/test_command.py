@@ -26,10 +26,10 @@ def test_measuring_the_host_needs_no_gpu(
     )
     for _ in range(2):
         command.run(["measure", str(tmp_path), "--host-only"])
-    found = read(tmp_path / "host.jsonl")
-    assert found.header["gpu"] is None and "logical cores" in found.header["cpu"]
-    assert [p["host_index"]["views@cpu"] for p in found.processes] == [2e-6, 2e-6]
-    assert [p["host_index"]["gpu"] for p in found.processes] == [False, False]
+    parsed = read(tmp_path / "host.jsonl")
+    assert parsed.header["gpu"] is None and "logical cores" in parsed.header["cpu"]
+    assert [p["host_index"]["views@cpu"] for p in parsed.processes] == [2e-6, 2e-6]
+    assert [p["host_index"]["gpu"] for p in parsed.processes] == [False, False]
     assert "2.0 µs  views@cpu" in capsys.readouterr().err
 
 

@@ -233,21 +233,21 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=_SAMPLES, help="inputs of each case")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
-    asked = parser.parse_args()
-    until = time.monotonic() + asked.seconds
-    if not asked.summary:
-        with asked.results.open("a", encoding="utf-8") as file:
-            for case in _left(asked.results, asked.shard):
+    arguments = parser.parse_args()
+    until = time.monotonic() + arguments.seconds
+    if not arguments.summary:
+        with arguments.results.open("a", encoding="utf-8") as file:
+            for case in _left(arguments.results, arguments.shard):
                 if time.monotonic() > until:
                     break
-                file.write(json.dumps(run(case, asked.samples)._asdict()) + "\n")
+                file.write(json.dumps(run(case, arguments.samples)._asdict()) + "\n")
                 file.flush()
-    text = summary(asked.results)
+    text = summary(arguments.results)
     print(text)
-    if asked.record:
-        command = f"python -m tests.reliability.opinfo RESULTS.jsonl --samples {asked.samples}"
+    if arguments.record:
+        command = f"python -m tests.reliability.opinfo RESULTS.jsonl --samples {arguments.samples}"
         promises.write("no op of torch crashes", command, "; ".join(text.splitlines()[:2]))
-    return int(any(r["crashed"] for r in answered(asked.results).values()))
+    return int(any(r["crashed"] for r in answered(arguments.results).values()))
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def licence(package: Distribution) -> str:
 
 def pinned(constraints: Path) -> dict[str, Version]:
     """The versions of a constraints file, by canonical name."""
-    found = re.findall(r"^([\w.-]+)==([^\s;#]+)", constraints.read_text("utf-8"), re.MULTILINE)
-    return {canonicalize_name(name): Version(version) for name, version in found}
+    matches = re.findall(r"^([\w.-]+)==([^\s;#]+)", constraints.read_text("utf-8"), re.MULTILINE)
+    return {canonicalize_name(name): Version(version) for name, version in matches}
 
 
 def advisories(database: Path) -> Iterator[dict[str, Any]]:

@@ -196,10 +196,10 @@ def test_bert_has_99_8_percent_of_its_flops_in_tensor_contractions() -> None:
 
 def test_norms_and_pointwise_ops_reach_a_hundredth_of_a_products_flops() -> None:
     """The essay: normalisation 250 times, pointwise 700 times slower than the products."""
-    found = predict_trace(traced("bert-large", 8, 512, "training", "float16"), gpu="v100")
+    prediction = predict_trace(traced("bert-large", 8, 512, "training", "float16"), gpu="v100")
     flops: Counter[str] = Counter()
     taken: Counter[str] = Counter()
-    for kernel in found.kernels:
+    for kernel in prediction.kernels:
         flops[kernel.family] += kernel.flops
         taken[kernel.family] += kernel.duration_s  # pyright: ignore
     rate = {family: flops[family] / taken[family] for family in ("gemm", "norm", "pointwise")}
@@ -212,8 +212,8 @@ def test_norms_and_pointwise_ops_reach_a_hundredth_of_a_products_flops() -> None
 
 @pytest.mark.parametrize("gpu", ["a100", "h200"])
 def test_a_tiny_mlp_is_overhead_bound(gpu: str) -> None:
-    found = predict_trace(traced("mlp-tiny", 32, None, "inference", "float32"), gpu=gpu)
-    assert found.regime == "overhead" and found.shares["overhead"] > 0.95
+    prediction = predict_trace(traced("mlp-tiny", 32, None, "inference", "float32"), gpu=gpu)
+    assert prediction.regime == "overhead" and prediction.shares["overhead"] > 0.95
     # the essay's test for it: a larger batch costs nothing
     base, larger = (
         predict_trace(traced("mlp-tiny", batch, None, "inference", "float32"), gpu=gpu).period_s
@@ -224,18 +224,18 @@ def test_a_tiny_mlp_is_overhead_bound(gpu: str) -> None:
 
 @pytest.mark.parametrize("gpu", ["a100", "h200"])
 def test_a_wide_mlp_is_compute_bound(gpu: str) -> None:
-    found = predict_trace(traced("mlp-wide", 1024, None, "inference", "bfloat16"), gpu=gpu)
-    assert found.regime == "compute" and found.shares["compute"] > 0.8
+    prediction = predict_trace(traced("mlp-wide", 1024, None, "inference", "bfloat16"), gpu=gpu)
+    assert prediction.regime == "compute" and prediction.shares["compute"] > 0.8
     # most of the card's peak, and not more than it
     peak = find_gpu(gpu).tensor_flops_per_s["bf16"]
-    assert 0.5 * peak < found.flops / found.period_s < peak
+    assert 0.5 * peak < prediction.flops / prediction.period_s < peak
 
 
 @pytest.mark.parametrize("gpu", ["a100-40gb", "h200"])
 def test_a_chain_of_pointwise_ops_is_memory_bound(gpu: str) -> None:
-    found = predict_trace(traced("chain", 1, None, "inference", "float32"), gpu=gpu)
-    assert found.regime == "memory" and found.shares["memory"] > 0.8
+    prediction = predict_trace(traced("chain", 1, None, "inference", "float32"), gpu=gpu)
+    assert prediction.regime == "memory" and prediction.shares["memory"] > 0.8
     # two reads and two writes of 67,108,864 bytes
-    assert sum(kernel.bytes for kernel in found.kernels) == 4 * BYTES
+    assert sum(kernel.bytes for kernel in prediction.kernels) == 4 * BYTES
     bandwidth = find_gpu(gpu).bandwidth_bytes_per_s
-    assert 0.5 * bandwidth < 4 * BYTES / found.period_s < bandwidth
+    assert 0.5 * bandwidth < 4 * BYTES / prediction.period_s < bandwidth

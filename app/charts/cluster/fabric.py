@@ -76,10 +76,11 @@ def fabric_drawing(answer: ClusterAnswer, width: float, height: float, metrics: 
         _network(answer, first.right, between, bottom, roads, items, spots, metrics)
     scale = max(roads.link, roads.network) / _ROAD_PX
     words = fitting(
-        metrics, width - 2 * _PAD,
+        metrics,
+        width - 2 * _PAD,
         f"Road width is bandwidth, 1 px = {rate(scale)}; fill is the average traffic of a step",
         "Road width is bandwidth, fill average traffic",
-    )  # fmt: skip
+    )
     items.append(Text(_PAD, height - 9, words, "ink3"))
     return Drawing(width, height, tuple(items), tuple(spots), cluster.name)
 
@@ -189,8 +190,11 @@ def _small_node(
     high = (inner.height - (rows - 1) * _GAP) / rows
     middle = inner.left + inner.width / 2
     used = roads.link_mean / roads.link
-    items.append(Rectangle(Box(middle - lane / 2, inner.top, lane, inner.height), "bg1",
-                           "communication", 1.2, 4))  # fmt: skip
+    items.append(
+        Rectangle(
+            Box(middle - lane / 2, inner.top, lane, inner.height), "bg1", "communication", 1.2, 4
+        )
+    )
     for n in range(count):
         row, column = divmod(n, 2)
         top = inner.top + row * (high + _GAP)

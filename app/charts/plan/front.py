@@ -150,8 +150,11 @@ def _caption(
         return []
     wide, high = metrics.width(_SLOWER, LABEL_PX), metrics.height(LABEL_PX)
     area = Box.between(across.at(scene.limit) + 8, plot.top + 4, plot.right - 8, plot.bottom - 4)
-    corners = (Box(x, y, wide, high) for x in (area.right - wide, area.left)
-               for y in (area.bottom - high, area.top))  # fmt: skip
+    corners = (
+        Box(x, y, wide, high)
+        for x in (area.right - wide, area.left)
+        for y in (area.bottom - high, area.top)
+    )
     box = next((box for box in corners if area.contains(box) and labels.free(box)), None)
     if box is None:
         return []

@@ -64,8 +64,9 @@ def _first(scene: HeadlineScene, box: Box, metrics: Metrics) -> list[Item]:
     px = HEAD_PX if metrics.width(scene.name, HEAD_PX, 600) <= room else SUPPORT_PX + 2
     items.append(Text(left, 30, elided(metrics, scene.name, room, px, 600), "ink", px, 600))
     binds = f"{scene.binds} binds" if scene.binds else ""
-    words = fitting(metrics, room, f"{scene.mode}; {binds}", binds or scene.mode, scene.mode,
-                    px=SUPPORT_PX)  # fmt: skip
+    words = fitting(
+        metrics, room, f"{scene.mode}; {binds}", binds or scene.mode, scene.mode, px=SUPPORT_PX
+    )
     items.append(Text(left, 52, elided(metrics, words, room, SUPPORT_PX), "ink2", SUPPORT_PX))
     colour = "b" if scene.status == "fits" else "c" if scene.holds else "danger"
     items.append(Text(left, 71, scene.status, colour, SUPPORT_PX, 600))
@@ -76,9 +77,13 @@ def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
     """A figure below its label and above its note with its interval."""
     ink = "danger" if figure.late else "ink"
     label = fitting(
-        metrics, box.width, figure.label, figure.label.partition(" per million")[0],
-        figure.label.partition(",")[0], figure.label.split(" ")[0],
-    )  # fmt: skip
+        metrics,
+        box.width,
+        figure.label,
+        figure.label.partition(" per million")[0],
+        figure.label.partition(",")[0],
+        figure.label.split(" ")[0],
+    )
     items: list[Item] = [
         Text(box.left, 20, label, "ink3"),
         Text(box.left, 45, figure.figure, ink, HEAD_PX, 600),
@@ -88,8 +93,9 @@ def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
         metrics, box.right - left, figure.unit, figure.unit.split(" ")[0], "", px=SUPPORT_PX
     )
     items.append(Text(left, 48, unit, "ink2", SUPPORT_PX))
-    note = fitting(metrics, box.width, figure.note, figure.note.partition(" with")[0], "",
-                   px=SUPPORT_PX)  # fmt: skip
+    note = fitting(
+        metrics, box.width, figure.note, figure.note.partition(" with")[0], "", px=SUPPORT_PX
+    )
     wide = metrics.width(note, SUPPORT_PX)
     room = box.width - wide - 10
     right = box.left

@@ -97,8 +97,9 @@ class Docks(QMainWindow):
         for dock in self.panels:  # in the order of the Tab key
             self.addDockWidget(area, dock)
         self.splitDockWidget(first, upper, across)
-        for dock, beside, way in zip(rest, (upper, upper, rest[0]), (across, down, down),
-                                     strict=False):  # fmt: skip
+        for dock, beside, way in zip(
+            rest, (upper, upper, rest[0]), (across, down, down), strict=False
+        ):
             self.splitDockWidget(beside, dock, way)
         for dock in rest[3:]:
             self.tabifyDockWidget(rest[2], dock)

@@ -52,10 +52,11 @@ _PRECISION_TIPS = {
 }  # fmt: skip
 _MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
 _COMPILER_MODES: dict[Mode, str] = {
-    "compiled": "default", "reduce-overhead": "reduce-overhead: with CUDA graphs",
+    "compiled": "default",
+    "reduce-overhead": "reduce-overhead: with CUDA graphs",
     "max-autotune": "max-autotune: templates, CUDA graphs",
     "max-autotune-no-cudagraphs": "max-autotune, no CUDA graphs",
-}  # fmt: skip
+}
 """The modes of torch.compile, with their labels."""
 _PHASES = {"inference": "inference", "training": "training"}
 

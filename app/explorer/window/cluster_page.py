@@ -78,9 +78,11 @@ class ClusterPage:
     def _open(self, question: ClusterQuestion) -> None:
         """Show a step of another page here."""
         self.window.session.set_cluster(
-            question.choice, f"{question.scenario.network} on {question.choice.cluster}", "",
+            question.choice,
+            f"{question.scenario.network} on {question.choice.cluster}",
+            "",
             question.scenario,
-        )  # fmt: skip
+        )
         self.window.session.show(self.workspace)
 
     def _created(self, view: View) -> None:

@@ -84,8 +84,8 @@ class PlanPage:
 
     def open_scenario(self) -> None:
         """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
-        Cluster page, any other step in Explore. A precision that Cluster does not predict is shown
-        as the step of one of the GPUs, which its name says."""
+        Cluster page, any other step in Explore. In a precision that Cluster does not predict, the
+        step of one GPU is opened, and its name says so."""
         planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
         if row is None or spec is None:

@@ -14,7 +14,7 @@ from simulator.planning.wording import duration, latency
 _NEEDED = 1
 """The rank up to which columns stay before intervals do."""
 Cell = tuple[str, str]
-"""A figure and what stands quietly behind it, such as the ends of its interval."""
+"""A figure and its secondary text, such as the ends of its interval."""
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ _NEXT: dict[Step, str] = {
     "try": "Next lesson",
 }  # fmt: skip
 _REGIMES: dict[Regime, str] = {
-    "compute": "compute: arithmetic", "memory": "memory: data movement",
+    "compute": "compute: arithmetic",
+    "memory": "memory: data movement",
     "overhead": "overhead: the host",
-}  # fmt: skip
+}
 
 
 class LessonPage(QWidget):

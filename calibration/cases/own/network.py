@@ -27,9 +27,13 @@ class Own(nn.Module):
 def double(channels: int, out: int) -> nn.Sequential:
     """Two convolutions of 3 × 3, each with a batch norm and a ReLU."""
     return nn.Sequential(
-        nn.Conv2d(channels, out, 3, padding=1), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
-        nn.Conv2d(out, out, 3, padding=1), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
-    )  # fmt: skip
+        nn.Conv2d(channels, out, 3, padding=1),
+        nn.BatchNorm2d(out),
+        nn.ReLU(inplace=True),
+        nn.Conv2d(out, out, 3, padding=1),
+        nn.BatchNorm2d(out),
+        nn.ReLU(inplace=True),
+    )
 
 
 def tokens(batch: int, seq: int, below: int = 1000) -> Tensor:

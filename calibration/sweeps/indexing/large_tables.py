@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-import torch
 import torch.nn.functional as F
 
+from calibration.sweeps.indexing.embeddings import embedding, embedding_backward
 from calibration.sweeps.operands import indices, random
 from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import ITEM_BYTES, dtype, sweep, tokens, whole, width
@@ -29,15 +29,13 @@ def _table(rng: Random) -> Params | None:
 @operation(sweep("large_embedding", 70, _table))
 def large_embedding(dtype: str, rows: int, cols: int, picked: int) -> Call:
     """`picked` rows of a table [rows, cols] of 64 MiB to 2 GiB."""
-    table, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
-    return lambda: F.embedding(where, table)
+    return embedding(dtype, rows, cols, picked)
 
 
 @operation(sweep("large_embedding_backward", 40, _table))
 def large_embedding_backward(dtype: str, rows: int, cols: int, picked: int) -> Call:
     """The dense gradient [rows, cols] of such a table."""
-    gy, where = random(picked, cols, dtype=dtype), indices(picked, below=rows)
-    return lambda: torch.ops.aten.embedding_dense_backward(gy, where, rows, -1, False)
+    return embedding_backward(dtype, rows, cols, picked)
 
 
 @operation(sweep("large_index", 40, _table))

@@ -74,7 +74,7 @@ def _scores(rng: Random) -> Params | None:
 
 @operation(sweep("masked_scores", 36, _scores))
 def masked_scores(dtype: str, batch: int, length: int) -> Call:
-    """Scores [batch, length, length], where a mask [length, length] says so put to -inf."""
+    """Scores [batch, length, length], set to -inf by a mask [length, length]."""
     x, mask = random(batch, length, length, dtype=dtype), random(length, length, dtype="bool")
     return lambda: x.masked_fill(mask, -torch.inf)
 

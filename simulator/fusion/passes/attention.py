@@ -192,7 +192,8 @@ def _turned(key: Tensor) -> Tensor:
 
 
 def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
-    """The trace with these calls, and without what they do and the views of what is no more."""
+    """The trace with these calls, without the ops that they replace and the views of removed
+    results."""
     gone = frozenset().union(*(match.ops for match, _ in calls.values()))
     dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
     dead -= {match.result[1] for match, _ in calls.values()}

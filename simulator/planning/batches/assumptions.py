@@ -17,7 +17,7 @@ from simulator.planning.wording import amount, duration, usd, watts
 
 _YOURS = "your spec"
 Figure = Callable[[int, float, float], float]
-"""The plan's figure at another batch, from the latency and the period of its step."""
+"""The plan's figure at another batch, derived from the latency and the period of its step."""
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
@@ -78,8 +78,10 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
             whole + each,
         )
     if work.checkpoint_every_s:
-        own = [lost_share(_of_work(spec, checkpoint_every_s=t * work.checkpoint_every_s), row.count)
-               for t in (0.5, 2.0)]  # fmt: skip
+        own = [
+            lost_share(_of_work(spec, checkpoint_every_s=t * work.checkpoint_every_s), row.count)
+            for t in (0.5, 2.0)
+        ]
         yield Assumption(
             "time between checkpoints",
             duration(work.checkpoint_every_s),
@@ -89,8 +91,10 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
             *map(losing, own),
         )
     if work.failures_every_s:
-        own = [lost_share(_of_work(spec, failures_every_s=t * work.failures_every_s), row.count)
-               for t in (0.5, 2.0)]  # fmt: skip
+        own = [
+            lost_share(_of_work(spec, failures_every_s=t * work.failures_every_s), row.count)
+            for t in (0.5, 2.0)
+        ]
         yield Assumption(
             "time between failures of one GPU",
             duration(work.failures_every_s),

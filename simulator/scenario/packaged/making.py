@@ -39,7 +39,7 @@ _TORCH_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
 
 def current(name: str, network: str) -> bool:
-    """Is there a file under this name that this code made?"""
+    """Whether the file of this name was made by the current code."""
     entry = read_index().entries.get(name)
     return entry is not None and entry.stamp == _stamp(network)
 

@@ -180,8 +180,9 @@ def test_cards_are_edited():
     added = with_gpu(draft, "b200")
     assert added.get("candidates", "gpus") == ["h200", "l40s", "b200_sxm"]
     assert without_gpu(added, "h200_sxm").get("candidates") == {
-        "gpus": ["l40s", "b200_sxm"], "counts": [1, 2]
-    }  # fmt: skip
+        "gpus": ["l40s", "b200_sxm"],
+        "counts": [1, 2],
+    }
 
 
 def test_edits_of_cards_that_are_refused():

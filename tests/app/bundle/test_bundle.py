@@ -15,21 +15,10 @@ from app.explorer.state.session_file import save
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.scenario_link import scenario_link
+from tests.app.plan_text import PLAN
 
 HERE = Path(__file__).parents[3]
 MOST_MB = 250
-PLAN = """
-[workload]
-kind = "inference"
-network = "resnet50"
-[load]
-rate = "800/s"
-[limits]
-latency = "100 ms"
-[candidates]
-gpus = ["h200"]
-counts = [1]
-"""
 LEFT_OUT = ("torch", "scipy", "libQt6Quick", "libQt6Qml", "libQt6Pdf", "libQt6WebEngine", "libgtk")
 pytestmark = [
     pytest.mark.slow,

@@ -83,12 +83,12 @@ def test_shares_in_percent_sum_to_100():
 
 
 def test_ranks_show_what_their_time_goes_to():
-    said = words(DRAWINGS["ranks"](CLUSTERED, 790, 220))
-    assert said[:5] == [
+    texts = words(DRAWINGS["ranks"](CLUSTERED, 790, 220))
+    assert texts[:5] == [
         "compute", "memory", "overhead and host", "waits for a rank", "exposed communication"
     ]  # fmt: skip
-    assert "Ranks 8 to 15" in said and "stage 2 of 2" in said and "busy 70%" in said
-    assert said.count("sets the pace") == 1
+    assert "Ranks 8 to 15" in texts and "stage 2 of 2" in texts and "busy 70%" in texts
+    assert texts.count("sets the pace") == 1
     few = words(DRAWINGS["ranks"](CLUSTERED, 790, 60))
     assert "1 more: see the table" in few
 
@@ -106,9 +106,9 @@ def test_a_listed_name_ends_before_its_figure(width: int):
 
 
 def test_collectives_are_listed_with_what_is_exposed():
-    said = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
-    first = said.index("all-reduce")
-    assert said[first : first + 8] == [
+    texts = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
+    first = texts.index("all-reduce")
+    assert texts[first : first + 8] == [
         "all-reduce", "backward, 4 ranks", "12 ×", "4.00 to 28.0 MB", "ring, Simple", "1.00 ms",
         "12.0 ms", "11.0 ms",
     ]  # fmt: skip
@@ -121,11 +121,11 @@ def test_collectives_are_listed_with_what_is_exposed():
 
 def test_roads_are_named_with_their_use():
     drawing = DRAWINGS["fabric"](CLUSTERED, 1200, 700)
-    said = words(drawing)
-    assert {"Node 0", "Node 1", "NVSwitch", "InfiniBand", "8 × 50 GB/s"} < {*said}
-    assert "450 GB/s a GPU, each way" in said
-    assert "20 GB/s in use, 4%; 167 GB/s while a collective runs" in said
-    assert "4 GB/s in use, 1%" in said
+    texts = words(drawing)
+    assert {"Node 0", "Node 1", "NVSwitch", "InfiniBand", "8 × 50 GB/s"} < {*texts}
+    assert "450 GB/s a GPU, each way" in texts
+    assert "20 GB/s in use, 4%; 167 GB/s while a collective runs" in texts
+    assert "4 GB/s in use, 1%" in texts
     assert [spot.key for spot in drawing.spots if isinstance(spot.key, int)] == [*range(16)]
 
 
@@ -136,8 +136,8 @@ def test_a_narrow_gpu_names_each_part_of_its_time():
 
 
 def test_the_scaling_marks_the_count_and_where_communication_takes_over():
-    said = words(scaling(CLUSTERED, 790, 420))
-    assert {"90% of ideal", "ideal", "communication takes over at 32", "one node"} < {*said}
+    texts = words(scaling(CLUSTERED, 790, 420))
+    assert {"90% of ideal", "ideal", "communication takes over at 32", "one node"} < {*texts}
     assert words(scaling(ALONE, 400, 200)) == [
         "One count of GPUs alone: this split has nothing to scale over."
     ]
@@ -149,9 +149,9 @@ def test_bubbles_are_waits_beside_which_no_kernel_runs():
     assert bubbles(rank) == [(30e-3, 32e-3)]
     late = replace(rank, communication=(Span("wait", 80e-3, 95e-3), Span("wait", 94e-3, 97e-3)))
     assert bubbles(late) == [(90e-3, 97e-3)]
-    said = words(lanes_drawing(replace(ANSWER, ranks=(late,)), 1200, 300, TABULATED,
+    texts = words(lanes_drawing(replace(ANSWER, ranks=(late,)), 1200, 300, TABULATED,
                                (80e-3, 97e-3)))  # fmt: skip
-    assert "bubble 7.00 ms" in said and "bubble, no kernel" in said and "10% bubble" in said
+    assert "bubble 7.00 ms" in texts and "bubble, no kernel" in texts and "10% bubble" in texts
 
 
 def test_a_zoomed_timeline_shows_what_is_inside():

@@ -53,9 +53,9 @@ def test_cost_against_speed():
     assert [p.regime for p in scene.points] == ["memory", "compute", "overhead", "memory"]
     assert [p.label for p in scene.points[2:]] == ["L40S ×4 vllm", "L40S ×1 eager"]
     drawing = front_drawing(scene, 800, 400, TABULATED, scene.points[0].candidate)
-    said = words(drawing)
-    assert {"limit 50 ms", "slower than the limit", "your budget 5.00"} <= set(said)
-    assert {"H200 SXM ×1 vllm", "H200 SXM ×2 vllm", "L40S ×4 vllm", "L40S ×1 eager"} <= set(said)
+    texts = words(drawing)
+    assert {"limit 50 ms", "slower than the limit", "your budget 5.00"} <= set(texts)
+    assert {"H200 SXM ×1 vllm", "H200 SXM ×2 vllm", "L40S ×4 vllm", "L40S ×1 eager"} <= set(texts)
     places = {spot.key: spot.box.centre for spot in drawing.spots}
     x = [places[p.candidate][0] for p in scene.points]
     assert x[1] < x[0] < x[2] < x[3]
@@ -76,9 +76,9 @@ def test_what_has_no_price_is_counted_and_a_far_limit_is_said():
     spec = read(SERVE | {"limits": {"per_token": "1 s"}})
     rows = [*ROWS[:3], replace(ROWS[0], gpu="x", usd_per_h=None, usd_per_million=None)]
     drawing = front_drawing(front_scene(spec, rows), 900, 400, TABULATED, None)
-    said = words(drawing)
-    assert "limit 1 s, farther right" in said and "slower than the limit" not in said
-    assert "1 not shown: no price, or not simulated" in said
+    texts = words(drawing)
+    assert "limit 1 s, farther right" in texts and "slower than the limit" not in texts
+    assert "1 not shown: no price, or not simulated" in texts
     assert words(front_drawing(front_scene(spec, []), 900, 400, TABULATED, None)) == [
         "No candidate with a price and a time yet"
     ]
@@ -115,10 +115,10 @@ def test_the_tornado_crosses_the_limit():
     assert [bar.name for bar in scene.bars] == ["requests a second", "batch", "time of a step"]
     assert scene.bars[1].high_s is None and scene.still == 1
     drawing = tornado_drawing(scene, 480, tornado_height(scene), TABULATED)
-    said = words(drawing)
+    texts = words(drawing)
     for each in ("30 now", "limit 50", "Requests a second", "7.5", "12.5", "16: does not run",
                  "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
-        assert each in said
+        assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
     assert len(late) == 1  # 12.5 requests a second alone
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
@@ -132,8 +132,8 @@ def test_of_two_ends_on_one_side_the_farther_one_is_named():
     budget = Assumption("token budget", "512", "your spec", "256", "1024", 0.034, 0.040)
     scene = tornado_scene(read(SERVE), plan_of((budget,)))
     assert scene is not None
-    said = words(tornado_drawing(scene, 480, tornado_height(scene), TABULATED))
-    assert "1024" in said and "256" not in said
+    texts = words(tornado_drawing(scene, 480, tornado_height(scene), TABULATED))
+    assert "1024" in texts and "256" not in texts
 
 
 @pytest.mark.parametrize("width", [300, 350, 420, 600])
@@ -196,7 +196,7 @@ def test_the_queue_counts_what_is_at_work():
     assert token.within == pytest.approx(0.99) and token.percentile_s == pytest.approx(0.040)
     assert float(token.shares.sum()) + token.beyond == pytest.approx(1.0)
     drawing = queue_drawing(scene, 900, 420, TABULATED)
-    said = words(drawing)
+    texts = words(drawing)
     for each in ("Customers", "10 a second", "3.4 waiting on average", "Prefill machine",
                  "20 ms a prompt", "busy 20% of the time", "Decode line",
                  "one token each, every 10 ms", "12.4 of 64 slots filled",
@@ -204,7 +204,7 @@ def test_the_queue_counts_what_is_at_work():
                  "25% of the cache in use", "of one of 2 replicas", "99% within 50 ms",
                  "99%: 40 ms", "limit 50 ms", "ms, 500 simulated tokens",
                  "ms, 200 simulated requests"):  # fmt: skip
-        assert each in said
+        assert each in texts
     slots = [i for i in drawing.items if isinstance(i, Rectangle) and i.edge == "line2"
              and i.edge_width == 0.8]  # fmt: skip
     assert len(slots) == 64 - 12
@@ -232,8 +232,8 @@ def test_the_verdict_bar_of_a_candidate():
         "Memory": ("41%", "of the card", "fits", False),
         "Energy": ("0.2", "J a token", "500 W with the building", False),
     }
-    said = words(headline_drawing(scene, 1600, 92, TABULATED))
+    texts = words(headline_drawing(scene, 1600, 92, TABULATED))
     for each in ("L40S ×1", "eager, bf16; memory binds", "too slow", "ms of 50", "72 to 108"):
-        assert each in said
+        assert each in texts
     narrow = words(headline_drawing(scene, 900, 92, TABULATED))
     assert "Cost" in narrow or "Cost per million tokens" not in narrow

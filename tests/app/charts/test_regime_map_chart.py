@@ -35,8 +35,8 @@ BOX = Box(10, 20, 800, 600)
 
 
 def chart(x: str, y: str) -> Chart:
-    asked = Scenario("mlp-tiny")
-    return chart_of(mapped_over(asked, line(asked, x), line(asked, y)))
+    scenario = Scenario("mlp-tiny")
+    return chart_of(mapped_over(scenario, line(scenario, x), line(scenario, y)))
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from tests.app.conftest import Run, csv_rows, document, table
 
 
 def test_advice_is_what_a_whatif_gives(run: Run) -> None:
-    found = document(run, "advise", "mlp-tiny")
-    gains = [a["gain"] for a in found["advice"]]
+    parsed = document(run, "advise", "mlp-tiny")
+    gains = [a["gain"] for a in parsed["advice"]]
     assert gains == sorted(gains, reverse=True) and gains[0] > 0
-    graph = next(a for a in found["advice"] if a["whatif"] == "+cuda_graph")
+    graph = next(a for a in parsed["advice"] if a["whatif"] == "+cuda_graph")
     assert graph["command"] == "ridgepoint whatif mlp-tiny +cuda_graph"
     words = graph["command"].split()[1:]
     assert document(run, *words)["after"]["period_s"] == graph["period_s"]
@@ -33,12 +33,12 @@ def test_every_cause_of_advice_is_there_word_for_word(
     run: Run, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    found = document(run, "advise", "mlp-tiny", "--train")
+    parsed = document(run, "advise", "mlp-tiny", "--train")
     result = run("advise", "mlp-tiny", "--train", "--top", "99")
     assert result.exit_code == 0 and "…" not in result.stdout
-    said = " ".join(result.stdout.split())
-    for advice in found["advice"]:
-        assert advice["cause"] in said and advice["warning"] in said
+    text = " ".join(result.stdout.split())
+    for advice in parsed["advice"]:
+        assert advice["cause"] in text and advice["warning"] in text
 
 
 def test_goals(run: Run, tmp_path: Path) -> None:

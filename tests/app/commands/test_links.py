@@ -14,20 +14,9 @@ from simulator.scenario.scenario import Scenario, save
 from simulator.scenario.scenario_link import scenario_link
 from simulator.whatif import apply
 from tests.app.conftest import Run, stdout
+from tests.app.plan_text import PLAN
 
 BERT = apply(Scenario("bert-base", batch=64, seq=128, dtype="bf16"), "cuda_graph")
-PLAN = """
-[workload]
-kind = "inference"
-network = "resnet50"
-[load]
-rate = "800/s"
-[limits]
-latency = "100 ms"
-[candidates]
-gpus = ["h200"]
-counts = [1]
-"""
 NOTHING: dict[str, Any] = dict.fromkeys(
     [
         *"network whatifs scenario gpu host batch seq dtype train optimizer mode".split(),

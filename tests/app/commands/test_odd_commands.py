@@ -53,16 +53,16 @@ def test_a_search_as_data_says_where_it_traced() -> None:
 
 
 def test_advice_that_costs_time_does_not_say_that_it_gains() -> None:
-    said = " ".join(ridgepoint("advise", "mlp-tiny", "--top", "1").split())
-    assert "+precision=autocast: −" in said
-    assert "% less to do, but the step takes " in said
+    text = " ".join(ridgepoint("advise", "mlp-tiny", "--top", "1").split())
+    assert "+precision=autocast: −" in text
+    assert "% less to do, but the step takes " in text
     assert "+fuse=addmm+relu" in " ".join(ridgepoint("advise", "mlp-tiny", "--top", "20").split())
 
 
 def test_tf32_is_told_where_it_is_asked_for() -> None:
-    said = " ".join(ridgepoint("predict", "mlp-tiny", "--dtype", "tf32").replace("│", "").split())
-    assert "'tf32': expected one of fp32, bf16, fp16, autocast, autocast-fp16; tf32 is a" in said
-    assert "what-if on fp32: write +precision=tf32" in said
+    text = " ".join(ridgepoint("predict", "mlp-tiny", "--dtype", "tf32").replace("│", "").split())
+    assert "'tf32': expected one of fp32, bf16, fp16, autocast, autocast-fp16; tf32 is a" in text
+    assert "what-if on fp32: write +precision=tf32" in text
     assert "tf32 is a" not in ridgepoint("predict", "mlp-tiny", "--dtype", "fp8")
 
 
@@ -71,8 +71,8 @@ def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
     path.write_text(
         "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"
     )
-    said = " ".join(ridgepoint("predict", f"{path}:make").split())
-    assert "; the step calls no op: the prediction covers host work only" in said
+    text = " ".join(ridgepoint("predict", f"{path}:make").split())
+    assert "; the step calls no op: the prediction covers host work only" in text
 
 
 def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -16,8 +16,8 @@ def test_every_whatif_is_listed_with_its_controls(run: Run) -> None:
     for each in whatifs():
         assert f"  {each.usage}" in text
     assert "times: 0.1 to 10 ×, logarithmic; default 2" in " ".join(text.split())
-    found = document(run, "whatifs")
-    assert [w["name"] for w in found["whatifs"]] == [w.name for w in whatifs()]
+    parsed = document(run, "whatifs")
+    assert [w["name"] for w in parsed["whatifs"]] == [w.name for w in whatifs()]
     (one,) = document(run, "whatifs", "+bandwidth")["whatifs"]
     assert (one["group"], one["controls"][0]["high"]) == ("hardware", 10)
 
@@ -26,15 +26,15 @@ WHATIF = ("whatif", "mlp-tiny", "+cuda_graph", "+precision=fp16")
 
 
 def test_a_whatif_is_each_alone_and_all_together(run: Run) -> None:
-    found = document(run, *WHATIF)
-    before, after = found["before"], found["after"]
+    parsed = document(run, *WHATIF)
+    before, after = parsed["before"], parsed["after"]
     assert before["period_s"] == answer(Scenario("mlp-tiny")).period_s
-    changes = [step["change_s"] for step in found["steps"]]
+    changes = [step["change_s"] for step in parsed["steps"]]
     assert sum(changes) == pytest.approx(after["period_s"] - before["period_s"])
-    assert found["total_s"] == pytest.approx(sum(changes))
-    assert [s["change"] for s in found["steps"]] == ["+cuda_graph", "+precision=fp16"]
+    assert parsed["total_s"] == pytest.approx(sum(changes))
+    assert [s["change"] for s in parsed["steps"]] == ["+cuda_graph", "+precision=fp16"]
     alone = document(run, "whatif", "mlp-tiny", "+precision=fp16")
-    assert found["steps"][1]["alone_s"] == pytest.approx(alone["total_s"])
+    assert parsed["steps"][1]["alone_s"] == pytest.approx(alone["total_s"])
     assert after["scenario"]["whatifs"] == ["+cuda_graph", "+precision=fp16"]
 
 
@@ -72,10 +72,10 @@ def test_a_comparison(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "b.toml"
     run("predict", "mlp-tiny", "+cuda_graph", "--save-scenario", path)
     arguments = ("compare", "mlp-tiny", path, "--with", "+cuda_graph +precision=fp16")
-    found = document(run, *arguments)
-    assert [s["letter"] for s in found["scenarios"]] == ["A", "B", "C"]
-    first = found["scenarios"][0]["period_s"]
-    for fall, other in zip(found["waterfalls"], found["scenarios"][1:], strict=True):
+    parsed = document(run, *arguments)
+    assert [s["letter"] for s in parsed["scenarios"]] == ["A", "B", "C"]
+    first = parsed["scenarios"][0]["period_s"]
+    for fall, other in zip(parsed["waterfalls"], parsed["scenarios"][1:], strict=True):
         total = sum(step["change_s"] for step in fall["steps"])
         assert first + total == pytest.approx(other["period_s"])
     text = table(run(*arguments))
@@ -88,26 +88,26 @@ def test_a_comparison(run: Run, tmp_path: Path) -> None:
 
 def test_a_sweep_of_numbers(run: Run) -> None:
     arguments = ("sweep", "mlp-tiny", "--over", "batch=1:65536", "--with", "+cuda_graph")
-    found = document(run, *arguments)
-    assert list(found["variants"]) == ["as asked", "+cuda_graph"]
-    for row in found["variants"]["as asked"]:
+    parsed = document(run, *arguments)
+    assert list(parsed["variants"]) == ["as asked", "+cuda_graph"]
+    for row in parsed["variants"]["as asked"]:
         same = answer(Scenario("mlp-tiny", batch=row["batch"]))
         assert row["regime"] == same.regime
         assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)  # summed in arrays
         assert row["compute"] + row["memory"] + row["overhead"] == pytest.approx(1)
     text = " ".join(table(run(*arguments)).split())
-    for shift in found["shifts"]:
+    for shift in parsed["shifts"]:
         assert shift["sentence"] in text
         assert answer(Scenario("mlp-tiny", batch=int(shift["last"]))).regime == shift["before"]
         assert answer(Scenario("mlp-tiny", batch=int(shift["first"]))).regime == shift["after"]
-    assert found["shifts"], "a tiny network leaves overhead before batch 65536"
-    assert len(csv_rows(run, *arguments)) == 2 * len(found["values"])
+    assert parsed["shifts"], "a tiny network leaves overhead before batch 65536"
+    assert len(csv_rows(run, *arguments)) == 2 * len(parsed["values"])
 
 
 def test_a_sweep_of_choices_and_of_sizes(run: Run) -> None:
-    found = document(run, "sweep", "mlp-tiny", "--over", "gpu=h200,l4")
-    assert [r["gpu"] for r in found["variants"]["as asked"]] == ["h200", "l4"]
-    assert found["shifts"] == []
+    parsed = document(run, "sweep", "mlp-tiny", "--over", "gpu=h200,l4")
+    assert [r["gpu"] for r in parsed["variants"]["as asked"]] == ["h200", "l4"]
+    assert parsed["shifts"] == []
     wide = document(run, "sweep", "mlp-tiny", "--over", "width=64,128")["variants"]["as asked"]
     assert wide[0]["peak_memory_bytes"] < wide[1]["peak_memory_bytes"]
 
@@ -121,17 +121,17 @@ def test_points_without_an_answer_say_why(run: Run) -> None:
 
 def test_a_map(run: Run) -> None:
     arguments = ("map", "mlp-tiny", "--x", "batch=1,65536", "--y", "gpu=h200,t4,l4")
-    found = document(run, *arguments)
-    assert (len(found["ys"]), len(found["xs"])) == (3, 2)
-    assert found["period_s"][1][0] == answer(Scenario("mlp-tiny", gpu="t4", batch=1)).period_s
-    for y, row in enumerate(found["regime"]):
+    parsed = document(run, *arguments)
+    assert (len(parsed["ys"]), len(parsed["xs"])) == (3, 2)
+    assert parsed["period_s"][1][0] == answer(Scenario("mlp-tiny", gpu="t4", batch=1)).period_s
+    for y, row in enumerate(parsed["regime"]):
         for x, regime in enumerate(row):
-            shares = {r: found["shares"][r][y][x] for r in found["shares"]}
+            shares = {r: parsed["shares"][r][y][x] for r in parsed["shares"]}
             assert sum(shares.values()) == pytest.approx(1)
             assert regime == max(shares, key=lambda r: shares[r])
     assert len(csv_rows(run, *arguments)) == 6
     text = table(run(*arguments))
-    assert seconds(found["period_s"][2][1], 2) in text
+    assert seconds(parsed["period_s"][2][1], 2) in text
 
 
 def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> None:
@@ -148,9 +148,9 @@ def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> 
         "--optimizer",
         "none",
     )
-    found = document(run, *network, "+recompute=mincut")
-    trade = found["trade"]
-    assert trade["flops_added"] == found["after"]["flops"] - found["before"]["flops"] > 0
+    parsed = document(run, *network, "+recompute=mincut")
+    trade = parsed["trade"]
+    assert trade["flops_added"] == parsed["after"]["flops"] - parsed["before"]["flops"] > 0
     assert trade["carried_before_bytes"] > trade["carried_after_bytes"]
     text = " ".join(table(run(*network, "+recompute=mincut")).split())
     assert "Recomputation for memory: " in text and "less to carry into the backward pass" in text

@@ -32,13 +32,13 @@ def _not_traced(*_: object) -> None:
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch):
     """What is raised in a slot or a thread, and what Qt complains of."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def raised(kind: Any, error: Any, traced: Any) -> None:
         while traced is not None and traced.tb_next is not None:
             traced = traced.tb_next
         place = f"{traced.tb_frame.f_code.co_filename}:{traced.tb_lineno}" if traced else ""
-        said.append(f"{kind.__name__}: {error} at {place}")
+        messages.append(f"{kind.__name__}: {error} at {place}")
 
     monkeypatch.setattr(sys, "excepthook", raised)
     monkeypatch.setattr(
@@ -46,9 +46,11 @@ def faults(monkeypatch: pytest.MonkeyPatch):
     )
     monkeypatch.setattr(threading, "excepthook", lambda a: raised(*a[:3]))
     before = qInstallMessageHandler(
-        lambda kind, where, words: None if words.startswith(OF_NO_SCREEN) else said.append(words)
+        lambda kind, where, words: (
+            None if words.startswith(OF_NO_SCREEN) else messages.append(words)
+        )
     )
-    yield said
+    yield messages
     qInstallMessageHandler(before)
 
 

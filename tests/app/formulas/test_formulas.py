@@ -154,13 +154,13 @@ def test_the_verdict_tells_the_figure_below_the_pointer(bar: VerdictBar) -> None
 
 
 def test_keys_go_from_figure_to_figure(bar: VerdictBar) -> None:
-    asked: list[QPoint] = []
-    bar.explained.connect(asked.append)
+    emitted: list[QPoint] = []
+    bar.explained.connect(emitted.append)
     for _ in range(3):
         QTest.keyClick(bar, Qt.Key.Key_Right)
     assert bar.accessibleDescription() == bar.formulas()[2].text
     QTest.keyClick(bar, Qt.Key.Key_Return)
-    assert bar.formula(asked[0]) == bar.formulas()[2]
+    assert bar.formula(emitted[0]) == bar.formulas()[2]
     bar.clearFocus()
 
 

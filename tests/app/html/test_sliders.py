@@ -153,10 +153,10 @@ def test_the_page_allows_its_own_script_alone(page: Path) -> None:
 
 def test_names_cannot_end_the_figures(tiny_prediction: Prediction) -> None:
     evil = "</script><script>alert(1)</script>"
-    found = replace(subject(Scenario("mlp-tiny")), name=evil)
-    others = other_sizes(Scenario("mlp-tiny"), tiny_prediction, found)
+    changed = replace(subject(Scenario("mlp-tiny")), name=evil)
+    others = other_sizes(Scenario("mlp-tiny"), tiny_prediction, changed)
     assert others is not None and evil in str(others.columns["sentence"][0])
-    text = as_html(tiny_prediction, found, "", others)
+    text = as_html(tiny_prediction, changed, "", others)
     assert evil not in text and text.count("</script>") == 2
 
 

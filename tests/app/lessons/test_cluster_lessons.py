@@ -40,10 +40,10 @@ def test_words_are_read_off_a_step_over_several_gpus():
 
 
 def test_sides_over_several_gpus_are_asked_of_whom_the_window_names():
-    asked: list[ClusterQuestion] = []
+    emitted: list[ClusterQuestion] = []
 
     def on_cluster(question: ClusterQuestion, cancelled: object) -> ClusterAnswer:
-        asked.append(question)
+        emitted.append(question)
         return ANSWER
 
     lesson = ON_SEVERAL["twice-the-gpus"]
@@ -51,7 +51,7 @@ def test_sides_over_several_gpus_are_asked_of_whom_the_window_names():
     assert first.filled("{period} {period_b}") == "100 ms –"
     whole = compute_outcome(lesson, on_cluster=on_cluster)
     assert whole is not None and whole.whole
-    assert [question.choice.cluster for question in asked[1:]] == ["2xh200", "8xh200", "8xh200"]
+    assert [question.choice.cluster for question in emitted[1:]] == ["2xh200", "8xh200", "8xh200"]
     assert whole.regime("b") == "compute" and whole.regime("communication") == "communication"
 
 

@@ -69,21 +69,21 @@ def test_the_packaged_lessons_are_numbered_without_gaps_and_titled_apart():
 
 @pytest.mark.parametrize("lesson", ON_ONE_GPU, ids=lambda lesson: lesson.name)
 def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None, lesson: Lesson):
-    found = simulated(lesson)
-    assert found.whole
+    rows = simulated(lesson)
+    assert rows.whole
     for side in lesson.sides:
         p = predicted(side.scenario)
-        assert found.sides[side.letter].period_s == p.period_s
-        assert found.figure(side.letter) == found.word.of(p)
+        assert rows.sides[side.letter].period_s == p.period_s
+        assert rows.figure(side.letter) == rows.word.of(p)
     texts = [lesson.question, lesson.explain, lesson.choice]
     texts += [t for card in (*lesson.cards, *lesson.points) for t in (card.name, card.figure)]
     for text in texts:
-        filled = found.filled(text)
+        filled = rows.filled(text)
         assert "{" not in filled and "–" not in filled and "nan" not in filled.lower()
     low, high = lesson.low, lesson.high
     for key in lesson.asked if lesson.guess and lesson.line is None else ():
         assert low is not None and high is not None
-        assert low <= found.figure(key) <= high  # the answer is on the axis
+        assert low <= rows.figure(key) <= high  # the answer is on the axis
 
 
 def test_what_the_packaged_texts_claim(from_files: None):
@@ -116,16 +116,16 @@ def test_what_the_packaged_texts_claim(from_files: None):
 
 
 def test_the_sweep_of_a_lesson_is_its_predictions(from_files: None):
-    found = simulated(next(x for x in PACKAGED if x.name == "05-one-sentence-or-sixty"))
+    rows = simulated(next(x for x in PACKAGED if x.name == "05-one-sentence-or-sixty"))
     p = predicted(Scenario("bert-base", batch=32, seq=128, dtype="bf16"))
-    assert found.at(32) == pytest.approx(p.period_s, rel=1e-9)
-    interval = found.interval(32)
+    assert rows.at(32) == pytest.approx(p.period_s, rel=1e-9)
+    interval = rows.interval(32)
     assert interval and interval == pytest.approx(p.interval_s, rel=1e-9)
-    found = simulated(next(x for x in PACKAGED if x.name == "03-intensity"))
+    rows = simulated(next(x for x in PACKAGED if x.name == "03-intensity"))
     p = predicted(Scenario("multiply-adds", batch=4, mode="compiled", sizes={"n": 8}))
     # 2 FLOPs in each of 8 multiply-adds, of 4 · 16,777,216 numbers
     assert p.flops == 2 * 8 * 4 * 16_777_216
-    assert found.at(8) == pytest.approx(p.flops / p.period_s, rel=1e-9)
+    assert rows.at(8) == pytest.approx(p.flops / p.period_s, rel=1e-9)
 
 
 def test_a_lesson_takes_seven_lines(tmp_path: Path):

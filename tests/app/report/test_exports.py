@@ -20,9 +20,9 @@ from simulator.prediction import Prediction
 
 def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
     p = tiny_prediction
-    found = json.loads(as_json(p, tiny))
-    assert (found["format"], found["version"]) == ("ridgepoint-prediction", 1)
-    assert set(found) == {
+    parsed = json.loads(as_json(p, tiny))
+    assert (parsed["format"], parsed["version"]) == ("ridgepoint-prediction", 1)
+    assert set(parsed) == {
         "format",
         "version",
         "scenario",
@@ -51,7 +51,7 @@ def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
         "kernels",
         "power",
     }
-    assert found["scenario"] == {
+    assert parsed["scenario"] == {
         "network": "mlp-tiny",
         "batch": 32,
         "seq": None,
@@ -64,11 +64,11 @@ def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
         "host": p.host.id,
         "whatifs": [],
     }
-    assert found["period_s"] == p.period_s and found["interval_s"] == list(p.interval_s)
-    assert found["memory"]["capacity_bytes"] == 141 * 2**30
-    assert len(found["kernels"]) == found["kernel_count"] == p.kernel_count
-    assert tuple(found["kernels"][0]) == COLUMNS
-    assert sum(k["duration_s"] for k in found["kernels"]) == pytest.approx(p.gpu_busy_s)
+    assert parsed["period_s"] == p.period_s and parsed["interval_s"] == list(p.interval_s)
+    assert parsed["memory"]["capacity_bytes"] == 141 * 2**30
+    assert len(parsed["kernels"]) == parsed["kernel_count"] == p.kernel_count
+    assert tuple(parsed["kernels"][0]) == COLUMNS
+    assert sum(k["duration_s"] for k in parsed["kernels"]) == pytest.approx(p.gpu_busy_s)
 
 
 def test_the_csv_rows(tiny_prediction: Prediction) -> None:

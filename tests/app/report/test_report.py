@@ -92,9 +92,9 @@ def test_modules_sum_over_what_they_contain() -> None:
 
 def test_idle_time_has_causes(tiny_prediction: Prediction) -> None:
     p = tiny_prediction
-    found = dict(causes(p))
-    assert list(found) == ["waiting for the host", "waiting for a sync", "between kernels"]
-    assert sum(found.values()) == pytest.approx(p.period_s - p.gpu_busy_s, rel=1e-3)
+    table = dict(causes(p))
+    assert list(table) == ["waiting for the host", "waiting for a sync", "between kernels"]
+    assert sum(table.values()) == pytest.approx(p.period_s - p.gpu_busy_s, rel=1e-3)
 
 
 def test_memory_by_what_it_holds(tiny_prediction: Prediction) -> None:

@@ -33,8 +33,8 @@ def side(tiny_prediction: Prediction) -> Side:
 
 @pytest.fixture(scope="session")
 def variant() -> Side:
-    asked = Scenario("mlp-tiny", batch=4096)
-    return Side("B", "Big batch", asked, predict(asked))
+    scenario = Scenario("mlp-tiny", batch=4096)
+    return Side("B", "Big batch", scenario, predict(scenario))
 
 
 Shown = Callable[..., Any]

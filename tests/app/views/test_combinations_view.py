@@ -152,8 +152,8 @@ def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -
 def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     canvas, table = view.canvas, view.canvas.table
     assert table is not None and view.side is not None
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     for at, value in ((0, 3), (1, 2), (2, 1), (3, 0)):
         canvas.brush(at, value - 0.4, value + 0.4)
     (row,) = np.flatnonzero(canvas.matching).tolist()
@@ -164,7 +164,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     card = canvas.card()
     assert card is not None and dict(card.rows)["Batch"] == "8" and card.regime is not None
     pointer(canvas, QEvent.Type.MouseButtonPress, middle)
-    assert asked[0].batch == 8 and asked[0].mode == "cuda_graph"
+    assert emitted[0].batch == 8 and emitted[0].mode == "cuda_graph"
     QTest.keyClick(canvas, Qt.Key.Key_Escape)
     assert canvas.over is None
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second fastest
     QTest.keyClick(canvas, Qt.Key.Key_Comma)
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert asked[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))
+    assert emitted[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))
 
 
 def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
@@ -190,10 +190,10 @@ def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
     rate = table.columns[column(view, "Throughput")].values
     best = view.fastest()
     assert best is not None and expected[best] and rate[best] == rate[expected].max()
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     view.best.click()
-    assert asked[0].gpu == table.settings[best][1] and asked[0].batch == table.settings[best][0]
+    assert emitted[0].gpu == table.settings[best][1] and emitted[0].batch == table.settings[best][0]
     view.canvas.brush(time, 1e9, 2e9)
     assert view.fastest() is None and not view.best.isEnabled()
     QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
@@ -230,10 +230,10 @@ def test_keys_do_the_same(view: Combinations) -> None:
     assert canvas.table is not None and canvas.axis == len(canvas.table.columns) - 1
     QTest.keyClick(canvas, Qt.Key.Key_Up)
     assert 0 < int(canvas.matching.sum()) < 432
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert len(asked) == 1
+    assert len(emitted) == 1
 
 
 def test_nobody_waits_any_more(side: Side) -> None:

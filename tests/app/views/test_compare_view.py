@@ -22,8 +22,8 @@ WIDE = (1100, 620)
 def pair(side: Side) -> tuple[Side, Side]:
     """A CUDA graph with 128 times the batch, against eager."""
     changes = (Applied("cuda_graph", {}), Applied("batch", {"samples": 4096}))
-    asked = Scenario("mlp-tiny", whatifs=changes)
-    return side, Side("B", "Graph", asked, predict(asked))
+    scenario = Scenario("mlp-tiny", whatifs=changes)
+    return side, Side("B", "Graph", scenario, predict(scenario))
 
 
 def test_the_empty_state_adds_a_second_scenario(shown: Any, side: Side) -> None:

@@ -24,8 +24,8 @@ from tests.app.views.conftest import picture, svg
 
 @pytest.fixture(scope="module")
 def graph() -> Side:
-    asked = Scenario("mlp-tiny", mode="cuda_graph")
-    return Side("A", "Graph", asked, predict(asked))
+    scenario = Scenario("mlp-tiny", mode="cuda_graph")
+    return Side("A", "Graph", scenario, predict(scenario))
 
 
 def test_orders_rates_and_uses_are_the_predictions(side: Side):

@@ -70,8 +70,8 @@ def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
 
 
 def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) -> None:
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     canvas = view.canvas
     begin, end = (canvas.box(_op(view, name)).center() for name in ("add", "layer norm"))
     pointer(canvas, QEvent.Type.MouseButtonPress, begin)
@@ -84,7 +84,9 @@ def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) ->
     assert "Step: " in view.panel.details.text() and "in 4 kernels" in view.panel.details.text()
     assert view.panel.fuse_button.isVisible()
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert asked == [apply(ASKED, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})]
+    assert emitted == [
+        apply(ASKED, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
+    ]
     assert not canvas.chosen
 
 
@@ -122,15 +124,15 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
 
 
 def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
     _answered(view, bert)
     assert view.panel.head.text() == "Can't be fused"
     assert view.panel.details.text().startswith("Two library kernels, addmm (op ")
     assert view.canvas.refused and not view.panel.fuse_button.isVisible()
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
-    assert not asked
+    assert not emitted
 
 
 def test_keys_select_and_split(shown: Any) -> None:
@@ -142,8 +144,8 @@ def test_keys_select_and_split(shown: Any) -> None:
     saved = sum(each.bytes_saved for each in scene.sets)
     assert saved > 0 and view.panel.figure.text() == data(scene.bytes - saved)
     assert f", minus {data(saved)} saved by fusion" in view.panel.details.text()
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     up = list(view.canvas.scene.blocks).index(_op(view, "up"))
     for _ in range(up + 1):
         QTest.keyClick(view.canvas, Qt.Key.Key_Right)
@@ -151,7 +153,7 @@ def test_keys_select_and_split(shown: Any) -> None:
     assert view.canvas.chosen == {_op(view, "up")}
     assert view.panel.head.text() == "Fused: up" and view.panel.split_button.isVisible()
     QTest.keyClick(view.canvas, Qt.Key.Key_Delete)
-    assert asked == [ASKED]
+    assert emitted == [ASKED]
     kernels = [row for row in view.rows()[1:] if row[-1]]
     assert len(kernels) == 2 and {row[1] for row in kernels} == {"up", "gelu"}
 

@@ -91,10 +91,10 @@ def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
 
 
 def test_a_batch_takes_the_place_of_the_one_before() -> None:
-    asked = Scenario("mlp-tiny", whatifs=(Applied("batch", {"samples": 64}),))
-    assert moved(asked, "batch", 16) == Scenario("mlp-tiny", batch=16)
+    scenario = Scenario("mlp-tiny", whatifs=(Applied("batch", {"samples": 64}),))
+    assert moved(scenario, "batch", 16) == Scenario("mlp-tiny", batch=16)
     graph = Applied("cuda_graph", {})
-    twice = moved(moved(replace(asked, whatifs=(graph,)), "batch", 64), "batch", 16)
+    twice = moved(moved(replace(scenario, whatifs=(graph,)), "batch", 64), "batch", 16)
     assert [a.name for a in twice.whatifs] == ["cuda_graph", "batch"]
     assert predict(twice).trace.samples == 16
 
@@ -175,23 +175,23 @@ def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
     curve = view.canvas.first
     fits = (curve.values < 200).astype(float)
     less = replace(curve, columns={**curve.columns, "fits": fits})
-    found = replace(view.canvas.sweep, curves=(less,))
-    assert found.unfit == 224
+    changed = replace(view.canvas.sweep, curves=(less,))
+    assert changed.unfit == 224
     clean = picture(view)
-    view.answer(found)
+    view.answer(changed)
     assert picture(view) != clean
     alone = {name: column[:1] for name, column in curve.columns.items()}
-    view.answer(replace(found, curves=(replace(curve, values=curve.values[:1], columns=alone),)))
+    view.answer(replace(changed, curves=(replace(curve, values=curve.values[:1], columns=alone),)))
     assert not picture(view).isNull()  # one point is a picture too
     view.restyle(LIGHT)
     assert picture(view).pixelColor(300, 32).name().upper() == LIGHT.bg1 != DARK.bg1
 
 
 def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path) -> None:
-    asked = Scenario("mlp-tiny", dtype="fp32", batch=1024)
-    timed = {step.batch: step.period_s for step in alike(asked) if step.seq is None}
+    scenario = Scenario("mlp-tiny", dtype="fp32", batch=1024)
+    timed = {step.batch: step.period_s for step in alike(scenario) if step.seq is None}
     assert 1024 in timed
-    side = Side("A", "Today", asked, predict(asked), str(tmp_path / "gone.json"))
+    side = Side("A", "Today", scenario, predict(scenario), str(tmp_path / "gone.json"))
     view = shown(Sweep, (side,))
     first = view.canvas.first
     assert {p.value: p.seconds for p in first.measured} == timed
@@ -208,8 +208,8 @@ def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path)
 
 def test_a_profilers_trace_is_a_point_where_the_side_is(shown: Any) -> None:
     path = next(TRACES.glob("*.json.gz"))
-    asked = Scenario("mlp-tiny", dtype="fp16", batch=32)
-    side = Side("A", "Today", asked, predict(asked), str(path))
+    scenario = Scenario("mlp-tiny", dtype="fp16", batch=32)
+    side = Side("A", "Today", scenario, predict(scenario), str(path))
     view = shown(Sweep, (side,))
     (point,) = [p for p in view.canvas.first.measured if p.busy]
     assert (point.value, point.source) == (32.0, path.name)

@@ -72,24 +72,24 @@ def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
 
 
 def test_each_pass_of_a_replayed_step_is_one_launch(application: Any) -> None:
-    found = lanes(predict(Scenario("mlp-tiny", mode="reduce-overhead", training=True)))
-    labels = [found.host_label(int(op)) for op in found.host.of]
+    drawn = lanes(predict(Scenario("mlp-tiny", mode="reduce-overhead", training=True)))
+    labels = [drawn.host_label(int(op)) for op in drawn.host.of]
     assert labels[1] == "graph" and labels.count("graph") == 2
-    graph = found.graph_of(int(found.host.of[1]))
-    assert len(graph) > 10 and {found.prediction.trace.ops[op].phase for op in graph} == {"forward"}
-    card = host_card(found, 1)
+    graph = drawn.graph_of(int(drawn.host.of[1]))
+    assert len(graph) > 10 and {drawn.prediction.trace.ops[op].phase for op in graph} == {"forward"}
+    card = host_card(drawn, 1)
     assert card.head == "graph"
-    assert ("Kernels", str(found.kernels_of(graph).size)) in card.rows
+    assert ("Kernels", str(drawn.kernels_of(graph).size)) in card.rows
 
 
 def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
-    asked = Scenario("mlp-tiny", mode="cuda_graph")
-    p = predict(asked)
-    found = lanes(p)
-    assert found.host.count == 1 and found.launching.tolist() == [0]
-    assert found.host_label(0) == "graph"
-    view = shown(Timeline, (Side("A", "Graph", asked, p),))
-    view.canvas.look(0.9 * found.span_s, found.span_s)
+    scenario = Scenario("mlp-tiny", mode="cuda_graph")
+    p = predict(scenario)
+    drawn = lanes(p)
+    assert drawn.host.count == 1 and drawn.launching.tolist() == [0]
+    assert drawn.host_label(0) == "graph"
+    view = shown(Timeline, (Side("A", "Graph", scenario, p),))
+    view.canvas.look(0.9 * drawn.span_s, drawn.span_s)
     assert "one graph with every kernel" in svg(view, tmp_path / "g.svg")
 
 
@@ -242,10 +242,10 @@ def test_idle_in_words(tiny_prediction: Prediction) -> None:
 
 def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
     p = predict(Scenario("mlp-tiny", mode="cuda_graph"))
-    found = lanes(p)
-    begin, end = float(found.gpu.begin_s[0]), float(found.gpu.end_s[-1])
-    rows = dict(area_card(found, begin, end).rows)
-    gaps = end - begin - sum(found.gpu.sums(begin, end).values())
+    drawn = lanes(p)
+    begin, end = float(drawn.gpu.begin_s[0]), float(drawn.gpu.end_s[-1])
+    rows = dict(area_card(drawn, begin, end).rows)
+    gaps = end - begin - sum(drawn.gpu.sums(begin, end).values())
     assert gaps > 0 and rows["Idle, between kernels"].startswith(f"{seconds(gaps)}, ")
     assert "waiting for the host" not in idle_words(p)
 

@@ -160,8 +160,8 @@ def view(shown: Any, gpt: Side) -> Iterator[WhereTimeGoes]:
 
 
 def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> None:
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     boxes = {part.path: box for part, box in view.canvas.boxes()}
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -174,14 +174,14 @@ def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> N
     assert outline.words == f"+precision=fp32,modules={pattern(part)}" and not outline.refused
     assert view.canvas.over is part and view.canvas.card() is None
     QApplication.sendEvent(view.canvas, QDropEvent(block, copy, card, *none))
-    assert [s.whatifs[-1].arguments["modules"] for s in asked] == [pattern(part)]
+    assert [s.whatifs[-1].arguments["modules"] for s in emitted] == [pattern(part)]
     assert not outline.isVisible() and view.canvas.over is None
 
 
 def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> None:
-    asked: list[Scenario] = []
+    emitted: list[Scenario] = []
     opened: list[ModuleNode] = []
-    view.asked.connect(asked.append)
+    view.asked.connect(emitted.append)
     view.canvas.menu_requested.disconnect()
     view.canvas.menu_requested.connect(lambda part, at: opened.append(part))
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
@@ -198,5 +198,5 @@ def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> Non
     assert not actions["recompute"].isEnabled()
     assert actions["recompute"].text() == ("recompute    the step is inference: expected training")
     actions["precision fp16"].trigger()
-    assert asked[-1].whatifs[-1].arguments == {"dtype": "fp16", "modules": pattern(part)}
+    assert emitted[-1].whatifs[-1].arguments == {"dtype": "fp16", "modules": pattern(part)}
     assert view.canvas.hit(QPointF(-5, -5)) is None

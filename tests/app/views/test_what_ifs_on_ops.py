@@ -133,8 +133,8 @@ def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:
 def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) -> None:
     view = shown(OpTable, (gpt,))
     view.by.button(2).click()  # by shape, as "launch" is the last
-    asked: list[Scenario] = []
-    view.asked.connect(asked.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     found, viewport = view.model.groups, view.table.viewport()
     row = next(
         at
@@ -152,7 +152,7 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     assert what_ifs.hovered == int(view.model.order[row]) and what_ifs.target.outline.isVisible()
     assert what_ifs.target.outline.words == f"precision bf16 of 3 modules: {', '.join(NORMS)}"
     QApplication.sendEvent(viewport, QDropEvent(at.toPointF(), *held, keys))
-    assert [each.arguments["modules"] for each in asked[0].whatifs] == NORMS
+    assert [each.arguments["modules"] for each in emitted[0].whatifs] == NORMS
     assert what_ifs.hovered is None and not what_ifs.target.outline.isVisible()
     QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
     QApplication.sendEvent(viewport, QDragLeaveEvent())
@@ -160,5 +160,5 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     menu = what_ifs.menu(row)
     assert menu is not None and menu.actions()[0].text() == "native_layer_norm"
     next(a for a in menu.actions() if a.text().startswith("precision fp16")).trigger()
-    assert [each.arguments["dtype"] for each in asked[1].whatifs] == ["fp16"] * 3
+    assert [each.arguments["dtype"] for each in emitted[1].whatifs] == ["fp16"] * 3
     assert what_ifs.menu(-1) is None

@@ -61,19 +61,19 @@ def test_widths_are_shares_of_what_is_above(shown: Any, side: Side) -> None:
 def test_a_click_zooms_and_picks_and_keys_go_up(shown: Any, side: Side) -> None:
     view = shown(WhereTimeGoes, (side,))
     canvas = view.canvas
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    messages: list[frozenset[int]] = []
+    view.picked.connect(messages.append)
     module, box = next((q, b) for q, b in canvas.boxes() if q.depth == 1 and not q.wait)
     pointer(canvas, QEvent.Type.MouseButtonPress, box.center())
-    assert told == [frozenset(module.ops)] and canvas.shown is module
+    assert messages == [frozenset(module.ops)] and canvas.shown is module
     wide = dict(canvas.boxes())
     assert wide[module].width() == pytest.approx(wide[canvas.root].width())
     for key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
         QTest.keyClick(canvas, key)
-        assert told[-1] == frozenset() and canvas.shown is canvas.root
+        assert messages[-1] == frozenset() and canvas.shown is canvas.root
     wait, box = next((q, b) for q, b in canvas.boxes() if q.wait)
     pointer(canvas, QEvent.Type.MouseButtonPress, box.center())
-    assert canvas.shown is canvas.root and told[-1] == frozenset()
+    assert canvas.shown is canvas.root and messages[-1] == frozenset()
     pointer(canvas, QEvent.Type.MouseMove, box.center())
     assert canvas.card().head == wait.name
 

@@ -81,8 +81,12 @@ def test_a_raster_fills_its_box(application: Any, tmp_path: Path) -> None:
     image = painted(tmp_path, Raster(Box(10, 0, 40, 40), ("memory", "compute"), cells))
     memory, compute = DARK.memory.fill, DARK.compute.fill
     assert [at(image, x, y) for x, y in ((20, 10), (40, 10), (20, 30), (40, 30), (5, 5))] == [
-        memory, compute, compute, memory, DARK.bg1,
-    ]  # fmt: skip
+        memory,
+        compute,
+        compute,
+        memory,
+        DARK.bg1,
+    ]
 
 
 def test_svg_and_png_agree(application: Any, tmp_path: Path) -> None:

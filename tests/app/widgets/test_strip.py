@@ -95,12 +95,12 @@ def test_keys_work_on_rename_copy_and_remove(strip: SideStrip):
 
 
 def test_the_last_one_stays_and_says_why(strip: SideStrip):
-    said: list[str] = []
-    strip.refused.connect(said.append)
+    messages: list[str] = []
+    strip.refused.connect(messages.append)
     strip.remove(1)
     strip.remove(0)
     assert len(strip.session.state.sides) == 1
-    assert said == ["the only scenario cannot be removed; add another one first"]
+    assert messages == ["the only scenario cannot be removed; add another one first"]
 
 
 def test_four_cards_and_no_plus(strip: SideStrip):

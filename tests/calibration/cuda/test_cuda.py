@@ -150,10 +150,10 @@ def test_bytes_in_flight_span_two_orders_of_magnitude() -> None:
     ],
 )
 def test_sources_hold_the_entry_points_and_include_nothing(source: str, names: list[str]) -> None:
-    found = re.findall(
+    matches = re.findall(
         r'extern "C" __global__ void\s+(?:__launch_bounds__\(\d+\)|BOUNDS)?\s*(\w+)\(', source
     )
-    assert found == names
+    assert matches == names
     assert "#include" not in source  # a GPU machine may have no toolkit
     assert source.count("{") == source.count("}")
 

@@ -32,9 +32,9 @@ def test_a_curve_is_found_again() -> None:
     seconds = [(2 * s / 4e12 + 3e-6) * float(np.exp(rng.normal(0, 0.02))) for s in sizes]
     some = [Sample(_copy(s), 0.0, t) for s, t in zip(sizes, seconds, strict=True)]
     fitted = fit_curve("trial", some, H200, base(1e-6, 1e-7, 4e-6))
-    asked = [2**14, 3 * 2**20, 2**27]
-    expected = [2 * s / 4e12 + 3e-6 for s in asked]
-    assert _total([_copy(s) for s in asked], fitted) == pytest.approx(expected, rel=0.05)
+    emitted = [2**14, 3 * 2**20, 2**27]
+    expected = [2 * s / 4e12 + 3e-6 for s in emitted]
+    assert _total([_copy(s) for s in emitted], fitted) == pytest.approx(expected, rel=0.05)
 
 
 def test_a_residual_learns_a_step_that_the_physics_lacks() -> None:
@@ -53,8 +53,10 @@ def test_too_few_samples_leave_no_residual() -> None:
 
 
 def test_merged_takes_the_median() -> None:
-    found = merged([Sample(_copy(8), 0.0, s) for s in (1.0, 5.0, 2.0)] + [Sample(_copy(8), 1.0, 9)])
-    assert [(s.hot, s.seconds) for s in found] == [(0.0, 2.0), (1.0, 9.0)]
+    samples = merged(
+        [Sample(_copy(8), 0.0, s) for s in (1.0, 5.0, 2.0)] + [Sample(_copy(8), 1.0, 9)]
+    )
+    assert [(s.hot, s.seconds) for s in samples] == [(0.0, 2.0), (1.0, 9.0)]
 
 
 GEMM = Work("gemm", 8, 8, 8, dims={"b": 1, "m": 1, "n": 1, "k": 1})
@@ -68,8 +70,8 @@ def test_match_in_order() -> None:
 
 def test_match_by_kind_whatever_the_order() -> None:
     kernels = [("cudnn::nchwToNhwcKernel<x>", 9.0), ("sm90_xmma", 5.0), ("nchwToNhwcKernel", 2.0)]
-    found = match([SMALL, LARGE, GEMM], kernels)
-    assert sorted((w.bytes, s) for w, s in found) == [(16, 5.0), (20, 2.0), (2000, 9.0)]
+    matched = match([SMALL, LARGE, GEMM], kernels)
+    assert sorted((w.bytes, s) for w, s in matched) == [(16, 5.0), (20, 2.0), (2000, 9.0)]
 
 
 def test_a_kernel_more_belongs_to_the_product() -> None:
@@ -119,5 +121,5 @@ def test_summary_and_table_by_hand() -> None:
 
 def test_kernels_of_aten_come_in_order_whatever_their_names() -> None:
     clear = Work("fill", 0, 0, 8)
-    found = match([clear, SUM], [("DeviceScanInitKernel", 1.0), ("reduce_kernel", 5.0)])
-    assert found == [(clear, 1.0), (SUM, 5.0)]
+    matched = match([clear, SUM], [("DeviceScanInitKernel", 1.0), ("reduce_kernel", 5.0)])
+    assert matched == [(clear, 1.0), (SUM, 5.0)]

@@ -16,19 +16,21 @@ def _measured(index: dict[str, float]) -> Measurements:
 
 def test_a_host_half_as_fast() -> None:
     known = host()
-    found = host_profile(_measured({name: 2 * s for name, s in known.reference.items()}))
-    assert found.seconds == pytest.approx({n: 2 * s for n, s in known.seconds.items()}, rel=1e-3)
-    assert found.cpu == "a laptop"
+    profile = host_profile(_measured({name: 2 * s for name, s in known.reference.items()}))
+    assert profile.seconds == pytest.approx({n: 2 * s for n, s in known.seconds.items()}, rel=1e-3)
+    assert profile.cpu == "a laptop"
 
 
 def test_a_host_whose_python_alone_is_slow() -> None:
     known = host()
     python = ("pythoncalls", "identities")
     slow = {n: s * (4 if n.startswith(python) else 1) for n, s in known.reference.items()}
-    found = host_profile(_measured(slow))
+    profile = host_profile(_measured(slow))
     # halfway between 4 for its loops and 1 for its ops
-    assert found.seconds["python_call"] == pytest.approx(2 * known.seconds["python_call"], rel=1e-3)
-    assert found.seconds["op"] == pytest.approx(known.seconds["op"], rel=1e-3)
+    assert profile.seconds["python_call"] == pytest.approx(
+        2 * known.seconds["python_call"], rel=1e-3
+    )
+    assert profile.seconds["op"] == pytest.approx(known.seconds["op"], rel=1e-3)
 
 
 def test_the_gap_of_a_graph_by_hand() -> None:

@@ -142,15 +142,15 @@ def test_clocks_power_and_heat(
         nvmlDeviceGetPowerUsage=699_500,
         nvmlDeviceGetCurrentClocksThrottleReasons=0x44,
     )
-    found = watch(monkeypatch, nvml)
+    watched_rows = watch(monkeypatch, nvml)
     for _ in range(2):
-        assert found.reading() == {
+        assert watched_rows.reading() == {
             "clock_hz": 1980e6,
             "memory_clock_hz": 3201e6,
             "power_w": 699.5,
             "throttle": ["sw_power_cap", "hw_thermal_slowdown"],
         }
-    assert found.driver == "580.1"
+    assert watched_rows.driver == "580.1"
     said = capsys.readouterr().err
     assert said.count("warning: the GPU throttles (hw_thermal_slowdown)") == 1
     assert "(sw_power_cap)" not in said
@@ -164,16 +164,18 @@ def test_other_processes_are_warned_of_once(
         SimpleNamespace(pid=2, usedGpuMemory=45e9),
     ]
     nvml = NVML(nvmlDeviceGetComputeRunningProcesses=lambda handle: processes)
-    found = watch(monkeypatch, nvml)
-    assert found.other_processes(own_bytes=0) == 0.3  # 45 of 150 GB
+    watched_rows = watch(monkeypatch, nvml)
+    assert watched_rows.other_processes(own_bytes=0) == 0.3  # 45 of 150 GB
     processes[1].usedGpuMemory = 60e9
-    assert found.other_processes(own_bytes=0) == 0.4
+    assert watched_rows.other_processes(own_bytes=0) == 0.4
     said = capsys.readouterr().err
     assert said.count("warning") == 1 and "with 30.0% of its memory" in said
     del processes[1]
-    assert found.other_processes(own_bytes=0) == 0.0
+    assert watched_rows.other_processes(own_bytes=0) == 0.0
     processes += [SimpleNamespace(pid=3, usedGpuMemory=None)]
-    assert found.other_processes(own_bytes=10) == 1e-6  # there, but NVML does not say how large
+    assert (
+        watched_rows.other_processes(own_bytes=10) == 1e-6
+    )  # there, but NVML does not say how large
 
 
 @pytest.mark.parametrize(
@@ -183,13 +185,17 @@ def test_other_processes_are_warned_of_once(
 def test_without_nvml_figures_are_unknown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nvml: Any, why: str
 ) -> None:
-    found = watch(monkeypatch, nvml)
-    assert set(found.reading().values()) == {None} and found.other_processes(0) is None
-    assert found.driver is None
+    watched_rows = watch(monkeypatch, nvml)
+    assert (
+        set(watched_rows.reading().values()) == {None} and watched_rows.other_processes(0) is None
+    )
+    assert watched_rows.driver is None
     said = capsys.readouterr().err
     assert said.count("warning") == 1 and why in said and "stay unknown" in said
 
 
 def test_what_a_gpu_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = watch(monkeypatch, NVML())
-    assert set(found.reading().values()) == {None} and found.other_processes(0) is None
+    watched_rows = watch(monkeypatch, NVML())
+    assert (
+        set(watched_rows.reading().values()) == {None} and watched_rows.other_processes(0) is None
+    )

@@ -11,19 +11,19 @@ from simulator.errors import InputError
 
 
 def test_the_host_suite_on_the_cpu() -> None:
-    asked: list[tuple[float, str]] = []
+    emitted: list[tuple[float, str]] = []
 
     def timed(step: Any, budget_s: float, device: str) -> Any:
         step()
-        asked.append((budget_s, device))
-        return SimpleNamespace(median_s=len(asked) * 1e-3)
+        emitted.append((budget_s, device))
+        return SimpleNamespace(median_s=len(emitted) * 1e-3)
 
     threads = torch.get_num_threads()
     found = suite(False, timed)
     assert torch.get_num_threads() == threads
     assert [name.split("/")[0] for name in found] == [*ON_CPU]
     assert found["views/fp32/inference/b4s0@cpu"] == 1e-3
-    assert set(asked) == {(0.25, "cpu")}
+    assert set(emitted) == {(0.25, "cpu")}
     assert 0.25 * (len(ON_CPU) + len(ON_GPU)) <= 5
 
 

@@ -61,13 +61,13 @@ def test_every_changed_byte_is_seen() -> None:
 def test_what_was_written_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "new" / "samples.jsonl"
     filled(path, 3)
-    found = read(path)
-    assert found.header == {"version": 1, **HEADER}
-    assert list(found.samples) == ["add(n=0)", "add(n=1)", "add(n=2)"]
-    assert found.measured == found.without_kernels == set(found.samples)
+    parsed = read(path)
+    assert parsed.header == {"version": 1, **HEADER}
+    assert list(parsed.samples) == ["add(n=0)", "add(n=1)", "add(n=2)"]
+    assert parsed.measured == parsed.without_kernels == set(parsed.samples)
     packed = tmp_path / "samples.jsonl.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert read(packed) == found
+    assert read(packed) == parsed
 
 
 def test_later_lines_add_and_replace(tmp_path: Path) -> None:
@@ -79,15 +79,15 @@ def test_later_lines_add_and_replace(tmp_path: Path) -> None:
         log.write(row(1, warm={"median_s": 3.0}))
         log.write(row(1, kernels=[["k", 1.0, 2.0]]))
         log.write(row(1, warm={"median_s": 4.0}, drifted=True))
-    found = read(tmp_path / "s.jsonl")
-    assert found.samples["add(n=1)"] == row(
+    parsed = read(tmp_path / "s.jsonl")
+    assert parsed.samples["add(n=1)"] == row(
         1, warm={"median_s": 4.0}, kernels=[["k", 1.0, 2.0]], drifted=True
     )
-    assert found.failed == {"add(n=2)": "OutOfMemoryError: y"}
-    assert found.measured == {"add(n=1)", "add(n=2)"} and not found.without_kernels
-    assert found.processes == [{"host_index": {"adds": 1.0}}]
-    assert found.references == [{"copy_s": 2.0}]
-    assert log.found == found
+    assert parsed.failed == {"add(n=2)": "OutOfMemoryError: y"}
+    assert parsed.measured == {"add(n=1)", "add(n=2)"} and not parsed.without_kernels
+    assert parsed.processes == [{"host_index": {"adds": 1.0}}]
+    assert parsed.references == [{"copy_s": 2.0}]
+    assert log.found == parsed
 
 
 def test_a_torn_last_line_is_dropped_wherever_it_tore(tmp_path: Path) -> None:

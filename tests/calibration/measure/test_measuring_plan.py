@@ -46,11 +46,11 @@ def test_only_some_names() -> None:
 def test_what_cannot_be_imported_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "OPERATIONS", {"add": swept("add", 1)})
     monkeypatch.setattr(measure, "PACKAGES", {"library": "json", "triton": "no_such_package"})
-    said: list[str] = []
-    assert [each.name for each in load(None, said.append)] == ["add"]
-    assert said == ["triton points are left out: No module named 'no_such_package'"]
+    messages: list[str] = []
+    assert [each.name for each in load(None, messages.append)] == ["add"]
+    assert messages == ["triton points are left out: No module named 'no_such_package'"]
     with pytest.raises(InputError, match="nothing to measure: expected triton points"):
-        load("triton", said.append)
+        load("triton", messages.append)
 
 
 def test_progress_says_what_is_left() -> None:

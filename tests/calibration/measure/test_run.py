@@ -71,10 +71,10 @@ def test_a_run_measures_all_and_a_second_nothing(tmp_path: Path) -> None:
     complete, progress = run(path, bench, points)
     assert complete and progress.done == 125
     assert sorted(bench.timed) == sorted(bench.read) == sorted(p.name for p in points)
-    found = read(path)
-    assert found.samples["add(n=3)"]["kernels"] == [["k", 1e-6, 2e-6]]
-    assert found.samples["add(n=3)"]["process"] == 0 and found.samples["add(n=3)"]["at_s"] == 5.0
-    assert len(found.references) == 1 + 125 // BLOCK + 1
+    parsed = read(path)
+    assert parsed.samples["add(n=3)"]["kernels"] == [["k", 1e-6, 2e-6]]
+    assert parsed.samples["add(n=3)"]["process"] == 0 and parsed.samples["add(n=3)"]["at_s"] == 5.0
+    assert len(parsed.references) == 1 + 125 // BLOCK + 1
     again = FakeBench()
     assert run(path, again, points)[0]
     assert again.timed == again.read == []
@@ -116,9 +116,9 @@ def test_failures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
         tmp_path / "s.jsonl", bench, planned([swept("bad", 2), swept("add", 5)])
     )
     assert complete and progress.failures == 2
-    found = read(tmp_path / "s.jsonl")
-    assert found.failed["bad(n=0)"] == "ValueError: no such shape"
-    assert "kernels" in found.samples["add(n=4)"] and "warm" not in found.samples["bad(n=0)"]
+    parsed = read(tmp_path / "s.jsonl")
+    assert parsed.failed["bad(n=0)"] == "ValueError: no such shape"
+    assert "kernels" in parsed.samples["add(n=4)"] and "warm" not in parsed.samples["bad(n=0)"]
 
 
 def test_out_of_memory_lets_go_and_tries_again(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_out_of_memory_lets_go_and_tries_again(tmp_path: Path) -> None:
 
     bench = Small()
     assert run(tmp_path / "s.jsonl", bench, planned([swept("add", 3), swept("huge", 1)]))[0]
-    found = read(tmp_path / "s.jsonl")
-    assert found.failed == {"huge(n=0)": "OutOfMemoryError: CUDA out of memory"}
+    parsed = read(tmp_path / "s.jsonl")
+    assert parsed.failed == {"huge(n=0)": "OutOfMemoryError: CUDA out of memory"}
     assert sorted(bench.read) == ["add(n=0)", "add(n=1)", "add(n=2)"]
     assert bench.timed.count("huge(n=0)") == 2
 

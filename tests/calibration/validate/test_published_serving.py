@@ -16,8 +16,9 @@ from simulator.planning.step.step_time import constant
 
 
 def compared(card: str, predicted: float, measured: float, case: str = "a") -> Compared:
-    return Compared("t", "tokens/s", case, card, predicted, 0.9 * predicted, 1.1 * predicted,
-                    measured)  # fmt: skip
+    return Compared(
+        "t", "tokens/s", case, card, predicted, 0.9 * predicted, 1.1 * predicted, measured
+    )
 
 
 def test_clients_in_turn_wait_for_their_own_requests_alone() -> None:
@@ -57,22 +58,32 @@ def test_rows_that_no_plan_stands_for_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = {
-        "model_path": "nvidia/Llama-3.1-8B-Instruct-FP8", "mode": "agg", "tp_size": "1",
+        "model_path": "nvidia/Llama-3.1-8B-Instruct-FP8",
+        "mode": "agg",
+        "tp_size": "1",
         "pp_size": "1",
-        "precision": "fp8", "silicon_data_source": "silicon_concurrency=2", "backend": "vllm",
-        "system": "h200_sxm", "isl": "10", "osl": "5", "batch_size": "2",
-        "silicon_tpot_ms": "1000", "silicon_ttft_ms": "2000",
-    }  # fmt: skip
+        "precision": "fp8",
+        "silicon_data_source": "silicon_concurrency=2",
+        "backend": "vllm",
+        "system": "h200_sxm",
+        "isl": "10",
+        "osl": "5",
+        "batch_size": "2",
+        "silicon_tpot_ms": "1000",
+        "silicon_ttft_ms": "2000",
+    }
     path = tmp_path / "serving.csv.gz"
     with gzip.open(path, "wt", newline="") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
-        writer.writerows([
-            columns,
-            columns | {"tp_size": "16"},
-            columns | {"mode": "disagg"},
-            columns | {"model_path": "x/y"},
-        ])  # fmt: skip
+        writer.writerows(
+            [
+                columns,
+                columns | {"tp_size": "16"},
+                columns | {"mode": "disagg"},
+                columns | {"model_path": "x/y"},
+            ]
+        )
     fixed = constant(1.0, 64), Rules(64, 64, 10_000)
     monkeypatch.setattr(published_loops, "server", lambda *_: fixed)
     left_out: dict[str, int] = {}

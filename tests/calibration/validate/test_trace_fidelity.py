@@ -78,11 +78,11 @@ def test_every_case_is_recorded() -> None:
 def test_traced_ops_and_kernels_are_the_recorded_ones(name: str) -> None:
     recording = _recorded()[name]
     traced = retrace(recording.case)
-    found = compare(recording, traced, data_dependent=name.startswith(DATA_DECIDES))
-    assert found.share >= 0.99, found.differing.most_common(5)
-    assert len(traced.ops) <= 1.01 * found.ops
+    fidelity = compare(recording, traced, data_dependent=name.startswith(DATA_DECIDES))
+    assert fidelity.share >= 0.99, fidelity.differing.most_common(5)
+    assert len(traced.ops) <= 1.01 * fidelity.ops
     off = lower(traced, CARD).op_of.size - recording.kernel_count
-    assert abs(off) <= abs(OFF.get(name, 0)), found.kernel_differences.most_common(5)
+    assert abs(off) <= abs(OFF.get(name, 0)), fidelity.kernel_differences.most_common(5)
 
 
 def test_the_table_keeps_all_kernels_within_half_a_percent_and_each_case_within_10() -> None:

@@ -41,8 +41,8 @@ def test_a_small_network_is_told_to_use_a_graph_and_hardware_is_said_to_do_nothi
 def test_a_gain_that_the_host_hides_is_warned_of():
     wide = asked("mlp-tiny", sizes=dict(width=2048), dtype="fp16", batch=512)
     assert predict(wide).regime == "overhead"
-    found = advise(wide)
-    hidden = {a.whatif: a for a in found.hidden}
+    advice = advise(wide)
+    hidden = {a.whatif: a for a in advice.hidden}
     assert "+tensor_peak=2" in hidden
     a = hidden["+tensor_peak=2"]
     assert a.local_gain > 0.02 and a.gain < 0.01

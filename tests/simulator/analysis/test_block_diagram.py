@@ -58,41 +58,41 @@ def test_what_flows_through_a_layer(joining: BlockDiagram) -> None:
 
 def test_joining_the_sum_with_the_norm(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
-    found = joining.tried((ops["add"], ops["layer norm"]), everywhere=True)
-    assert not found.refused
-    assert dict(found.arguments) == {"ops": "add+native_layer_norm", "modules": "layers.#"}
-    assert found.count == found.launches_removed == 4  # two in each of two layers
+    trial = joining.tried((ops["add"], ops["layer norm"]), everywhere=True)
+    assert not trial.refused
+    assert dict(trial.arguments) == {"ops": "add+native_layer_norm", "modules": "layers.#"}
+    assert trial.count == trial.launches_removed == 4  # two in each of two layers
     # the sum is neither written nor read again; the norm's mean and reciprocal deviation, which
     # nothing reads in inference, are written by the one kernel as they were before
-    assert found.bytes_saved == pytest.approx(4 * 2 * VALUE, rel=0.005)
-    assert found.after is not None
-    again = predict(apply(ASKED, "fuse", dict(found.arguments)))
-    assert found.after.period_s == again.period_s
-    assert found.after.kernel_count == joining.before.kernel_count - 4
+    assert trial.bytes_saved == pytest.approx(4 * 2 * VALUE, rel=0.005)
+    assert trial.after is not None
+    again = predict(apply(ASKED, "fuse", dict(trial.arguments)))
+    assert trial.after.period_s == again.period_s
+    assert trial.after.kernel_count == joining.before.kernel_count - 4
 
 
 def test_one_layer_alone_is_joined_by_number(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
-    found = joining.tried((ops["up"], ops["gelu"]), everywhere=False)
-    assert dict(found.arguments) == {"ops": f"{ops['up']}+{ops['gelu']}"}
-    assert found.count == 1
-    assert found.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
+    trial = joining.tried((ops["up"], ops["gelu"]), everywhere=False)
+    assert dict(trial.arguments) == {"ops": f"{ops['up']}+{ops['gelu']}"}
+    assert trial.count == 1
+    assert trial.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
 
 
 def test_what_cannot_be_joined_says_why(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
-    found = joining.tried((ops["query"], ops["key"]), everywhere=True)
-    assert found.refused == (
+    trial = joining.tried((ops["query"], ops["key"]), everywhere=True)
+    assert trial.refused == (
         f"two library kernels, addmm (op {ops['query']}) and addmm (op {ops['key']}): expected one "
         "at most, with loops over its result behind it; leave one out"
     )
-    assert (found.count, found.bytes_saved, found.after) == (0, 0, None)
+    assert (trial.count, trial.bytes_saved, trial.after) == (0, 0, None)
 
 
 def test_what_is_joined_can_be_pulled_apart() -> None:
     other = apply(ASKED, "precision", {"dtype": "fp16"})
-    asked = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
-    joining = BlockDiagram(asked)
+    changed = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
+    joining = BlockDiagram(changed)
     assert len(joining.sets) == 4 and joining.apart == other
     (choice,) = {each.choice for each in joining.sets}
     assert choice == Choice("add+native_layer_norm", "layers.#")

@@ -69,8 +69,8 @@ def test_a_regime_that_flips_is_named():
 
 
 def test_two_to_four_scenarios_are_compared():
-    found = compare([A, B, apply(A, "no_python")])
-    assert len(found.predictions) == 3 and len(found.waterfalls) == 2
+    fidelity = compare([A, B, apply(A, "no_python")])
+    assert len(fidelity.predictions) == 3 and len(fidelity.waterfalls) == 2
     with pytest.raises(InputError, match="1 scenarios: expected 2 to 4"):
         compare([A])
     with pytest.raises(InputError, match="5 scenarios: expected 2 to 4"):

@@ -23,11 +23,11 @@ PLAIN = predict(BASE)
 
 def world(scenario: Scenario) -> Prediction:
     """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
-    found = resolve(scenario)
-    batch = found.request.batch or 1
+    resolved = resolve(scenario)
+    batch = resolved.request.batch or 1
     if batch > 5000:
         raise InputError("5000 at most")
-    bandwidth = found.gpu.bandwidth_bytes_per_s / PLAIN.gpu.bandwidth_bytes_per_s
+    bandwidth = resolved.gpu.bandwidth_bytes_per_s / PLAIN.gpu.bandwidth_bytes_per_s
     times = {"compute": 1.0 * batch, "memory": 30 / bandwidth, "overhead": 71.5}
     total = sum(times.values())
     shares: Any = {r: t / total for r, t in times.items()}
@@ -78,11 +78,11 @@ def test_a_shift_of_a_network_is_seen_by_predictions_beside_it():
 
 def test_a_map_holds_regimes_and_their_boundary():
     batches, widths = [1, 8, 32, 64, 128, 512], [0.2, 0.4, 1.0, 4.0]
-    found = regime_map(BASE, "batch", batches, "bandwidth", widths, predictor=world)
-    assert found.shares.shape == (4, 6, 3)
-    assert found.shares.sum(axis=-1) == pytest.approx(1)
-    assert (found.regime == found.shares.argmax(axis=-1)).all()
-    lines = {b.between: b.lines for b in found.boundaries}
+    chart = regime_map(BASE, "batch", batches, "bandwidth", widths, predictor=world)
+    assert chart.shares.shape == (4, 6, 3)
+    assert chart.shares.sum(axis=-1) == pytest.approx(1)
+    assert (chart.regime == chart.shares.argmax(axis=-1)).all()
+    lines = {b.between: b.lines for b in chart.boundaries}
     crossing = np.concatenate(lines["compute", "overhead"])
     assert np.all((crossing[:, 0] > 64) & (crossing[:, 0] < 128))
     assert ("memory", "overhead") in lines or ("overhead", "memory") in lines
@@ -103,11 +103,11 @@ def test_the_zero_of_a_plane_is_a_line():
 
 
 def test_a_sweep_has_a_row_for_each_point():
-    found = sweep(BASE, {"batch": [1, 10**4], "bandwidth": [1.0, 2.0]}, world)
-    assert [dict(p) for p in found.points][1] == {"batch": 1, "bandwidth": 2.0}
-    assert list(found.refused) == [2, 3]
-    assert np.isnan(found.columns["period_s"][2])
-    assert found.columns["period_s"][1] == 1 + 15 + 71.5
-    assert found.regime(0) == "overhead" and found.regime(3) is None
-    row = found.rows()[0]
+    swept = sweep(BASE, {"batch": [1, 10**4], "bandwidth": [1.0, 2.0]}, world)
+    assert [dict(p) for p in swept.points][1] == {"batch": 1, "bandwidth": 2.0}
+    assert list(swept.refused) == [2, 3]
+    assert np.isnan(swept.columns["period_s"][2])
+    assert swept.columns["period_s"][1] == 1 + 15 + 71.5
+    assert swept.regime(0) == "overhead" and swept.regime(3) is None
+    row = swept.rows()[0]
     assert sum(row[r] for r in REGIMES) == pytest.approx(1)

@@ -31,10 +31,10 @@ def at(batch: float):
 
 def test_the_largest_batch_fits_and_the_next_does_not():
     small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
-    found = largest_batch(small)
-    assert found.prediction.fits
-    assert found.beyond == found.value + 1
-    assert not predict(apply(small, "batch", {"samples": int(found.beyond)})).fits
+    result = largest_batch(small)
+    assert result.prediction.fits
+    assert result.beyond == result.value + 1
+    assert not predict(apply(small, "batch", {"samples": int(result.beyond)})).fits
     tight = apply(BASE, "figure", {"of": "memory_bytes", "value": 2**20})
     with pytest.raises(InputError, match="batch 1 misses the goal, the batch fits"):
         largest_batch(tight)
@@ -42,9 +42,9 @@ def test_the_largest_batch_fits_and_the_next_does_not():
 
 def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
     target = at(64).latency_s * 1.5
-    found = batch_for_latency(BASE, target)
-    assert found.value >= 64
-    assert at(found.value).latency_s <= target < at(found.value + 1).latency_s
+    result = batch_for_latency(BASE, target)
+    assert result.value >= 64
+    assert at(result.value).latency_s <= target < at(result.value + 1).latency_s
     with pytest.raises(InputError, match="latency is -1: expected more than 0 seconds"):
         batch_for_latency(BASE, -1)
 
@@ -52,18 +52,18 @@ def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
 def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
     """A minute admits batches far beyond 60 MiB: memory is what ends them, and that is said."""
     small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
-    found = batch_for_latency(small, 60.0)
-    assert found.prediction.fits
-    assert found.value == largest_batch(small).value
-    assert "of 0.1 GiB" in found.sentence
+    result = batch_for_latency(small, 60.0)
+    assert result.prediction.fits
+    assert result.value == largest_batch(small).value
+    assert "of 0.1 GiB" in result.sentence
 
 
 def test_a_search_that_ends_at_the_largest_batch_says_so():
     """A network of 64 numbers a sample: 2²⁰ of them fit anywhere."""
     tiny = asked("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
-    found = largest_batch(tiny)
-    assert found.value == 1 << 20 and found.beyond is None
-    assert found.sentence.endswith("; no larger batch was tried")
+    result = largest_batch(tiny)
+    assert result.value == 1 << 20 and result.beyond is None
+    assert result.sentence.endswith("; no larger batch was tried")
 
 
 def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
@@ -95,8 +95,8 @@ def test_a_flip_is_seen_in_its_forward_run():
 
 def test_an_answer_says_whether_its_trace_was_made_anew():
     base = asked("mlp-tiny", sizes=dict(width=80))
-    found = batch_for_latency(base, predict(base).latency_s * 50)
-    assert found.value > 8 and found.retraced == ""  # a family of traces answers
+    result = batch_for_latency(base, predict(base).latency_s * 50)
+    assert result.value > 8 and result.retraced == ""  # a family of traces answers
     alone = asked("mlp-tiny", sizes=dict(width=88))
     sought = SeekResult("", "batch", 4, None, alone, predict(alone), "")
     assert sought.retraced == ("too few points of this network were traced to fit a family")

@@ -51,8 +51,12 @@ def test_too_few_blocks_are_refused():
 def test_runs_begin_where_another_block_does():
     found = runs(traced(2, "dp=1", 1), "blocks")
     assert [(run.block, run.phase) for run in found] == [
-        (0, "forward"), (1, "forward"), (1, "backward"), (0, "backward"), (None, "optimizer"),
-    ]  # fmt: skip
+        (0, "forward"),
+        (1, "forward"),
+        (1, "backward"),
+        (0, "backward"),
+        (None, "optimizer"),
+    ]
     assert block_of("module.blocks.11.up", "blocks") == 11
     assert block_of("myblocks.1.up", "blocks") is None
 
@@ -68,11 +72,18 @@ def test_buckets_are_those_of_ddp():
 
 def test_schedules():
     assert [(a.kind[0], a.microbatch) for a in actions("1f1b", 0, 2, 3, 1)] == [
-        ("f", 0), ("f", 1), ("b", 0), ("f", 2), ("b", 1), ("b", 2),
-    ]  # fmt: skip
+        ("f", 0),
+        ("f", 1),
+        ("b", 0),
+        ("f", 2),
+        ("b", 1),
+        ("b", 2),
+    ]
     assert actions("gpipe", 1, 2, 2, 1)[:3] == [
-        Action("forward", 0, 0), Action("forward", 0, 1), Action("backward", 0, 0),
-    ]  # fmt: skip
+        Action("forward", 0, 0),
+        Action("forward", 0, 1),
+        Action("backward", 0, 0),
+    ]
     for stage in range(4):
         order = actions("interleaved", stage, 4, 8, 2)
         assert len(set(order)) == len(order) == 32  # 2 passes · 2 chunks · 8 micro-batches
@@ -153,17 +164,19 @@ def test_gpipe_keeps_more_activations_than_1f1b():
     ],
 )
 def test_refusals(text, network, message):
-    asked = NetworkStep(network, 4, 64, "bf16", True, "sgd", {})
+    question = NetworkStep(network, 4, 64, "bf16", True, "sgd", {})
     with pytest.raises(InputError, match=message):
-        predict_network(asked, text, TWO)
+        predict_network(question, text, TWO)
 
 
 def test_heads_that_do_not_divide_are_refused():
-    asked = NetworkStep("gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4})
+    question = NetworkStep(
+        "gpt2", 1, 64, "bf16", False, None, {"width": 192, "heads": 3, "layers": 4}
+    )
     with pytest.raises(
         InputError, match=r"tp = 2 does not divide heads = 3 of blocks\.0\.attention"
     ):
-        predict_network(asked, "tp=2", TWO)
+        predict_network(question, "tp=2", TWO)
 
 
 @pytest.mark.parametrize(

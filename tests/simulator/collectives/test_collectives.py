@@ -34,17 +34,17 @@ def errors(least: int, most: int) -> np.ndarray:
 
 
 def test_large_collectives_are_as_measured():
-    found = errors(2**20, 2**40)
-    assert found.size > 35
-    assert np.median(found) < 0.04
-    assert np.quantile(found, 0.9) < 0.10
+    messages = errors(2**20, 2**40)
+    assert messages.size > 35
+    assert np.median(messages) < 0.04
+    assert np.quantile(messages, 0.9) < 0.10
 
 
 def test_small_collectives_are_as_measured():
-    found = errors(0, 2**20)
-    assert found.size == 33  # 3 collectives · 11 sizes of a graph
-    assert np.median(found) < 0.12
-    assert np.quantile(found, 0.9) < 0.30
+    messages = errors(0, 2**20)
+    assert messages.size == 33  # 3 collectives · 11 sizes of a graph
+    assert np.median(messages) < 0.12
+    assert np.quantile(messages, 0.9) < 0.30
 
 
 @pytest.mark.parametrize(

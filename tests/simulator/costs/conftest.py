@@ -50,9 +50,9 @@ def sig(
 
 def launched(op: Signature) -> tuple[Work, ...]:
     """The work of an op that has a cost."""
-    found = works(op)
-    assert found is not None, f"{op.name} has no cost"
-    return found
+    kernels = works(op)
+    assert kernels is not None, f"{op.name} has no cost"
+    return kernels
 
 
 def _several(outputs: Spec | Sequence[Spec]) -> tuple[Tensor, ...]:

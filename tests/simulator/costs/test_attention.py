@@ -129,8 +129,8 @@ def test_flash_takes_tokens_that_lie_one_after_another_as_they_are() -> None:
         "logsumexp": LSE,
     }
     name = f"{SDPA}flash_attention_backward.default"
-    found = launched(sig(name, [by_token] * 3, None, {"is_causal": False}, **inputs))
-    assert [w.family for w in found] == ["reduction", "attention", "pointwise"]
+    kernels = launched(sig(name, [by_token] * 3, None, {"is_causal": False}, **inputs))
+    assert [w.family for w in kernels] == ["reduction", "attention", "pointwise"]
 
 
 def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:

@@ -36,7 +36,7 @@ def test_cudnn_training_writes_the_running_values() -> None:
 
 def test_cudnn_channels_last_clears_counters() -> None:
     last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
-    found = launched(
+    kernels = launched(
         sig(
             "aten.cudnn_batch_norm_backward.default",
             [last, C, C],
@@ -49,7 +49,7 @@ def test_cudnn_channels_last_clears_counters() -> None:
             save_var=C,
         )
     )
-    assert [w.family for w in found] == ["fill", "batch_norm_backward"]
+    assert [w.family for w in kernels] == ["fill", "batch_norm_backward"]
 
 
 def native_training(x: Any, channel: Any) -> tuple[Work, ...]:
@@ -69,10 +69,10 @@ def native_training(x: Any, channel: Any) -> tuple[Work, ...]:
 
 def test_native_batch_norm_training_is_three_launches() -> None:
     half = ((2, 4, 3, 3), "bfloat16")
-    found = native_training(half, C)
+    kernels = native_training(half, C)
     # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
-    assert [w.read_bytes for w in found] == [144, 64, 144 + 64]
-    assert [w.write_bytes for w in found] == [32, 48, 144]
+    assert [w.read_bytes for w in kernels] == [144, 64, 144 + 64]
+    assert [w.write_bytes for w in kernels] == [32, 48, 144]
 
 
 def test_native_backward_fuses_unless_channels_last() -> None:
@@ -89,7 +89,7 @@ def test_native_backward_fuses_unless_channels_last() -> None:
     )
     assert len(plain) == 1
     last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
-    found = launched(
+    kernels = launched(
         sig(
             "aten.native_batch_norm_backward.default",
             [last, C, C],
@@ -100,7 +100,7 @@ def test_native_backward_fuses_unless_channels_last() -> None:
         )
     )
     # 18 pixels of 4 channels are one block's, which meets no other
-    assert [w.family for w in found] == ["batch_norm_backward", "norm_apply"]
+    assert [w.family for w in kernels] == ["batch_norm_backward", "norm_apply"]
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_channels_last_blocks_meet_where_there_are_eight(
     stride = (channels * side * side, 1, channels * side, channels)
     x = Tensor((batch, channels, side, side), "bfloat16", stride)
     c = ((channels,), "float32")
-    found = native_training(x, c)
-    assert [w.family for w in found][:-3] == ["fill"] * shared
-    dims = found[-3].dims
+    kernels = native_training(x, c)
+    assert [w.family for w in kernels][:-3] == ["fill"] * shared
+    dims = kernels[-3].dims
     assert (dims["blocks"], dims["steps"], dims["shared"]) == (blocks, steps, shared)
 
 

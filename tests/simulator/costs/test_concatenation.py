@@ -45,16 +45,16 @@ def test_pictures_with_channels_last_are_contiguous_but_never_vectorized() -> No
 
 def test_pictures_with_gaps_are_copied_one_by_one() -> None:
     out = Tensor((2, 32, 8, 8), "float16", (2048, 1, 256, 32))
-    found = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=[PICTURE, GAPS]))
-    assert [work.family for work in found] == ["copy", "copy"]
+    kernels = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=[PICTURE, GAPS]))
+    assert [work.family for work in kernels] == ["copy", "copy"]
 
 
 @pytest.mark.parametrize(("dim", "families"), [(0, ["concat"]), (-1, ["copy", "copy"])])
 def test_a_stack_behind_four_dimensions_is_copied(dim: int, families: list[str]) -> None:
     shape = (2, 2, 12, 64, 64) if dim == 0 else (2, 12, 64, 64, 2)
     out = (shape, "float16")
-    found = launched(sig("aten.stack.default", out, args={"dim": dim}, tensors=[HEADS, HEADS]))
-    assert [work.family for work in found] == families
+    kernels = launched(sig("aten.stack.default", out, args={"dim": dim}, tensors=[HEADS, HEADS]))
+    assert [work.family for work in kernels] == families
 
 
 def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:

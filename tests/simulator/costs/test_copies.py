@@ -88,15 +88,15 @@ def test_cat_of_one_tensor_twice_reads_once() -> None:
 
 
 def test_cat_takes_128_tensors_a_launch() -> None:
-    found = launched(sig("aten.cat.default", ((130 * 4, 6), "float32"), tensors=[MAT] * 130))
-    assert [w.write_bytes for w in found] == [128 * 96, 2 * 96]
+    kernels = launched(sig("aten.cat.default", ((130 * 4, 6), "float32"), tensors=[MAT] * 130))
+    assert [w.write_bytes for w in kernels] == [128 * 96, 2 * 96]
 
 
 def test_cat_of_mixed_dtypes_copies_each() -> None:
-    found = launched(
+    kernels = launched(
         sig("aten.cat.default", ((8, 6), "float32"), tensors=[MAT, ((4, 6), "bfloat16")])
     )
-    assert [w.read_bytes for w in found] == [96, 48]
+    assert [w.read_bytes for w in kernels] == [96, 48]
 
 
 def test_pad_fills_then_copies() -> None:
@@ -114,8 +114,8 @@ def test_zeros_are_a_kernel_that_reads_nothing() -> None:
 
 
 def test_slice_backward() -> None:
-    found = launched(sig("aten.slice_backward.default", MAT, grad_output=((2, 6), "float32")))
-    assert [(w.read_bytes, w.write_bytes) for w in found] == [(0, 96), (48, 48)]
+    kernels = launched(sig("aten.slice_backward.default", MAT, grad_output=((2, 6), "float32")))
+    assert [(w.read_bytes, w.write_bytes) for w in kernels] == [(0, 96), (48, 48)]
 
 
 def test_select_backward_writes_where_it_was_selected() -> None:
@@ -128,8 +128,8 @@ def test_select_backward_writes_where_it_was_selected() -> None:
 
 def test_triangles_and_rolls_have_curves_of_their_own() -> None:
     assert one(sig("aten.tril.default", MAT, self=MAT)).dims["variant"] == "triangle"
-    found = launched(sig("aten.roll.default", MAT, args={"dims": [0, 1]}, self=MAT))
-    assert [work.dims["variant"] for work in found] == ["roll"] * 2
+    kernels = launched(sig("aten.roll.default", MAT, args={"dims": [0, 1]}, self=MAT))
+    assert [work.dims["variant"] for work in kernels] == ["roll"] * 2
 
 
 def test_a_range_is_computed_from_its_index() -> None:

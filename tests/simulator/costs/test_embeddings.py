@@ -59,8 +59,8 @@ def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
     def after_sorting(dtype: str) -> list[str]:
         name, grad = "aten.embedding_dense_backward.default", ((5000, 8), dtype)
         op = sig(name, ((100, 8), dtype), grad_output=grad, indices=((5000,), I64))
-        found = launched(op)
-        return [w.dims.get("variant", w.family) for w in found[-5:]]
+        kernels = launched(op)
+        return [w.dims.get("variant", w.family) for w in kernels[-5:]]
 
     # 5000 = 50·100: where each part lies, zeros in float32, the sums, the cast
     assert after_sorting("bfloat16") == ["step", "step", "fill", "atomic", "pointwise"]

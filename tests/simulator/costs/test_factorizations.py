@@ -38,17 +38,17 @@ def algorithms(found: tuple[Work, ...]) -> list[tuple[str, int, int]]:
     ],
 )  # fmt: skip
 def test_flops_are_lapacks(name: str, outputs: list[object], expected: list[object]) -> None:
-    found = launched(sig(f"aten.{name}.default", outputs, None, {}, A=A))  # pyright: ignore
-    assert algorithms(found) == expected
+    kernels = launched(sig(f"aten.{name}.default", outputs, None, {}, A=A))  # pyright: ignore
+    assert algorithms(kernels) == expected
 
 
 def test_solving_goes_through_both_triangles_for_each_column() -> None:
     pivots = ((4, 60), "int32")
-    found = launched(
+    kernels = launched(
         sig("aten._linalg_solve_ex.default", [B, A, pivots, CODES], None, {}, A=A, B=B)
     )
     # 144,000 and 2·60²·5 = 36,000, four times
-    assert algorithms(found) == [("solve", 720000, 180)]
+    assert algorithms(kernels) == [("solve", 720000, 180)]
     (_, one) = launched(sig("aten.linalg_solve_triangular.default", B, None, {}, self=A, B=B))
     assert (one.dims["algorithm"], one.flops) == ("triangular", 72000)
 
@@ -68,7 +68,7 @@ def test_error_codes_are_waited_for() -> None:
 
 def test_an_empty_batch_launches_no_algorithm() -> None:
     none = ((0, 60, 60), "float32")
-    found = launched(
+    kernels = launched(
         sig("aten._linalg_eigh.default", [((0, 60), "float32"), none], None, {}, A=none)
     )
-    assert algorithms(found) == []
+    assert algorithms(kernels) == []

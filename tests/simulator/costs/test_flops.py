@@ -40,9 +40,9 @@ def signature(func: Any, args: tuple[Any, ...], out: Any) -> Signature:
 
 def ours(call: Call) -> int:
     """FLOPs of the products alone: the oracle leaves bias, softmax and sums out."""
-    found = works(signature(*call))
-    assert found is not None, f"{call[0]} has no cost"
-    return sum(w.flops for w in found if w.family in ("gemm", "conv", "attention"))
+    kernels = works(signature(*call))
+    assert kernels is not None, f"{call[0]} has no cost"
+    return sum(w.flops for w in kernels if w.family in ("gemm", "conv", "attention"))
 
 
 def theirs(call: Call) -> int:

@@ -77,20 +77,20 @@ def layer_norm_backward(x: Any, statistics: Any, weight: Any) -> tuple[Work, ...
 
 
 def test_layer_norm_backward_is_two_launches() -> None:
-    found = layer_norm_backward(X, S, W)
+    kernels = layer_norm_backward(X, S, W)
     # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
-    assert [w.read_bytes for w in found] == [248, 216]
-    assert [w.write_bytes for w in found] == [96, 64]
+    assert [w.read_bytes for w in kernels] == [248, 216]
+    assert [w.write_bytes for w in kernels] == [96, 64]
 
 
 def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
     x, s = ((70_000, 96), "float32"), ((70_000, 1), "float32")
     w = ((96,), "float32")
-    found = layer_norm_backward(x, s, w)
-    assert [w.family for w in found] == ["norm", "weight_gradient", "reduction", "reduction"]
+    kernels = layer_norm_backward(x, s, w)
+    assert [w.family for w in kernels] == ["norm", "weight_gradient", "reduction", "reduction"]
     # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes, of weight and bias
-    assert found[1].dims["runs"] == 3 * 2188
-    assert (found[1].write_bytes, found[2].read_bytes) == (2 * 2188 * 384, 2188 * 384)
+    assert kernels[1].dims["runs"] == 3 * 2188
+    assert (kernels[1].write_bytes, kernels[2].read_bytes) == (2 * 2188 * 384, 2188 * 384)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
 )
 def test_warps_of_a_weight_gradient(rows: int, steps: int, threads: int) -> None:
     x, s, w = ((rows, 96), "float32"), ((rows, 1), "float32"), ((96,), "float32")
-    found = layer_norm_backward(x, s, w)
-    dims = found[1].dims
+    kernels = layer_norm_backward(x, s, w)
+    dims = kernels[1].dims
     assert (dims["blocks"], dims["steps"], dims["threads"]) == (3, steps, threads)
 
 
@@ -110,7 +110,7 @@ G = ((2, 2), "float32")
 
 
 def test_group_norm_is_three_launches() -> None:
-    found = launched(
+    kernels = launched(
         sig(
             "aten.native_group_norm.default",
             [IMAGE, G, G],
@@ -121,12 +121,12 @@ def test_group_norm_is_three_launches() -> None:
         )
     )
     # x 288; statistics 2·16, weight and bias 2·16; x and a scale and shift of 2·4·4 each
-    assert [w.read_bytes for w in found] == [288, 64, 352]
-    assert [w.write_bytes for w in found] == [32, 64, 288]
+    assert [w.read_bytes for w in kernels] == [288, 64, 352]
+    assert [w.write_bytes for w in kernels] == [32, 64, 288]
 
 
 def test_group_norm_backward_is_five_launches() -> None:
-    found = launched(
+    kernels = launched(
         sig(
             "aten.native_group_norm_backward.default",
             [IMAGE, C, C],
@@ -138,8 +138,8 @@ def test_group_norm_backward_is_five_launches() -> None:
             weight=C,
         )
     )
-    assert len(found) == 5
-    assert found[-1].write_bytes == 32
+    assert len(kernels) == 5
+    assert kernels[-1].write_bytes == 32
 
 
 def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:

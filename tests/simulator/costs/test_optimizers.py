@@ -107,9 +107,9 @@ def test_zero_and_copy_read_no_target() -> None:
 
 def test_mixed_dtypes_launch_each() -> None:
     half = ((10,), "bfloat16")
-    found = launched(sig("aten._foreach_mul_.Scalar", (), self=[A, half]))
-    assert [w.family for w in found] == ["pointwise", "pointwise"]
-    assert [w.bytes for w in found] == [192, 40]
+    kernels = launched(sig("aten._foreach_mul_.Scalar", (), self=[A, half]))
+    assert [w.family for w in kernels] == ["pointwise", "pointwise"]
+    assert [w.bytes for w in kernels] == [192, 40]
 
 
 def test_norm_zeroes_reduces_and_cleans_up() -> None:

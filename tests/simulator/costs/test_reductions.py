@@ -77,11 +77,11 @@ def test_variance() -> None:
 
 
 def test_logsumexp_is_nine_launches() -> None:
-    found = launched(
+    kernels = launched(
         sig("aten.logsumexp.default", ((2, 4), "float32"), args={"dim": [-1]}, self=CUBE)
     )
-    assert len(found) == 9
-    assert sum(w.family == "reduction" for w in found) == 2
+    assert len(kernels) == 9
+    assert sum(w.family == "reduction" for w in kernels) == 2
 
 
 @pytest.mark.parametrize(

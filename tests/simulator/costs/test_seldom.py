@@ -49,7 +49,7 @@ def test_slices_are_renormed_after_their_norms() -> None:
 
 def test_a_bilinear_layer_is_a_product_for_each_of_its_outputs() -> None:
     args = {"expand1": [1, 3], "expand2": [0], "expand3": [1, 2], "sumdim": [2, 3]}
-    found = launched(
+    kernels = launched(
         sig(
             "aten._trilinear.default",
             ((16, 5), "float32"),
@@ -60,7 +60,7 @@ def test_a_bilinear_layer_is_a_product_for_each_of_its_outputs() -> None:
             i3=X,
         )
     )
-    products = [work for work in found if work.family == "gemm"]
+    products = [work for work in kernels if work.family == "gemm"]
     # five outputs, each 2·16·8·8 = 2,048
     assert [work.flops for work in products] == [2048] * 5
 
@@ -72,8 +72,8 @@ def test_normal_numbers_are_drawn_then_scaled_and_shifted() -> None:
 
 
 def test_distances_of_all_pairs_are_one_product_two_deeper() -> None:
-    found = launched(sig("aten._euclidean_dist.default", ((16, 16), "float32"), x1=X, x2=X))
-    (product,) = [work for work in found if work.family == "gemm"]
+    kernels = launched(sig("aten._euclidean_dist.default", ((16, 16), "float32"), x1=X, x2=X))
+    (product,) = [work for work in kernels if work.family == "gemm"]
     # 2·16·16·(8 + 2) = 5,120
     assert product.flops == 5120
 

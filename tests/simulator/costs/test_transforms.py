@@ -48,8 +48,8 @@ def test_a_norm_is_a_pass_of_its_own() -> None:
 def test_three_dimensions_at_most_are_taken_at_once() -> None:
     x = ((4, 4, 4, 4), "complex64")
     args = {"dim": [0, 1, 2, 3], "normalization": 0, "forward": True}
-    found = launched(sig("aten._fft_c2c.default", x, None, args, self=x))
-    assert [len(work.dims["lengths"]) for work in found] == [3, 1]
+    kernels = launched(sig("aten._fft_c2c.default", x, None, args, self=x))
+    assert [len(work.dims["lengths"]) for work in kernels] == [3, 1]
     real = launched(
         sig(
             "aten._fft_r2c.default",

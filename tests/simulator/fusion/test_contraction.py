@@ -31,8 +31,8 @@ def test_a_multiply_add_is_one_slot() -> None:
 
 
 def test_chosen_ops_contract_too() -> None:
-    asked = apply(Scenario("multiply-adds", sizes={"n": 3}), "fuse", {"ops": "mul+add"})
-    p = predict(asked)
+    changed = apply(Scenario("multiply-adds", sizes={"n": 3}), "fuse", {"ops": "mul+add"})
+    p = predict(changed)
     assert p.kernel_count == 1
     assert _instructions(p) - _instructions(_fused(3)) == 0
 

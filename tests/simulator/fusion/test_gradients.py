@@ -12,8 +12,8 @@ from simulator.hardware.gpu import gpu
 
 def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
     """Shapes of what autograd copies once the backward pass has run."""
-    made = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
-    ops = fused(made, gpu("h200")).trace.ops
+    step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
+    ops = fused(step, gpu("h200")).trace.ops
     found = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
     assert all(op.outputs[0].contiguous and not op.inputs[0].contiguous for op in found)
     return [op.outputs[0].shape for op in found]
@@ -54,8 +54,8 @@ class Lines(nn.Module):
 def test_what_comes_of_lines_is_copied_for_a_convolution() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 1), Lines()
-    made = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
-    ops = fused(made, gpu("h200")).trace.ops
+    step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
+    ops = fused(step, gpu("h200")).trace.ops
     copies = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
     # the norm's gradient, not that of the convolution behind it, which cuDNN made
     assert [op.outputs[0].shape for op in copies] == [(2, 128, 16, 16)]

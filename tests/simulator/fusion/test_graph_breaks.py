@@ -47,14 +47,14 @@ def compiled(made: nn.Module, phase: str = "inference") -> Prediction:
 
 def launches(p: Prediction) -> list[str]:
     """Names of the launches, a stretch of the step each word."""
-    found = Graphs(p.trace)
+    breaks = Graphs(p.trace)
     words: list[list[str]] = []
     last = None
     for index, op in enumerate(p.trace.ops):
         if op.phase != "optimizer":
-            if found.of[index] != last:
+            if breaks.of[index] != last:
                 words.append([])
-            last = found.of[index]
+            last = breaks.of[index]
             words[-1].append(op.name.split(".")[0 if op.name.startswith("fused") else 1])
     return [" ".join(word) for word in words]
 
@@ -138,8 +138,8 @@ def test_every_function_on_the_way_to_a_break_is_cut() -> None:
 
 
 def test_the_backward_pass_is_cut_as_well() -> None:
-    found = Graphs(step(breaking.Item(), "training"))
-    parts = {part for part in found.of if part[0] != "optimizer"}
+    breaks = Graphs(step(breaking.Item(), "training"))
+    parts = {part for part in breaks.of if part[0] != "optimizer"}
     assert sorted(parts) == [
         ("backward", 2),
         ("backward", 4),

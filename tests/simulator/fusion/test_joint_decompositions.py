@@ -64,26 +64,26 @@ class Classifier(nn.Module):
 
 
 def test_a_batch_norm_is_applied_again_before_a_clamp_that_compares_in_full_precision() -> None:
-    found = step(Normed().bfloat16(), torch.zeros(4, 8, 16, 16).bfloat16())
-    (forward,) = launches(found, "forward", "hardtanh")
+    row = step(Normed().bfloat16(), torch.zeros(4, 8, 16, 16).bfloat16())
+    (forward,) = launches(row, "forward", "hardtanh")
     half, full, weight, moment = ELEMENTS * 2, ELEMENTS * 4, 8 * 2, 8 * 4
     # the norm's result is not kept: it is x, weight, bias, mean and rstd, which are
     assert sizes(forward) == ([half, weight, weight, moment, moment], [half])
-    again = launches(found, "backward", "batch_norm_elemt")[0]
+    again = launches(row, "backward", "batch_norm_elemt")[0]
     assert sizes(again) == ([half, weight, weight, moment, moment], [full])
-    last = launches(found, "backward", "hardtanh")
+    last = launches(row, "backward", "hardtanh")
     assert not last  # it is comparisons and a choice now
-    masked = launches(found, "backward", "masked_fill")
+    masked = launches(row, "backward", "masked_fill")
     assert [op.name for op in masked] == ["fused.reduction.default", "fused.pointwise.default"]
     # both read the gradient, the fp32 values and x; the sums then leave 8 · 8 parts of 4 bytes each
     assert sizes(masked[0]) == ([half, full, half, moment, moment], [256, 256])
     # kept: the clamped image, x, two moments of 8, and the loss in bf16
-    assert carried_bytes(fused(found, H200).trace) == 2 * half + 2 * moment + 2
+    assert carried_bytes(fused(row, H200).trace) == 2 * half + 2 * moment + 2
 
 
 def test_a_clamp_in_place_becomes_one_out_of_place() -> None:
-    found = step(Normed(), torch.zeros(4, 8, 16, 16))
-    plain = functional(found)
+    row = step(Normed(), torch.zeros(4, 8, 16, 16))
+    plain = functional(row)
     names = [op.name for op in plain.ops]
     assert "aten.hardtanh.default" in names and "aten.hardtanh_.default" not in names
     at = names.index("aten.hardtanh.default")
@@ -92,21 +92,21 @@ def test_a_clamp_in_place_becomes_one_out_of_place() -> None:
         read != made and plain.ops[at + 1].storages[0] == made
     )  # the convolution reads the new one
     assert plain.storages[made].born == at
-    assert len(plain.ops) == len(found.ops)
+    assert len(plain.ops) == len(row.ops)
 
 
 def test_a_trace_without_loops_in_place_is_functional() -> None:
-    found = step(Classifier(False), torch.zeros(16, 32), torch.zeros(16, dtype=torch.int64))
-    assert functional(found) is found
+    row = step(Classifier(False), torch.zeros(16, 32), torch.zeros(16, dtype=torch.int64))
+    assert functional(row) is row
 
 
 def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -> None:
-    found = step(Pooled(2), torch.zeros(4, 8, 16, 16))
+    row = step(Pooled(2), torch.zeros(4, 8, 16, 16))
     whole, quarter = ELEMENTS * 4, ELEMENTS  # a quarter of the elements, 4 bytes each
-    (pool,) = launches(found, "forward", "max_pool2d_with_indices")
+    (pool,) = launches(row, "forward", "max_pool2d_with_indices")
     # what the ReLU makes is computed in the windows: it reads but the convolution's result
     assert sizes(pool) == ([whole], [quarter, quarter // 4])
-    zeros, added = launches(found, "backward", "max_pool2d_with_indices_backward")
+    zeros, added = launches(row, "backward", "max_pool2d_with_indices_backward")
     assert sizes(zeros) == ([], [whole])
     # a gradient, a place, what is there already; into as many
     assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
@@ -120,10 +120,10 @@ def test_of_a_window_above_25_the_places_stay_numbers() -> None:
 def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
     args = torch.zeros(16, 32).bfloat16(), torch.zeros(16, dtype=torch.int64)
     logits = 16 * 64 * 2
-    found = step(Classifier(True).bfloat16(), *args)
-    (zeros,) = launches(found, "backward", "aten.zeros.default")
+    row = step(Classifier(True).bfloat16(), *args)
+    (zeros,) = launches(row, "backward", "aten.zeros.default")
     assert sizes(zeros) == ([], [logits])
-    (gradient,) = launches(found, "backward", "_log_softmax_backward_data")
+    (gradient,) = launches(row, "backward", "_log_softmax_backward_data")
     assert "add" in gradient.signature.args["ops"].split(", ")
     assert sizes(gradient)[0].count(logits) == 2  # the logits, and zeros
     alone = step(Classifier(False).bfloat16(), *args)
@@ -145,10 +145,10 @@ class Halves(nn.Module):
 
 
 def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
-    found = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
+    row = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
     casts = [
         op
-        for op in decompose(found).trace.ops
+        for op in decompose(row).trace.ops
         if op.phase == "backward"
         and op.name == "aten._to_copy.default"
         and op.outputs[0].dtype == "float32"

@@ -58,8 +58,8 @@ class Weighing(nn.Module):
 
 
 def compiled(module: nn.Module, *args: Tensor) -> Prediction:
-    found = trace(module, args, phase="training", optimizer=None)
-    return predict_trace(found, mode="compiled")
+    step = trace(module, args, phase="training", optimizer=None)
+    return predict_trace(step, mode="compiled")
 
 
 def generated(p: Prediction, phase: str, part: str) -> list[Op]:
@@ -115,18 +115,18 @@ def test_a_gate_is_computed_again_in_the_backward_kernel():
 
 def test_kernels_name_the_ops_of_the_eager_step():
     module, args = small("llama3-1b", training=True)
-    found = trace(module, args, phase="training", optimizer=None)
-    p = predict_trace(found, mode="compiled")
+    step = trace(module, args, phase="training", optimizer=None)
+    p = predict_trace(step, mode="compiled")
     fusion = p.fusion
-    assert fusion.origin is found
+    assert fusion.origin is step
     named = {op for group in fusion.groups for node in group.nodes for op in node.ops}
-    assert named <= set(range(len(found.ops)))
-    softmax = next(i for i, op in enumerate(found.ops) if op.name == "aten._log_softmax.default")
+    assert named <= set(range(len(step.ops)))
+    softmax = next(i for i, op in enumerate(step.ops) if op.name == "aten._log_softmax.default")
     assert softmax in named
     told = explain(p)
     kernels = sum(m.launches for m in told.merged) + sum(left.launches for left in told.left)
     assert kernels == p.kernel_count
-    assert told.eager.kernel_count == predict_trace(found).kernel_count
+    assert told.eager.kernel_count == predict_trace(step).kernel_count
     assert told.again is not None and dict(told.again.ops)["silu"] == 2  # one a block
     assert told.again.bytes < told.again.eager_bytes
 
@@ -157,8 +157,8 @@ def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
 
 def test_an_inference_step_is_what_it_was():
     module, args = small("gpt2")
-    found = trace(module, args)
-    assert joint_graph(found).trace is found
+    step = trace(module, args)
+    assert joint_graph(step).trace is step
 
 
 @pytest.mark.parametrize("name", ["gpt2", "resnet18", "llama3-1b", "dit-xl"])

@@ -28,11 +28,11 @@ class Normed(nn.Module):
 
 
 def backward_of_the_norm(rows: int, dtype: torch.dtype) -> list[Op]:
-    found = trace(
+    step = trace(
         Normed(dtype), (torch.zeros(rows, 16, dtype=dtype),), phase="training", optimizer=None
     )
     return [
-        op for op in fused(found, H200).trace.ops if op.phase == "backward" and op.module == "norm"
+        op for op in fused(step, H200).trace.ops if op.phase == "backward" and op.module == "norm"
     ]
 
 

@@ -112,10 +112,10 @@ def test_the_same_third_is_read_once() -> None:
 def test_views_are_told_by_where_they_begin() -> None:
     step = trace(Thirds(False), (torch.zeros(32, 64, dtype=torch.bfloat16),))
     computes = [op.name.split(".")[1] in ("addmm", "exp", "tanh", "cos") for op in step.ops]
-    found = dict(zip(step.names(), offsets(step, computes), strict=True))
-    assert found["aten.exp.default"] == (0,)
-    assert found["aten.tanh.default"] == (64,)
-    assert found["aten.cos.default"] == (128,)
+    table = dict(zip(step.names(), offsets(step, computes), strict=True))
+    assert table["aten.exp.default"] == (0,)
+    assert table["aten.tanh.default"] == (64,)
+    assert table["aten.cos.default"] == (128,)
 
 
 @pytest.mark.parametrize(("parts", "kernels"), [(8, 1), (9, 9)])
@@ -133,13 +133,13 @@ def test_running_sums_are_one_kernel_with_the_loops_around_them() -> None:
 
 def test_a_convolution_leaves_its_bias_and_its_gradient_to_loops() -> None:
     x = torch.zeros(8, 64, 32, 32, requires_grad=True)
-    found = ops(trace(Image(), (x,), phase="training"))
-    forward = next(op for op in found if op.name == "aten.convolution.default")
+    calls = ops(trace(Image(), (x,), phase="training"))
+    forward = next(op for op in calls if op.name == "aten.convolution.default")
     assert "bias" not in forward.signature.names and len(forward.storages) == 3
-    backward = next(op for op in found if op.name == "aten.convolution_backward.default")
+    backward = next(op for op in calls if op.name == "aten.convolution_backward.default")
     assert backward.signature.args["output_mask"][2] is False
     assert len(backward.outputs) == len(backward.storages) - len(backward.inputs)
-    writes = [t.nbytes for op in found if op.name.startswith("fused") for t in op.outputs]
+    writes = [t.nbytes for op in calls if op.name.startswith("fused") for t in op.outputs]
     assert 128 * 4 in writes  # the bias's gradient
 
 
@@ -203,8 +203,8 @@ class Corners(nn.Module):
 
 
 def test_what_is_computed_on_the_way_is_read_from_each_place() -> None:
-    found = trace(Corners(), (torch.zeros(2, 8, 8, 16),))
-    (launch,) = fused(found, H200).trace.ops
+    step = trace(Corners(), (torch.zeros(2, 8, 8, 16),))
+    (launch,) = fused(step, H200).trace.ops
     assert [t.nbytes for t in launch.inputs] == [2 * 4 * 4 * 16 * 4] * 4  # a quarter each
 
 

@@ -84,8 +84,8 @@ class Kept(Activated):
 
 
 def test_a_product_that_leaves_the_graph_keeps_its_bias() -> None:
-    found = trace(Kept("gelu"), (torch.zeros(32, 64),), phase="training", optimizer=None)
-    assert fused(found, H200).trace.ops[0].name == "aten.addmm.default"
+    step = trace(Kept("gelu"), (torch.zeros(32, 64),), phase="training", optimizer=None)
+    assert fused(step, H200).trace.ops[0].name == "aten.addmm.default"
     assert names(Kept("gelu"), torch.zeros(32, 64))[0] == "mm"
 
 

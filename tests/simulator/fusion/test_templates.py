@@ -94,13 +94,13 @@ def test_with_graphs_and_without_the_kernels_are_the_same():
 
 
 def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_level():
-    asked = Scenario("mlp-tiny", dtype="bf16", mode="max-autotune")
-    graph = resolve(apply(asked, "cuda_graph"))
+    scenario = Scenario("mlp-tiny", dtype="bf16", mode="max-autotune")
+    graph = resolve(apply(scenario, "cuda_graph"))
     assert (graph.mode, graph.fusion) == ("cuda_graph", "max-autotune")
-    level = resolve(apply(asked, "fusion", {"level": "pointwise"}))
+    level = resolve(apply(scenario, "fusion", {"level": "pointwise"}))
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
     assert "pointwise fusion has none of the templates that it would choose" in level.notes[-1]
-    whole = resolve(apply(asked, "fusion", {"level": "compiled"}))
+    whole = resolve(apply(scenario, "fusion", {"level": "compiled"}))
     assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
-    off = resolve(apply(asked, "fusion", {"level": "none"}))
+    off = resolve(apply(scenario, "fusion", {"level": "none"}))
     assert (off.mode, off.fusion) == ("eager", None)

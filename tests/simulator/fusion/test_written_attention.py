@@ -92,9 +92,9 @@ def test_scores_that_are_divided_become_one_call(weigh: Weigh) -> None:
 
 
 def test_a_mask_that_is_added_is_the_calls() -> None:
-    found = step(masked)
-    assert launches(found) == ["addmm", "addmm", "addmm", "fused", CALL, "addmm"]
-    call = next(op for op in fused(found, gpu("h200")).trace.ops if CALL in op.name)
+    row = step(masked)
+    assert launches(row) == ["addmm", "addmm", "addmm", "fused", CALL, "addmm"]
+    call = next(op for op in fused(row, gpu("h200")).trace.ops if CALL in op.name)
     assert call.signature["attn_bias"].shape == (1, 1, 1, 128)
 
 

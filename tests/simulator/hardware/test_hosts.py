@@ -52,10 +52,10 @@ def test_hosts_without_a_common_step_are_refused() -> None:
 
 def test_a_host_of_version_1_is_converted_by_its_fixed_steps(tmp_path: Path) -> None:
     twice = {name: 2 * seconds for name, seconds in host().reference.items()}
-    found = host(written(tmp_path / "own.json", OLD | {"reference": twice}))
-    assert found.seconds == pytest.approx({n: 2 * s for n, s in host().seconds.items()})
-    assert (found.id, found.cpu, found.spread) == ("own", "a laptop", OWN_SPREAD)
-    assert found.source == "own.json, of version 1: the times of xeon-h200 by its fixed steps"
+    profile = host(written(tmp_path / "own.json", OLD | {"reference": twice}))
+    assert profile.seconds == pytest.approx({n: 2 * s for n, s in host().seconds.items()})
+    assert (profile.id, profile.cpu, profile.spread) == ("own", "a laptop", OWN_SPREAD)
+    assert profile.source == "own.json, of version 1: the times of xeon-h200 by its fixed steps"
 
 
 def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_the_default_comes_first_and_every_host_is_found() -> None:
     assert hosts()[0] == host().id
     assert len(catalogue()) >= 8 and set(catalogue()) < set(hosts())
     for name in hosts():
-        found = host(name)
-        low, high = found.spread
-        assert found.id == name and low < 1 < high
-        assert set(found.seconds) == set(COUNTS)
+        profile = host(name)
+        low, high = profile.spread
+        assert profile.id == name and low < 1 < high
+        assert set(profile.seconds) == set(COUNTS)
 
 
 def test_a_host_of_the_catalogue_is_the_default_by_its_figure() -> None:

@@ -44,9 +44,9 @@ def test_blocks_that_differ_are_none() -> None:
 
 
 def test_a_number_in_a_path_is_a_block_where_all_are_there() -> None:
-    found = trace([SAME] * 3, path="net")
-    ops = [each for each in found.ops if each.module != "net.1.up"]
-    assert stack(Trace(ops, found.storages, "inference", None, 4, None, 0, 0, [], "", "")) is None
+    step = trace([SAME] * 3, path="net")
+    ops = [each for each in step.ops if each.module != "net.1.up"]
+    assert stack(Trace(ops, step.storages, "inference", None, 4, None, 0, 0, [], "", "")) is None
 
 
 @pytest.mark.parametrize(("blocks", "training", "pairs"), [

@@ -54,33 +54,33 @@ def schedule(*origins: Origin) -> Schedule:
 
 
 def test_ops_are_told_by_name_and_number_within_their_module() -> None:
-    found = schedule(
+    timeline = schedule(
         Origin("aten.add.Tensor", "a", "forward", 1), Origin("aten.exp.default", "a", "forward")
     )
-    assert eager_ops(found, trace()) == [[2], [0]]
+    assert eager_ops(timeline, trace()) == [[2], [0]]
 
 
 def test_what_only_the_compiler_takes_apart_is_the_rest_of_its_module() -> None:
-    found = schedule(
+    timeline = schedule(
         Origin("aten.exp.default", "a", "forward"), Origin("aten.rsqrt.default", "a", "forward")
     )
-    assert eager_ops(found, trace()) == [[0], [1, 2]]
+    assert eager_ops(timeline, trace()) == [[0], [1, 2]]
 
 
 def test_a_launch_is_an_op_of_its_own_bytes() -> None:
-    found = exact_trace(schedule(Origin("aten.exp.default", "a", "forward")), trace())
-    (op,) = found.trace.ops
+    exact = exact_trace(schedule(Origin("aten.exp.default", "a", "forward")), trace())
+    (op,) = exact.trace.ops
     assert op.name == "fused.pointwise.default" and op.signature.args["ops"] == "exp"
     assert (op.signature.read_bytes, op.signature.write_bytes) == (128, 128)
     assert op.storages == (0, 4)  # the eager trace's own input, and one more
-    assert found.trace.storages[1].nbytes == 0  # what was fused away
-    assert "triton 3.9" in found.notes[0]
+    assert exact.trace.storages[1].nbytes == 0  # what was fused away
+    assert "triton 3.9" in exact.notes[0]
 
 
 def test_what_a_schedule_says_of_itself_is_a_note() -> None:
     told = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
-    found = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
-    assert exact_trace(found, trace()).notes[1:] == (told,)
+    changed = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
+    assert exact_trace(changed, trace()).notes[1:] == (told,)
 
 
 def stepped(*ops: Op) -> Trace:
@@ -105,8 +105,8 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
         Buffer(128, "gradient"),
     ]
     known = [Origin("aten.exp.default", "a", "forward")]
-    found = exact_trace(Schedule([forward, backward], buffers, known, "2.13", "3.9"), origin)
-    names = [op.name for op in found.trace.ops]
+    exact = exact_trace(Schedule([forward, backward], buffers, known, "2.13", "3.9"), origin)
+    names = [op.name for op in exact.trace.ops]
     assert names == [
         "fused.pointwise.default",
         "aten.zeros.default",
@@ -114,8 +114,8 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
         "fused.pointwise.default",
     ]
     # the smallest is the loss's, which eager mode has as well
-    assert [op.signature.write_bytes for op in found.trace.ops[1:3]] == [4, 512]
-    assert [group.nodes[0].ops for group in found.groups[1:3]] == [(1,), ()]
+    assert [op.signature.write_bytes for op in exact.trace.ops[1:3]] == [4, 512]
+    assert [group.nodes[0].ops for group in exact.groups[1:3]] == [(1,), ()]
 
 
 def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() -> None:

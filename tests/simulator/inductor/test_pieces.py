@@ -70,11 +70,11 @@ def test_names_that_one_side_lacks_are_passed_over() -> None:
 
 
 def test_what_dynamo_found_is_told_and_predicted() -> None:
-    found = broken(
+    pieces = broken(
         step(breaking.Two()),
         [EDGE, Piece(True, UP, "a.py, line 1", "it said so"), EDGE, Piece(True, UP), EDGE],
     )
-    p = predict_trace(found, mode="compiled")
+    p = predict_trace(pieces, mode="compiled")
     assert p.notes[-2] == "torch.compile breaks its graph at a.py, line 1: it said so"
 
 

@@ -32,7 +32,7 @@ def test_few_blocks_make_the_whole(
     network: str, training: bool, sizes: dict[str, int], said: str
 ) -> None:
     seq = None if network.startswith("vit") else 128
-    found = resolve(
+    resolved = resolve(
         Scenario(
             network,
             batch=2,
@@ -43,7 +43,7 @@ def test_few_blocks_make_the_whole(
             sizes=sizes,
         )
     )
-    question, equal = question_of(found), stack(trace_resolved(found))
+    question, equal = question_of(resolved), stack(trace_resolved(resolved))
     assert equal is not None
     few = Child(replace(question, stack=equal.path, blocks=equal.blocks)).result().schedule
     whole = Child(question).result().schedule

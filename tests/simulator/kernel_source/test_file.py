@@ -65,14 +65,14 @@ def test_the_order_of_the_elements_is_that_of_memory() -> None:
     def turned(x: Tensor) -> Tensor:
         return x.transpose(1, 2) * 2
 
-    made = kernel(m.only(turned, _tensor(3, 5, 7)))
-    assert made.lines[-1] == "tl.store(out_ptr + i, mul, mask=inside)"
-    assert "x = tl.load(x_ptr + i, mask=inside, other=0).to(tl.float32)" in made.lines
+    exported = kernel(m.only(turned, _tensor(3, 5, 7)))
+    assert exported.lines[-1] == "tl.store(out_ptr + i, mul, mask=inside)"
+    assert "x = tl.load(x_ptr + i, mask=inside, other=0).to(tl.float32)" in exported.lines
 
 
 def test_a_long_row_is_read_once_for_the_largest_and_the_sum() -> None:
-    made = kernel(m.only(lambda x: torch.logsumexp(x, -1), _tensor(3, 70)), whole=8)
-    assert sum("tl.load(" in line for line in made.lines) == 1
+    exported = kernel(m.only(lambda x: torch.logsumexp(x, -1), _tensor(3, 70)), whole=8)
+    assert sum("tl.load(" in line for line in exported.lines) == 1
     both = kernel(m.only(m.log_softmax, _tensor(3, 70)), whole=8)
     assert sum("tl.load(" in line for line in both.lines) == 2  # the results need it again
 

@@ -72,10 +72,10 @@ def _sources(name: str, found: Fused, others: tuple[tuple[str, Fused], ...] = ()
     written: dict[str, str] = {}
     for number in m.numbers(found):
         try:
-            made = kernel(fused_group(found, number, others))
+            exported = kernel(fused_group(found, number, others))
         except InputError:
             continue
-        written[f"{name}__{number}"] = source(made, TOLD)
+        written[f"{name}__{number}"] = source(exported, TOLD)
     return written
 
 

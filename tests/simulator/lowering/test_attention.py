@@ -34,9 +34,9 @@ def forward(
 ) -> tuple[Work, ...]:
     q, k = ((b, h, sq, d), dtype), ((b, hk or h, sk, d), dtype)
     name = f"{SDPA}{backend}_attention.default"
-    found = launches(sig(name, q, None, {"is_causal": causal}, query=q, key=k, value=k), H200)
-    assert found
-    return found
+    kernels = launches(sig(name, q, None, {"is_causal": causal}, query=q, key=k, value=k), H200)
+    assert kernels
+    return kernels
 
 
 def blocks(work: Work) -> tuple[Any, ...]:
@@ -129,9 +129,9 @@ def test_backward_goes_from_keys_to_queries() -> None:
         "logsumexp": ((2, 4, 300), "float32"),
     }
     name = f"{SDPA}cudnn_attention_backward.default"
-    found = launches(sig(name, [q, k, k], None, {"is_causal": True}, **inputs), H200)
-    assert found
-    (main,) = (w for w in found if w.family == "attention")
+    kernels = launches(sig(name, [q, k, k], None, {"is_causal": True}, **inputs), H200)
+    assert kernels
+    (main,) = (w for w in kernels if w.family == "attention")
     # 2 blocks of 128 keys: the first is seen by all 5 tiles of 64 queries, the other by 3
     assert blocks(main) == ((128, 64), 64, 16, 8 * 8, 5)
 
@@ -141,15 +141,15 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
     for dropped in (0.0, 0.1):
         q = ((8, 12, 1024, 64), "bfloat16")
         args = {"is_causal": True, "dropout_p": dropped}
-        found = launches(
+        kernels = launches(
             sig(f"{SDPA}cudnn_attention.default", q, None, args, query=q, key=q, value=q), H200
         )
-        assert found
+        assert kernels
         seconds.append(
             float(
-                roofline_terms(group(found[-1:]), "attention_cudnn_fwd", H200, profile()).compute_s[
-                    0
-                ]
+                roofline_terms(
+                    group(kernels[-1:]), "attention_cudnn_fwd", H200, profile()
+                ).compute_s[0]
             )
         )
     # 768 blocks on 132 units are 6 each, of 3,456 tiles together; of a tile's 128·128 scores each
@@ -178,7 +178,7 @@ def test_compiled_flex_attention_goes_through_the_tiles_of_its_mask(
     lse = ((8, 16, 1024), "float32")
     name = "compiled.flex_attention.default"
     op = sig(name, [q, lse], None, {"share": share}, query=q, key=q, value=q)
-    found = launches(op, H200)
-    assert found
-    assert blocks(found[0]) == ((128, 128), 64, 8 * 16 * 8, tiles, longest)
-    assert found[0].dims["edges"] == edges
+    kernels = launches(op, H200)
+    assert kernels
+    assert blocks(kernels[0]) == ((128, 128), 64, 8 * 16 * 8, tiles, longest)
+    assert kernels[0].dims["edges"] == edges

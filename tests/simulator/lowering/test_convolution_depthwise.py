@@ -108,8 +108,8 @@ def test_a_weights_gradient_in_nhwc_sums_a_part_of_each_image() -> None:
 
 
 def test_atens_own_start_with_the_weights_gradient() -> None:
-    found = kernels(depthwise("bfloat16", 11, 128, 18, 3, last=False, direction="both"))
-    assert [work.dims["variant"] for work in found] == ["native_wgrad", "native_dgrad"]
+    rows = kernels(depthwise("bfloat16", 11, 128, 18, 3, last=False, direction="both"))
+    assert [work.dims["variant"] for work in rows] == ["native_wgrad", "native_dgrad"]
 
 
 @pytest.mark.parametrize(("kernel", "generic"), [(1, False), (3, False), (5, False), (7, True)])

@@ -22,11 +22,11 @@ def test_a_kernel_is_made_for_images_in_half_precision() -> None:
 
 def test_one_group_has_its_part_of_everything() -> None:
     op = conv("float16", (8, 256, 7, 7), (256, 64, 3, 3), 7, groups=4)
-    found = kernels(op)
+    rows = kernels(op)
     whole = 2 * 8 * 49 * 256 * 576
-    assert sum(k.flops for k in found) == whole == 115_605_504
+    assert sum(k.flops for k in rows) == whole == 115_605_504
     # 8·64·7·7 = 25,088 elements of 2 bytes, and 64·64·9 = 36,864 of the weight
-    assert [k.read_bytes for k in found[:2]] == [50_176, 73_728]
+    assert [k.read_bytes for k in rows[:2]] == [50_176, 73_728]
 
 
 def test_gradient_with_gaps_is_copied_for_each_direction() -> None:
@@ -71,9 +71,9 @@ def test_float64_runs_on_vectors() -> None:
 
 def test_groups_of_a_few_channels_run_one_by_one() -> None:
     op = conv("float16", (8, 64, 8, 8), (64, 2, 3, 3), 8, groups=32)
-    found = kernels(op)
+    rows = kernels(op)
     # 2 · 8·8·8 · 64 · 2·9 in all
-    assert len(found) == 32 and sum(k.flops for k in found) == 1_179_648
+    assert len(rows) == 32 and sum(k.flops for k in rows) == 1_179_648
 
 
 def test_contiguous_conv1d_of_a_transposed_input_is_copied() -> None:

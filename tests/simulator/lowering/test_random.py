@@ -20,16 +20,16 @@ THREADS = 132 * 2048  # of an H200
 )  # fmt: skip
 def test_draws(n: int, draws: int) -> None:
     x = ((n,), "float32")
-    found = launches(sig("aten.bernoulli_.float", x, (0, 0), {"p": 0.1}, self=x), gpu("h200"))
-    assert found is not None
+    kernels = launches(sig("aten.bernoulli_.float", x, (0, 0), {"p": 0.1}, self=x), gpu("h200"))
+    assert kernels is not None
     # 2 more for each element
-    assert [work.instructions for work in found] == [PHILOX * draws + 2 * n]
+    assert [work.instructions for work in kernels] == [PHILOX * draws + 2 * n]
 
 
 def test_dropout_in_words_throws_nothing_away() -> None:
     x = ((4096,), "bfloat16")
     op = sig("aten.native_dropout.default", [x, ((4096,), "bool")], None, {"train": True}, input=x)
-    found = launches(op, gpu("h200"))
-    assert found is not None
+    kernels = launches(op, gpu("h200"))
+    assert kernels is not None
     # 1024 draws of four; 6 instructions an element
-    assert found[0].instructions == PHILOX * 1024 + 6 * 4096
+    assert kernels[0].instructions == PHILOX * 1024 + 6 * 4096

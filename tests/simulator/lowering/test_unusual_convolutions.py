@@ -72,10 +72,10 @@ def test_a_pixel_is_a_row_of_a_product(cin: int, cout: int) -> None:
 
 
 def test_gradients_of_pixels_are_products() -> None:
-    found = kernels(gradients("bfloat16", 32, 2112, 88))
+    rows = kernels(gradients("bfloat16", 32, 2112, 88))
     of_input = kernels(product("bfloat16", (32, 88), (88, 2112), ".."))
     of_weight = kernels(product("bfloat16", (88, 32), (32, 2112), "t."))
-    assert found == [*of_input, *of_weight]
+    assert rows == [*of_input, *of_weight]
 
 
 def test_float32_pixels_are_multiplied_in_tf32_or_on_lanes() -> None:
@@ -101,10 +101,10 @@ def test_a_filter_as_large_as_its_image_sums_over_all_of_it() -> None:
 
 def test_a_filter_longer_than_a_mask_runs_on_lanes_group_by_group() -> None:
     op = conv("float16", (4, 768, 249), (768, 48, 128), 250, groups=16)
-    found = kernels(op)
-    assert [k.dims["variant"] for k in found] == ["fwd_direct_long"] * 16
+    rows = kernels(op)
+    assert [k.dims["variant"] for k in rows] == ["fwd_direct_long"] * 16
     # 2 · 4·250 · 48 · 48·128
-    assert {k.flops for k in found} == {589_824_000}
+    assert {k.flops for k in rows} == {589_824_000}
     short = kernels(conv("float16", (4, 768, 249), (768, 48, 32), 250, groups=16))
     assert "fwd_direct_long" not in {k.dims.get("variant") for k in short}
 

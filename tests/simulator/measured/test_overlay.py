@@ -22,11 +22,11 @@ TRACES = Path(__file__).parents[1] / "profiler_traces"
 
 def _predicted(name: str, batch: int, seq: int | None, training: bool, **more: Any) -> Prediction:
     dtype = more.pop("dtype", "fp32")
-    found = load(name, batch=batch, seq=seq, training=training, dtype=dtype, sizes=more)
+    loaded = load(name, batch=batch, seq=seq, training=training, dtype=dtype, sizes=more)
     autocast = "bf16" if training else None
     phase = "training" if training else "inference"
     return predict_trace(
-        trace(found.module, found.args, phase=phase, autocast=autocast), gpu="h200"
+        trace(loaded.module, loaded.args, phase=phase, autocast=autocast), gpu="h200"
     )
 
 
@@ -41,16 +41,16 @@ def _predicted(name: str, batch: int, seq: int | None, training: bool, **more: A
 def test_every_measured_kernel_has_its_op(name: str, sizes: dict[str, Any], kernels: int) -> None:
     p, step = _predicted(name, **sizes), read(TRACES / f"{name}.json.gz")
     assert len(step.kernels) == p.kernel_count == kernels
-    found = overlay(p, step)
-    assert not found.only_predicted and not found.only_measured
-    assert found.matched_share == 1.0
+    overlaid = overlay(p, step)
+    assert not overlaid.only_predicted and not overlaid.only_measured
+    assert overlaid.matched_share == 1.0
     launches = p.columns.op_of.tolist()
-    for pair in found.pairs:
+    for pair in overlaid.pairs:
         assert len(pair.measured.kernels) == launches.count(pair.op), p.trace.ops[pair.op].name
-    assert sum(pair.measured.seconds for pair in found.pairs) == pytest.approx(
+    assert sum(pair.measured.seconds for pair in overlaid.pairs) == pytest.approx(
         sum(k.duration_s for k in step.kernels)
     )
-    assert sum(pair.predicted_s for pair in found.pairs) == pytest.approx(
+    assert sum(pair.predicted_s for pair in overlaid.pairs) == pytest.approx(
         float(p.columns.duration_s.sum())
     )
 
@@ -62,9 +62,9 @@ def test_an_op_that_is_missing_is_told_and_the_rest_stays_in_place() -> None:
     victim = next(pair for pair in whole.pairs if "gelu" in p.trace.ops[pair.op].name)
     number = next(k.calls[0].number for k in step.kernels if k.calls[0].name == "gelu")
     less = type(step)(tuple(k for k in step.kernels if k.calls[0].number != number))
-    found = overlay(p, less)
-    assert found.only_predicted == (victim.op,) and not found.only_measured
-    assert len(found.pairs) == len(whole.pairs) - 1
+    overlaid = overlay(p, less)
+    assert overlaid.only_predicted == (victim.op,) and not overlaid.only_measured
+    assert len(overlaid.pairs) == len(whole.pairs) - 1
 
 
 def _event(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:

@@ -244,6 +244,6 @@ def test_defaults_of_the_files_own_inputs_hold(tmp_path: Path) -> None:
         "utf-8",
     )
     for options, shape in (({}, (4, 7, 4)), ({"batch": 2}, (2, 7, 4)), ({"seq": 3}, (4, 3, 4))):
-        found = load(f"{place}:Net", **options)
-        assert found.args[0].shape == shape
-        assert (found.facts.batch, found.facts.seq) == shape[:2]
+        loaded = load(f"{place}:Net", **options)
+        assert loaded.args[0].shape == shape
+        assert (loaded.facts.batch, loaded.facts.seq) == shape[:2]

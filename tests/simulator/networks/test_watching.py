@@ -48,15 +48,15 @@ def place(tmp_path: Path) -> Path:
 def stopped(place: Path, name: str) -> tuple[str, list[str]]:
     from simulator.tracing import trace
 
-    told: list[str] = []
-    token = WATCH.set(Watch(1.0, told.append))
+    messages: list[str] = []
+    token = WATCH.set(Watch(1.0, messages.append))
     try:
         with pytest.raises(InputError) as caught, watched("it", place_of):
-            found = load(f"{place}:{name}")
-            trace(found.module, found.args)
+            loaded = load(f"{place}:{name}")
+            trace(loaded.module, loaded.args)
     finally:
         WATCH.reset(token)
-    return str(caught.value), told
+    return str(caught.value), messages
 
 
 @pytest.mark.parametrize(("name", "line"), [("endless", r"(9|10|11|12)"), ("sleeps", "18")])

@@ -17,9 +17,7 @@ STEP = NetworkStep("gpt2", 4, 64, "bf16", True, sizes={"layers": 4})
 def kernel(start_s: float, end_s: float, wait_s: float | None = None) -> RankKernel:
     """A kernel, or with `wait_s` a collective that waits so long."""
     what = None if wait_s is None else Collective("all_reduce", 1024, (0, 1))
-    return RankKernel(
-        0, 0, "k", "", "forward", 0, 0.0, start_s, end_s, wait_s or 0.0, what
-    )  # fmt: skip
+    return RankKernel(0, 0, "k", "", "forward", 0, 0.0, start_s, end_s, wait_s or 0.0, what)
 
 
 def test_exposed_time_counts_once_and_beside_no_kernel():

@@ -93,10 +93,14 @@ def test_a_network_without_tokens_takes_samples():
 def test_what_a_training_rests_on_is_varied():
     """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
     work = {
-        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
-        "checkpoint_every": "1000 s", "checkpoint": "10 s",
+        "kind": "training",
+        "network": "resnet50",
+        "samples": "1M",
+        "batch": 64,
+        "checkpoint_every": "1000 s",
+        "checkpoint": "10 s",
         "failures_every": "1000000 s",
-    }  # fmt: skip
+    }
     candidates = RESNET["candidates"] | {"counts": [2]}
     answer = plan(RESNET | {"workload": work, "load": {}, "candidates": candidates})
     whole: Any = answer.rows[0].duration_s
@@ -105,8 +109,9 @@ def test_what_a_training_rests_on_is_varied():
     amount = varied["amount to train on"]
     assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
     assert answer.rows[0].duration_interval_s == (
-        varied["time of a step"].low, varied["time of a step"].high
-    )  # fmt: skip
+        varied["time of a step"].low,
+        varied["time of a step"].high,
+    )
     often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
     assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
     fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144

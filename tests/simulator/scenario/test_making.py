@@ -25,16 +25,16 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def test_each_trace_is_told_of_as_it_is_made():
-    told: list[int] = []
-    trace_source.make(BERT.request, BERT.gpu, progress=lambda: told.append(1))
-    assert len(told) == 1
-    trace_source.make(BERT.request, BERT.gpu, progress=lambda: told.append(1))
-    assert len(told) == 1  # it is there
-    trace_source.make(BERT.request, BERT.gpu, ("batch", 16), lambda: told.append(1))
-    assert len(told) >= 5
-    count = len(told)
+    messages: list[int] = []
+    trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
+    assert len(messages) == 1
+    trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
+    assert len(messages) == 1  # it is there
+    trace_source.make(BERT.request, BERT.gpu, ("batch", 16), lambda: messages.append(1))
+    assert len(messages) >= 5
+    count = len(messages)
     trace_source.trace_unedited(replace(BERT.request, batch=3, seq=24), BERT.gpu)
-    assert len(told) == count  # not asked by `make`
+    assert len(messages) == count  # not asked by `make`
 
 
 @pytest.mark.parametrize(("line", "points"), [

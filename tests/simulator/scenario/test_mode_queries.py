@@ -131,8 +131,8 @@ def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
 
 def test_a_saved_trace_says_that_the_mode_is_another(tmp_path: Path) -> None:
     condition = "x = x.exp() if torch.compiler.is_compiling() else x"
-    found = predict(Scenario(written(tmp_path, condition)))
-    save(found.trace, tmp_path / "eager.trace")
+    prediction = predict(Scenario(written(tmp_path, condition)))
+    save(prediction.trace, tmp_path / "eager.trace")
     saved = str(tmp_path / "eager.trace")
     assert predict(Scenario(saved)).notes == ()
     assert predict(Scenario(saved, mode="compiled")).notes[0] == (

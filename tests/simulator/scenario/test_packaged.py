@@ -205,8 +205,12 @@ def test_a_gpu_takes_the_files_of_its_class():
             kind = card_of(network, card)
             assert kind is None or seen(network, card) == seen(network, gpu(kind))
     assert [card_of("bert-base", gpu(name)) for name in ("h100", "b200", "l4", "t4", "mi300x")] == [
-        "h200", "h200", "a100", "v100_sxm2_32", "mi300x"
-    ]  # fmt: skip
+        "h200",
+        "h200",
+        "a100",
+        "v100_sxm2_32",
+        "mi300x",
+    ]
     assert card_of("lstm", gpu("l4")) is None  # its trace depends on the number of units
     assert set(CARDS) == {card for _, card in requests()}
 

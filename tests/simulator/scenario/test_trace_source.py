@@ -46,8 +46,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def fresh(scenario: Scenario) -> Trace:
-    found = resolve(scenario)
-    return trace_source._run(trace_source._settled(found.request), found.gpu)
+    resolved = resolve(scenario)
+    return trace_source._run(trace_source._settled(resolved.request), resolved.gpu)
 
 
 def trace(scenario: Scenario) -> Trace:
@@ -98,12 +98,12 @@ def test_a_family_answers_from_the_fourth_batch_on(runs: list[Any]) -> None:
     for batch in (2, 3, 5):
         predict(replace(BERT, batch=batch))
     assert runs == [(2, 16), (3, 16), (5, 16)]
-    found = resolve(replace(BERT, batch=9))
-    assert trace_source.reason_to_trace(found.request, found.gpu) is not None
+    resolved = resolve(replace(BERT, batch=9))
+    assert trace_source.reason_to_trace(resolved.request, resolved.gpu) is not None
     predict(replace(BERT, batch=9))
     fitted = len(runs)
     assert 3 < fitted < 12
-    assert trace_source.reason_to_trace(found.request, found.gpu) is None
+    assert trace_source.reason_to_trace(resolved.request, resolved.gpu) is None
     for batch in (1, 7, 64, 333):
         there = replace(BERT, batch=batch)
         assert same(trace(there), fresh(there))
@@ -176,8 +176,8 @@ def test_traces_on_disk(tmp_path: Path, runs: list[Any], monkeypatch: pytest.Mon
     q = predict(replace(BERT, gpu="b200"))
     assert same(predict(BERT).trace, p.trace) and predict(BERT).period_s == p.period_s
     assert len(runs) == 1 and q.trace.gpu == "b200_sxm"
-    found = resolve(BERT)
-    assert trace_source.facts(found.request, found.gpu) == ("bert-base", 4, 16)
+    resolved = resolve(BERT)
+    assert trace_source.facts(resolved.request, resolved.gpu) == ("bert-base", 4, 16)
     predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert len(runs) == 2  # another trace
     trace_source.forget()

@@ -110,18 +110,18 @@ def test_two_layers_by_hand() -> None:
     start = 524288 + 2048 + 131072 + 512 + 32768
     assert start == 690688
     hidden, out = 32 * 512 * 4, 32 * 64 * 4  # 65,536 and 8,192
-    found = memory(traced)
+    usage = memory(traced)
     # the first hidden tensor lives until ReLU is done, the second until the last product is
-    assert found.bytes_at.tolist() == [
+    assert usage.bytes_at.tolist() == [
         start,
         start + hidden,
         start + 2 * hidden,
         start + hidden,
         start + hidden + out,
     ]
-    assert found.peak_bytes == 690688 + 2 * 65536 == 821760
-    assert found.peak_op == 2
-    assert found.at_peak == {"weight": 657920, "input": 32768, "activation": 131072}
+    assert usage.peak_bytes == 690688 + 2 * 65536 == 821760
+    assert usage.peak_op == 2
+    assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 131072}
 
 
 def test_a_chain_holds_two_tensors_beside_its_input() -> None:
@@ -167,27 +167,27 @@ def test_what_lies_on_the_host_is_not_the_gpus() -> None:
 def test_training_keeps_what_backward_needs() -> None:
     module = nn.Sequential(nn.Linear(128, 128, bias=False), nn.Linear(128, 128, bias=False))
     traced = trace(module, (torch.ones(64, 128),), phase="training", optimizer="adamw")
-    found = memory(traced)
+    usage = memory(traced)
     matrix, rows = 128 * 128 * 4, 64 * 128 * 4  # 65,536 and 32,768
     # AdamW's temporary square roots make the peak: two weights, gradients, moments twice, roots
-    assert traced.ops[found.peak_op].name == "aten._foreach_sqrt.default"
-    assert found.at_peak == {
+    assert traced.ops[usage.peak_op].name == "aten._foreach_sqrt.default"
+    assert usage.at_peak == {
         "weight": 2 * matrix,
         "input": rows,
         "gradient": 2 * matrix,
         "optimizer": 4 * matrix,
         "activation": 2 * matrix,
     }
-    assert found.peak_bytes == 10 * matrix + rows == 688128
+    assert usage.peak_bytes == 10 * matrix + rows == 688128
 
 
 def test_parts_of_the_peak_add_up() -> None:
     module, inputs = small("gpt2", training=True)
-    found = memory(trace(module, inputs, phase="training"))
-    assert sum(found.at_peak.values()) == found.peak_bytes == found.bytes_at.max()
-    assert found.bytes_at[found.peak_op] == found.peak_bytes
+    usage = memory(trace(module, inputs, phase="training"))
+    assert sum(usage.at_peak.values()) == usage.peak_bytes == usage.bytes_at.max()
+    assert usage.bytes_at[usage.peak_op] == usage.peak_bytes
 
 
 def test_a_network_without_ops() -> None:
-    found = memory(trace(nn.Identity(), (torch.ones(4),)))
-    assert found.peak_bytes == 512 and found.bytes_at.tolist() == [512]
+    usage = memory(trace(nn.Identity(), (torch.ones(4),)))
+    assert usage.peak_bytes == 512 and usage.bytes_at.tolist() == [512]

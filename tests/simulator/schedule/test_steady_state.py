@@ -53,11 +53,13 @@ def test_many_machines_are_each_as_alone() -> None:
         latency, gap, sync, tail = r.uniform(0, 4 * US, (4, 30))
         latency[:5] *= 1000  # longer than a step: the queue of the first five may matter
         for depth in (3, 64, 100, 1 << 30):
-            found = steady(Launches(host, duration, syncs, tail), Clock(latency, gap, sync, depth))
+            settled = steady(
+                Launches(host, duration, syncs, tail), Clock(latency, gap, sync, depth)
+            )
             for i in range(30):
                 alone = Launches(host[i], duration[i], syncs, tail[i])
                 clock = Clock(latency[i], gap[i], sync[i], depth)
-                same(Steady(*(x[i] for x in vars(found).values())), in_full(alone, clock))
+                same(Steady(*(x[i] for x in vars(settled).values())), in_full(alone, clock))
 
 
 def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None:
@@ -66,8 +68,8 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
     work = Launches(host, host[::-1].copy(), np.zeros(20, np.bool_), 0.0)
     period = 100 * US  # 10·9 + 10·1, on the host as on the GPU
     for depth in (40, 60, 1 << 30):
-        found = steady(work, Clock(5 * US, 0.0, 0.0, depth))
-        assert float(found.period_s) == pytest.approx(period)
+        settled = steady(work, Clock(5 * US, 0.0, 0.0, depth))
+        assert float(settled.period_s) == pytest.approx(period)
     short = steady(work, Clock(5 * US, 0.0, 0.0, 5))
     # kernel 20 is launched when the 15th starts; the host then works 9·9 on the rest of its slow
     # half, 5 to arrive, 1 for the last kernel of that half, 5·9 until the 15th of this step starts

@@ -57,17 +57,17 @@ def test_it_is_the_recurrences(
 ) -> None:
     syncs = tuple(k for k, row in enumerate(rows) if row[2] and density and k % density == 0)
     work = launches([row[0] for row in rows], [row[1] for row in rows], syncs, tail)
-    found = schedule(work, clock, repeat)
+    timeline = schedule(work, clock, repeat)
     issue, start, end, idle, host_end = slow(work, clock, repeat)
-    np.testing.assert_allclose(found.issue_s, issue, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.start_s, start, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.end_s, end, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.idle_s, idle, rtol=0, atol=1e-12)
-    assert found.host_end_s == pytest.approx(host_end[0], abs=1e-12)
+    np.testing.assert_allclose(timeline.issue_s, issue, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(timeline.start_s, start, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(timeline.end_s, end, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(timeline.idle_s, idle, rtol=0, atol=1e-12)
+    assert timeline.host_end_s == pytest.approx(host_end[0], abs=1e-12)
     # the GPU is busy, idle or between two kernels, and nothing else
     gaps = clock.gap_s * (len(start) - 1)
-    assert sum(end) - sum(start) + found.idle_s.sum() + gaps == pytest.approx(end[-1], abs=1e-12)
-    assert (found.idle_s >= -1e-15).all()
+    assert sum(end) - sum(start) + timeline.idle_s.sum() + gaps == pytest.approx(end[-1], abs=1e-12)
+    assert (timeline.idle_s >= -1e-15).all()
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -94,8 +94,8 @@ def in_us(found: Schedule) -> dict[str, list[float]]:
 def test_a_slow_host_leaves_the_gpu_idle() -> None:
     # the host takes 10 µs a launch and 2 more to arrive, a kernel 3
     clock = Clock(2 * US, 1 * US, 0.0, 100)
-    found = schedule(launches([10 * US] * 3, [3 * US] * 3), clock)
-    assert in_us(found) == {
+    timeline = schedule(launches([10 * US] * 3, [3 * US] * 3), clock)
+    assert in_us(timeline) == {
         "issue_s": [10, 20, 30],
         "start_s": [12, 22, 32],
         "end_s": [15, 25, 35],
@@ -106,28 +106,28 @@ def test_a_slow_host_leaves_the_gpu_idle() -> None:
 
 def test_a_slow_gpu_is_never_idle_once_it_began() -> None:
     clock = Clock(2 * US, 1 * US, 0.0, 100)
-    found = schedule(launches([1 * US] * 3, [30 * US] * 3), clock)
-    assert in_us(found) == {
+    timeline = schedule(launches([1 * US] * 3, [30 * US] * 3), clock)
+    assert in_us(timeline) == {
         "issue_s": [1, 2, 3],
         "start_s": [3, 34, 65],
         "end_s": [33, 64, 95],
         "idle_s": [3, 0, 0],
     }
-    assert found.host_end_s == pytest.approx(3 * US)
+    assert timeline.host_end_s == pytest.approx(3 * US)
 
 
 def test_a_full_queue_stops_the_host() -> None:
     # two launches fit: the third is issued when the first kernel starts, and so on
-    found = schedule(launches([1 * US] * 4, [30 * US] * 4), Clock(2 * US, 0.0, 0.0, 2))
-    assert in_us(found)["start_s"] == [3, 33, 63, 93]
-    assert in_us(found)["issue_s"] == [1, 2, 3, 33]
+    timeline = schedule(launches([1 * US] * 4, [30 * US] * 4), Clock(2 * US, 0.0, 0.0, 2))
+    assert in_us(timeline)["start_s"] == [3, 33, 63, 93]
+    assert in_us(timeline)["issue_s"] == [1, 2, 3, 33]
 
 
 def test_a_sync_makes_the_host_wait_for_the_gpu() -> None:
     clock = Clock(2 * US, 0.0, 5 * US, 100)
-    found = schedule(launches([1 * US] * 3, [30 * US] * 3, syncs=(1,)), clock)
+    timeline = schedule(launches([1 * US] * 3, [30 * US] * 3, syncs=(1,)), clock)
     # the second ends at 63; 5 more and the host goes on; 1 to launch, 2 to arrive
-    assert in_us(found) == {
+    assert in_us(timeline) == {
         "issue_s": [1, 2, 69],
         "start_s": [3, 33, 71],
         "end_s": [33, 63, 101],
@@ -137,22 +137,24 @@ def test_a_sync_makes_the_host_wait_for_the_gpu() -> None:
 
 def test_a_sync_at_the_end_is_the_hosts() -> None:
     clock = Clock(2 * US, 0.0, 5 * US, 100)
-    found = schedule(launches([1 * US], [30 * US], syncs=(0,), tail=4 * US), clock)
+    timeline = schedule(launches([1 * US], [30 * US], syncs=(0,), tail=4 * US), clock)
     # ends at 33, 5 for the sync, 4 of work after it
-    assert found.host_end_s == pytest.approx(42 * US)
+    assert timeline.host_end_s == pytest.approx(42 * US)
 
 
 def test_steps_follow_each_other_with_the_tail_between() -> None:
     clock = Clock(0.0, 0.0, 0.0, 100)
-    found = schedule(launches([10 * US, 10 * US], [1 * US, 1 * US], tail=7 * US), clock, repeat=3)
+    timeline = schedule(
+        launches([10 * US, 10 * US], [1 * US, 1 * US], tail=7 * US), clock, repeat=3
+    )
     # 10, 20; 7 more and 10; 10
-    assert in_us(found)["issue_s"] == [10, 20, 37, 47, 64, 74]
-    assert found.host_end_s == pytest.approx(81 * US)
+    assert in_us(timeline)["issue_s"] == [10, 20, 37, 47, 64, 74]
+    assert timeline.host_end_s == pytest.approx(81 * US)
 
 
 def test_no_kernels_is_the_hosts_work_alone() -> None:
-    found = schedule(launches([], [], tail=3 * US), Clock(1.0, 1.0, 1.0, 4), repeat=5)
-    assert found.end_s.size == 0 and found.host_end_s == pytest.approx(15 * US)
+    timeline = schedule(launches([], [], tail=3 * US), Clock(1.0, 1.0, 1.0, 4), repeat=5)
+    assert timeline.end_s.size == 0 and timeline.host_end_s == pytest.approx(15 * US)
 
 
 def test_more_of_anything_is_never_sooner() -> None:

@@ -29,8 +29,8 @@ SHARES = ("compute", "memory", "overhead")
 
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
-    found = resolve(scenario)
-    lines = trace_source._families(found.request, found.gpu)
+    resolved = resolve(scenario)
+    lines = trace_source._families(resolved.request, resolved.gpu)
 
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
@@ -120,14 +120,14 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
     base = asked(name, **more)
     for text in (f"+fuse={chosen}", "+fusion=pointwise", "+fusion=xla", "+fusion=compiled"):
         batches = sorted(draw.sample(range(2, 200), 7))
-        found = sweep(apply(base, *parse(text)), {"batch": batches})
-        assert not found.retraced and not found.refused
-        row = draw.randrange(len(found))
-        there = resolve(found.scenarios[row])
+        swept = sweep(apply(base, *parse(text)), {"batch": batches})
+        assert not swept.retraced and not swept.refused
+        row = draw.randrange(len(swept))
+        there = resolve(swept.scenarios[row])
         fresh = trace_source._run(there.request, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)
         assert trace_source.trace_resolved(there) == fresh
         expected = step_row(predict_trace(fresh, there))
-        ours = [found.columns[column][row] for column in COLUMNS]
+        ours = [swept.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

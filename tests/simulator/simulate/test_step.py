@@ -105,11 +105,11 @@ MODED = [(name, "eager") for name in NETWORKS] + [(name, "cuda_graph") for name 
 
 @pytest.mark.parametrize(("name", "mode"), MODED)
 def test_shares_sum_to_1_and_each_kernels_too(name: str, mode: str) -> None:
-    found = answer(name, mode=mode)
-    assert sum(found.shares.values()) == pytest.approx(1, abs=1e-12)
-    assert all(share >= 0 for share in found.shares.values())
-    assert found.regime == max(REGIMES, key=lambda r: found.shares[r])
-    for kernel in found.kernels:
+    shown = answer(name, mode=mode)
+    assert sum(shown.shares.values()) == pytest.approx(1, abs=1e-12)
+    assert all(share >= 0 for share in shown.shares.values())
+    assert shown.regime == max(REGIMES, key=lambda r: shown.shares[r])
+    for kernel in shown.kernels:
         assert sum(kernel.shares.values()) == pytest.approx(1, abs=1e-12)
         assert all(-1e-12 <= share <= 1 for share in kernel.shares.values())
 
@@ -138,39 +138,39 @@ def test_twice_every_rate_is_half_the_time(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_kernels_add_up(name: str) -> None:
-    found = answer(name)
-    kernels = found.kernels
-    assert len(kernels) == found.kernel_count
-    assert sum(k.duration_s for k in kernels) == pytest.approx(found.gpu_busy_s, rel=1e-12)
+    shown = answer(name)
+    kernels = shown.kernels
+    assert len(kernels) == shown.kernel_count
+    assert sum(k.duration_s for k in kernels) == pytest.approx(shown.gpu_busy_s, rel=1e-12)
     for kernel in kernels:
         assert kernel.duration_s == max(kernel.compute_s, kernel.memory_s) + kernel.fixed_s
         assert kernel.start_s >= kernel.issue_s
-    assert sum(k.flops for k in kernels) == found.flops
+    assert sum(k.flops for k in kernels) == shown.flops
     # a step among many is no shorter than its kernels or its host's work, a step alone no shorter
-    assert found.period_s >= max(found.gpu_busy_s, found.host_s) * (1 - 1e-12)
-    assert found.latency_s >= found.period_s * (1 - 1e-9)
+    assert shown.period_s >= max(shown.gpu_busy_s, shown.host_s) * (1 - 1e-12)
+    assert shown.latency_s >= shown.period_s * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("gpu", ["h200", "a100", "t4"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
-    found = answer(name, gpu)
-    low, high = found.interval_s
-    assert 0 < low < found.period_s < high
+    shown = answer(name, gpu)
+    low, high = shown.interval_s
+    assert 0 < low < shown.period_s < high
     # what was measured on another GPU is less sure, where the host is as sure on both: it decides
     # nothing on the one, or all on the other
     measured = answer(name)
     slowest_s, fastest_s = (measured.host_s * times for times in measured.host.spread[::-1])
-    if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * found.gpu_busy_s:
+    if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * shown.gpu_busy_s:
         assert high / low >= measured.interval_s[1] / measured.interval_s[0] * (1 - 1e-12)
 
 
 def test_idle_time_and_busy_time_fill_the_period() -> None:
     for name in ("mlp-tiny", "mixtral-small", "bert-base"):
-        found = answer(name)
-        gaps = found.kernel_count * profile().gap_s
-        filled = found.gpu_busy_s + found.idle.host_s + found.idle.sync_s + gaps
-        assert filled == pytest.approx(found.period_s, rel=1e-9)
+        shown = answer(name)
+        gaps = shown.kernel_count * profile().gap_s
+        filled = shown.gpu_busy_s + shown.idle.host_s + shown.idle.sync_s + gaps
+        assert filled == pytest.approx(shown.period_s, rel=1e-9)
     assert answer("mixtral-small").idle.sync_s > 0
     assert answer("mlp-tiny").idle.sync_s == 0
 
@@ -194,12 +194,12 @@ def test_the_faster_card_is_never_slower(name: str, slower: str, faster: str) ->
 
 @pytest.mark.parametrize("gpu", ["t4", "v100"])
 def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> None:
-    found = answer("mlp-wide", gpu, dtype="bfloat16")
+    shown = answer("mlp-wide", gpu, dtype="bfloat16")
     name = find_gpu(gpu).name
-    assert found.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
+    assert shown.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
     # four products of 2·1024·8192·8192 FLOPs at the vector units' peak and no faster
     peak = find_gpu(gpu).vector_flops_per_s["fp32"]
-    assert found.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak
+    assert shown.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak
     assert answer("mlp-wide", "a100", dtype="bfloat16").notes == ()
 
 

@@ -60,9 +60,9 @@ def _(x: Tensor) -> Tensor:
 
 def test_ops_without_a_cost_are_named_with_their_number() -> None:
     module = Calls(lambda _, x: twice(twice(x)) + 1)
-    found = predict(module, (torch.ones(1024),))
-    assert found.unmodelled == {"ridgepoint_test.twice.default": 2}
-    assert [kernel.name for kernel in found.kernels] == ["add.Tensor"]
+    prediction = predict(module, (torch.ones(1024),))
+    assert prediction.unmodelled == {"ridgepoint_test.twice.default": 2}
+    assert [kernel.name for kernel in prediction.kernels] == ["add.Tensor"]
     assert answer("bert-base").unmodelled == {}
 
 
@@ -75,10 +75,10 @@ def test_what_depends_on_data_is_noted() -> None:
 
 def test_a_network_that_launches_nothing() -> None:
     for module in (nn.Identity(), Calls(lambda _, x: x.view(-1))):
-        found = predict(module, (torch.ones(4),))
-        assert found.kernels == [] and found.gpu_busy_s == 0 and found.flops == 0
-        assert found.shares == {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
-        assert found.period_s == pytest.approx(found.host_s) and found.host_s > 0
+        prediction = predict(module, (torch.ones(4),))
+        assert prediction.kernels == [] and prediction.gpu_busy_s == 0 and prediction.flops == 0
+        assert prediction.shares == {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
+        assert prediction.period_s == pytest.approx(prediction.host_s) and prediction.host_s > 0
         graph = predict(module, (torch.ones(4),), mode="cuda_graph")
         assert graph.period_s == pytest.approx(profile().graph_launch_s)
 
@@ -87,13 +87,13 @@ def test_a_network_that_launches_nothing() -> None:
 
 
 def test_weights_and_peak_by_hand() -> None:
-    found = answer("mlp-wide", dtype="bfloat16")
+    shown = answer("mlp-wide", dtype="bfloat16")
     # 4·(8192·8192 + 8192) + 8192·10 + 10 = 268,550,154 weights of 2 bytes
-    assert found.weight_bytes == 537_100_308
+    assert shown.weight_bytes == 537_100_308
     # the head's 10 biases fill a block: 20 → 512; while a ReLU runs there are the network's
     # input, the layer's, and the ReLU's own two tensors, 1024·8192·2 = 16,777,216 bytes each
-    assert found.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
-    assert found.workspace_bytes == 32 * 2**20 and found.fits
+    assert shown.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
+    assert shown.workspace_bytes == 32 * 2**20 and shown.fits
     # before Hopper cuBLAS takes 8 MiB and 128 KiB
     assert answer("mlp-wide", "a100", dtype="bfloat16").workspace_bytes == 8_519_680
 
@@ -106,9 +106,9 @@ def test_what_does_not_fit() -> None:
     # 2·128256·4096 + 8·218,112,000 + 4096 = 2,795,573,248 weights: themselves, gradients, two
     # moments and AdamW's temporary roots are 5·4 bytes each, 55.9 GB
     assert step.parameters == 2_795_573_248
-    found = predict_trace(step, gpu="h200")
-    assert found.peak_memory_bytes == pytest.approx(20 * step.parameters, rel=0.01)
-    assert found.fits and predict_trace(step, gpu="a100").fits
+    prediction = predict_trace(step, gpu="h200")
+    assert prediction.peak_memory_bytes == pytest.approx(20 * step.parameters, rel=0.01)
+    assert prediction.fits and predict_trace(step, gpu="a100").fits
     assert not predict_trace(step, gpu="a100-40gb").fits
     # 48 GiB
     assert not predict_trace(step, gpu="l40s").fits

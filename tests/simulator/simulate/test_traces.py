@@ -76,16 +76,16 @@ def test_syncs_short_queues_and_kernels_sped_up() -> None:
 
 
 def test_a_value_that_no_axis_has_is_refused_in_its_rows_alone() -> None:
-    found = sweep(asked("bert-base", seq=16), {"seq": [16, 1000], "batch": [1, 2]})
-    assert list(found.refused) == [2, 3] and "512 positions" in found.refused[2]
-    assert found.scenarios[2] == asked("bert-base", seq=16)
-    assert found.regime(0) is not None and found.regime(2) is None
+    swept = sweep(asked("bert-base", seq=16), {"seq": [16, 1000], "batch": [1, 2]})
+    assert list(swept.refused) == [2, 3] and "512 positions" in swept.refused[2]
+    assert swept.scenarios[2] == asked("bert-base", seq=16)
+    assert swept.regime(0) is not None and swept.regime(2) is None
 
 
 def test_what_is_done_is_counted() -> None:
-    told: list[int] = []
-    sweep(asked("mlp-tiny"), {"bandwidth": [1.0, 2.0], "batch": [1, 2]}, counted=told.append)
-    assert told[-1] == 4
+    messages: list[int] = []
+    sweep(asked("mlp-tiny"), {"bandwidth": [1.0, 2.0], "batch": [1, 2]}, counted=messages.append)
+    assert messages[-1] == 4
 
 
 def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
@@ -100,14 +100,14 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
         return usual(trace, card, *rest)
 
     monkeypatch.setattr(module, "partition", watched)
-    told: list[int] = []
+    messages: list[int] = []
     base = asked("bert-base", seq=16, mode="compiled")
     axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
-    found = sweep(base, axes, counted=told.append)
+    swept = sweep(base, axes, counted=messages.append)
     assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
     # whoever waits can give up before each of 2·2·2 steps is partitioned
-    assert told[:8] == [0] * 8 and told[-1] == 8
-    same(found, sweep(base, axes, lambda s: predict(s)))
+    assert messages[:8] == [0] * 8 and messages[-1] == 8
+    same(swept, sweep(base, axes, lambda s: predict(s)))
 
 
 def test_a_row_is_a_predictions_figures() -> None:
@@ -122,6 +122,6 @@ def test_a_row_is_a_predictions_figures() -> None:
 def test_what_is_kept_of_long_ops_is_what_they_launch(name: str, card: str) -> None:
     more: dict[str, Any] = {"seq": 16} if name == "bert-base" else {}
     trace = predict(asked(name, training=True, gpu=card, **more)).trace
-    found = lower(trace, gpu(card))
+    lowered = lower(trace, gpu(card))
     expected = [work for op in trace.ops for work in launches(op.signature, gpu(card)) or ()]
-    assert [found.works[k] for k in found.work_of] == expected
+    assert [lowered.works[k] for k in lowered.work_of] == expected

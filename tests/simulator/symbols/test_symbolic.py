@@ -34,7 +34,7 @@ def tracer(name: str, training: bool, dtype: str) -> Tracer:
     has_seq = CATALOGUE[name].seq is not None
 
     def traced(batch: int, seq: int) -> Trace:
-        made = load(
+        loaded = load(
             name,
             batch=batch,
             seq=seq if has_seq else None,
@@ -43,9 +43,9 @@ def tracer(name: str, training: bool, dtype: str) -> Tracer:
             sizes=SMALL[name],
         )
         return trace(
-            made.module,
-            made.args,
-            made.kwargs,
+            loaded.module,
+            loaded.args,
+            loaded.kwargs,
             phase="training" if training else "inference",
             autocast="bf16" if dtype == "autocast" else None,
         )

@@ -52,9 +52,9 @@ def test_one_kernel_by_gpu_and_dtype(gpu: str, dtype: torch.dtype, backend: str)
 
 @pytest.mark.parametrize("gpu", ["v100", "t4"])
 def test_bfloat16_before_ampere_is_matrix_products(gpu: str) -> None:
-    found = ops(Calls(plain), heads(BF16), gpu=gpu)
-    assert found.count("aten.bmm.default") == 2 and "aten._safe_softmax.default" in found
-    assert not {CUDNN, FLASH, EFFICIENT} & set(found)
+    calls = ops(Calls(plain), heads(BF16), gpu=gpu)
+    assert calls.count("aten.bmm.default") == 2 and "aten._safe_softmax.default" in calls
+    assert not {CUDNN, FLASH, EFFICIENT} & set(calls)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_fewer_heads_of_keys_stay_one_kernel(gpu: str, backend: str) -> None:
 
     assert ops(Calls(grouped), heads(), heads(heads=2), gpu=gpu) == [backend]
     # in single precision no kernel takes them: the keys are repeated, and two products follow
-    found = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
-    assert found.count("aten.bmm.default") == 2 and found.count("aten.clone.default") == 2
+    calls = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
+    assert calls.count("aten.bmm.default") == 2 and calls.count("aten.clone.default") == 2
 
 
 def test_causal_with_as_many_queries_as_keys_is_flash_and_else_not() -> None:
@@ -170,6 +170,6 @@ def test_a_mask_whose_last_stride_is_not_1_takes_no_fused_kernel(
     """`check_last_dim_stride_equals_1_dense` of sdp_utils_cpp.h: "GPU backends require attn_mask's
     last dimension to have stride 1"."""
     fused = {CUDNN, FLASH, EFFICIENT}
-    found = ops(Calls(expanded), heads(dtype), gpu=gpu)
-    assert found.count("aten.bmm.default") == 2 and not fused & set(found)
+    calls = ops(Calls(expanded), heads(dtype), gpu=gpu)
+    assert calls.count("aten.bmm.default") == 2 and not fused & set(calls)
     assert fused & set(ops(Calls(of_keys), heads(dtype), gpu=gpu))

@@ -17,8 +17,8 @@ IMAGE = torch.ones(2, 3, 8, 8)
 
 
 def forward(module: nn.Module, *args: Any, **options: Any) -> list[str]:
-    found = trace(module, args, **options)
-    return [op.name.removeprefix("aten.") for op in found.ops if op.phase == "forward"]
+    step = trace(module, args, **options)
+    return [op.name.removeprefix("aten.") for op in step.ops if op.phase == "forward"]
 
 
 def test_dropout_is_one_kernel_in_training_and_none_in_evaluation() -> None:

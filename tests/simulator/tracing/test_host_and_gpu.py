@@ -83,10 +83,10 @@ def test_memory_that_is_not_pinned_is_not_captured() -> None:
     def unwaited(_: Calls, x: Tensor) -> Tensor:
         return x + torch.zeros(8, device="cpu").to("cuda", non_blocking=True)
 
-    found = trace(Calls(unwaited), (X,))
-    assert not any(syncs(op.signature) for op in found.ops)
+    step = trace(Calls(unwaited), (X,))
+    assert not any(syncs(op.signature) for op in step.ops)
     with pytest.raises(InputError, match=r"_to_copy\.default: it copies unpinned memory; predict"):
-        predict_trace(found, mode="cuda_graph")
+        predict_trace(step, mode="cuda_graph")
 
 
 def test_an_encoder_takes_padding() -> None:

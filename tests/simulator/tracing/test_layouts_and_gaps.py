@@ -79,9 +79,9 @@ def test_every_dtype_of_torch_has_its_bytes() -> None:
 
 
 def test_half_precision_complex_numbers_are_predicted() -> None:
-    found = predict(Calls(lambda _, x: x.chalf() * 2), (X,))
-    assert {op.outputs[0].dtype for op in found.trace.ops} == {"complex32"}
-    assert found.period_s > 0
+    prediction = predict(Calls(lambda _, x: x.chalf() * 2), (X,))
+    assert {op.outputs[0].dtype for op in prediction.trace.ops} == {"complex32"}
+    assert prediction.period_s > 0
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_half_precision_complex_numbers_are_predicted() -> None:
     ],
 )
 def test_empty_tensors_are_predicted(forward: Any) -> None:
-    found = predict(Calls(lambda _, x: forward(x)), (X,))
-    assert 0 < found.period_s < 1e-3
+    prediction = predict(Calls(lambda _, x: forward(x)), (X,))
+    assert 0 < prediction.period_s < 1e-3
 
 
 class Own(BaseException):
@@ -123,8 +123,8 @@ def test_counts_of_more_than_64_bits_are_predicted() -> None:
     # 2·2^34·2^15·2^15 = 2^65 FLOPs; 2^34·2^15·2 bytes are 2^50
     wide = torch.empty(2**34, 2**15, device="meta", dtype=torch.bfloat16)
     square = torch.empty(2**15, 2**15, device="meta", dtype=torch.bfloat16)
-    found = predict(Calls(lambda _, x, y: x @ y), (wide, square))
-    assert found.period_s > 2**65 / 1e15
+    prediction = predict(Calls(lambda _, x, y: x @ y), (wide, square))
+    assert prediction.period_s > 2**65 / 1e15
 
 
 def test_an_index_of_no_dimension_is_one_of_one() -> None:

@@ -69,8 +69,8 @@ def answers_outside() -> set[str]:
 
 def test_what_torch_asks_for_itself_is_not_noted() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Dropout())
-    found = trace(net, (torch.zeros(2, 4),), phase="training", run="compiled")
-    assert found.asked == []
+    step = trace(net, (torch.zeros(2, 4),), phase="training", run="compiled")
+    assert step.asked == []
 
 
 def test_host_counts_do_not_depend_on_the_run() -> None:

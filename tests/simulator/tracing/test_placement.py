@@ -32,9 +32,9 @@ def test_networks_on_the_cpu_and_without_memory_give_one_trace(name: str, phase:
     mode = FakeTensorMode()
     fake = tuple(mode.from_tensor(x) for x in real)
     for network, given in [(on_cpu, real), (on_cpu, inputs), (module, real), (module, fake)]:
-        found = trace(network, given, phase=phase)
-        assert lines(found) == lines(want)
-        assert found.storages == want.storages
+        step = trace(network, given, phase=phase)
+        assert lines(step) == lines(want)
+        assert step.storages == want.storages
 
 
 def test_a_network_made_of_fake_tensors() -> None:

@@ -81,11 +81,11 @@ def test_a_division_by_zero_is_refused_on_the_path_alone() -> None:
 
 
 def test_a_function_of_plain_numbers_is_asked_at_each_distinct_choice() -> None:
-    asked: list[int] = []
+    emitted: list[int] = []
 
     @at_each
     def digits(n: int) -> tuple[int, int]:
-        asked.append(n)
+        emitted.append(n)
         return len(str(n)), 7
 
     def ask(n: int) -> int:
@@ -94,4 +94,4 @@ def test_a_function_of_plain_numbers_is_asked_at_each_distinct_choice() -> None:
 
     values = list(range(1000))
     assert everywhere(ask, [values]) == [7 * len(str(n % 200)) for n in values]
-    assert sorted(asked) == list(range(200))
+    assert sorted(emitted) == list(range(200))

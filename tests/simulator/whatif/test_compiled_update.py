@@ -18,8 +18,8 @@ MLP = Scenario("mlp-tiny", training=True)  # 9 layers with a weight and a bias
 
 def step(optimizer: str, depth: int = 8, dtype: str = "fp32") -> Trace:
     sizes = {"width": 128, "depth": depth}
-    asked = Scenario("mlp-tiny", training=True, optimizer=optimizer, sizes=sizes, dtype=dtype)
-    return trace_resolved(resolve(asked))
+    scenario = Scenario("mlp-tiny", training=True, optimizer=optimizer, sizes=sizes, dtype=dtype)
+    return trace_resolved(resolve(scenario))
 
 
 def updates(trace: Trace) -> list[Op]:
@@ -68,8 +68,8 @@ def test_it_does_the_eager_arithmetic():
 
 @pytest.mark.parametrize("mode", ["eager", "compiled", "reduce-overhead"])
 def test_a_step_gets_shorter_and_its_kernels_fewer(mode: str):
-    asked = apply(MLP, "mode", {"to": mode})
-    before, after = predict(asked), predict(apply(asked, "compiled_optimizer"))
+    changed = apply(MLP, "mode", {"to": mode})
+    before, after = predict(changed), predict(apply(changed, "compiled_optimizer"))
     assert after.kernel_count == before.kernel_count - 8 + 2
     assert after.period_s < before.period_s
     assert after.gpu_busy_s < before.gpu_busy_s

@@ -72,12 +72,12 @@ def test_the_host_pays_one_eager_op_and_a_graph_nothing() -> None:
 
 
 def test_a_sum_and_its_norm_are_one_reduction() -> None:
-    found = predict(changed(BERT, "+fuse=add+native_layer_norm"))
-    reductions = [op for op in found.trace.ops if op.name == "fused.reduction.default"]
+    prediction = predict(changed(BERT, "+fuse=add+native_layer_norm"))
+    reductions = [op for op in prediction.trace.ops if op.name == "fused.reduction.default"]
     assert len(reductions) == 2 * LAYERS + 1  # two a layer, and the embeddings'
-    tensor = BERT.batch * 16 * found.trace.ops[-1].inputs[0].itemsize  # pyright: ignore
+    tensor = BERT.batch * 16 * prediction.trace.ops[-1].inputs[0].itemsize  # pyright: ignore
     assert all(op.signature.read_bytes >= 2 * tensor for op in reductions)
-    assert memory(found.trace).peak_bytes <= predict(BERT).memory.peak_bytes
+    assert memory(prediction.trace).peak_bytes <= predict(BERT).memory.peak_bytes
 
 
 def test_training_keeps_what_the_backward_reads() -> None:
@@ -90,8 +90,8 @@ def test_training_keeps_what_the_backward_reads() -> None:
 
 
 def test_compiling_a_fused_step_leaves_it_one_kernel() -> None:
-    found = predict(changed(BERT, "+fuse=gelu+addmm", "+mode=compiled"))
-    assert sum(op.name == "fused.product.default" for op in found.trace.ops) >= LAYERS
+    prediction = predict(changed(BERT, "+fuse=gelu+addmm", "+mode=compiled"))
+    assert sum(op.name == "fused.product.default" for op in prediction.trace.ops) >= LAYERS
 
 
 def test_order_does_not_matter_and_files_keep_it(tmp_path: Any) -> None:
@@ -253,18 +253,18 @@ def test_fusing_never_adds_bytes(kinds: list[tuple[str, int, int]], data: st.Dat
     members = data.draw(st.sets(indices, min_size=2, max_size=5))
     chosen = Chosen(trace)
     try:
-        found = merged(chosen, [chosen.kernel(members)])
+        samples = merged(chosen, [chosen.kernel(members)])
     except InputError as error:
         assert str(error)
         return
-    assert moved(found) <= moved(trace)
-    assert len(found.ops) == len(trace.ops) - len(members) + 1
-    made = {n for n, s in enumerate(found.storages) if s.born < 0}
-    for op in found.ops:  # nothing is read before it is made
+    assert moved(samples) <= moved(trace)
+    assert len(samples.ops) == len(trace.ops) - len(members) + 1
+    made = {n for n, s in enumerate(samples.storages) if s.born < 0}
+    for op in samples.ops:  # nothing is read before it is made
         reads = op.storages[: len(op.inputs)]
         assert made.issuperset(reads)
         made.update(op.storages)
     flops = [
-        sum(w.flops for op in t.ops for w in works(op.signature) or ()) for t in (trace, found)
+        sum(w.flops for op in t.ops for w in works(op.signature) or ()) for t in (trace, samples)
     ]
     assert flops[0] == flops[1]

@@ -34,11 +34,14 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
     base = asked(name, seq=None if name == "resnet18" else 16, training=True, dtype="fp32")
     if dtype == "fp32":
         base = apply(base, "precision", {"dtype": "bf16"})
-    found = predict(apply(base, "precision", {"dtype": dtype}))
-    assert [k.name for k in found.kernels] == [k.name for k in fresh.kernels]
-    assert (found.flops, found.peak_memory_bytes) == (fresh.flops, fresh.peak_memory_bytes)
+    prediction = predict(apply(base, "precision", {"dtype": dtype}))
+    assert [k.name for k in prediction.kernels] == [k.name for k in fresh.kernels]
+    assert (prediction.flops, prediction.peak_memory_bytes) == (
+        fresh.flops,
+        fresh.peak_memory_bytes,
+    )
     # the first trace of a process enters some of torch's Python functions once more
-    assert found.period_s == pytest.approx(fresh.period_s, rel=1e-3)
+    assert prediction.period_s == pytest.approx(fresh.period_s, rel=1e-3)
 
 
 INTEGERS = ("int8", "int4")

@@ -36,8 +36,8 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_the_first_example_is_answered_and_only_the_last_question_counts(worker: Worker):
     found: list[object] = []
     for batch in (8, 16, 64):
-        asked = Scenario("bert-base", batch=batch, seq=128, dtype="bf16")
-        worker.ask("current", lambda _, s=asked: compute_answer(s), found.append, found.append)
+        scenario = Scenario("bert-base", batch=batch, seq=128, dtype="bf16")
+        worker.ask("current", lambda _, s=scenario: compute_answer(s), found.append, found.append)
     wait(worker)
     assert [answer.subject.batch for answer in found] == [64]  # pyright: ignore
     worker.ask("along", lambda _: batch_regimes(examples.FIRST, 64), found.append, found.append)
@@ -46,13 +46,16 @@ def test_the_first_example_is_answered_and_only_the_last_question_counts(worker:
 
 
 def test_a_refusal_comes_back_with_its_words(worker: Worker):
-    said: list[object] = []
-    asked = Scenario("bert-base", batch=0)
+    messages: list[object] = []
+    scenario = Scenario("bert-base", batch=0)
     worker.ask(
-        "current", lambda _: compute_answer(asked), said.append, lambda e: said.append(str(e))
+        "current",
+        lambda _: compute_answer(scenario),
+        messages.append,
+        lambda e: messages.append(str(e)),
     )
     wait(worker)
-    assert said == ["batch is 0: expected 1 or more"]
+    assert messages == ["batch is 0: expected 1 or more"]
 
 
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
@@ -82,16 +85,19 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
 
 
 def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
-    said: list[str] = []
+    messages: list[str] = []
     need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
     worker.tracing.request = lambda need, urgent, told: told("")  # pyright: ignore
 
     def ask(cancelled: object) -> str:
         raise need
 
-    worker.ask("side 0", ask, lambda found: None, lambda error: said.append(str(error)))
+    worker.ask("side 0", ask, lambda found: None, lambda error: messages.append(str(error)))
     wait(worker)
-    assert len(said) == 1 and "could not be written to disk: expected space in the cache" in said[0]
+    assert (
+        len(messages) == 1
+        and "could not be written to disk: expected space in the cache" in messages[0]
+    )
 
 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(

@@ -70,8 +70,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening: Opening, tmp_path: Path
 ):
     session, answering = opening.session, opening.networks.answering
-    asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
-    session.reset(State((NamedScenario("Today", asked),)))
+    scenario = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
+    session.reset(State((NamedScenario("Today", scenario),)))
     answering.request()
     settle(opening)
     opening.open([TRACES / "bert-base.json.gz"])

@@ -110,10 +110,10 @@ def test_every_entry_has_a_name_of_its_own() -> None:
 @pytest.fixture
 def editor() -> Iterator[tuple[Editor, list[Any]]]:
     application()
-    told: list[Any] = []
-    made = Editor(DARK, gpu("h200"), lambda *used: told.append(used), told.append)
+    messages: list[Any] = []
+    made = Editor(DARK, gpu("h200"), lambda *used: messages.append(used), messages.append)
     made.show()
-    yield made, told
+    yield made, messages
     made.close()
 
 

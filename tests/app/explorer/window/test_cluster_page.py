@@ -128,8 +128,11 @@ def test_a_what_if_is_applied(window: Window, predictor: Predictor):
     split = view(window, Split)
     offered = window.cluster_page.clustering.clustered.what_ifs
     assert offered is not None and {each.text for each in offered} == {
-        "link_speed=2", "recompute=1", "fsdp=1", "bucket=100"
-    }  # fmt: skip
+        "link_speed=2",
+        "recompute=1",
+        "fsdp=1",
+        "bucket=100",
+    }
     button = next(b for b in split.what_ifs.buttons if b.toolTip() == "+link_speed=2")
     button.click()
     choice = window.session.state.cluster

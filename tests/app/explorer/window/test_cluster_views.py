@@ -46,9 +46,10 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
     assert periods == sorted(periods) and split.search.start.isHidden()
     other = next(each for each in ranking.ranked if str(each.layout) != "dp=2 ddp")
     button = next(
-        b for b in split.search.buttons
+        b
+        for b in split.search.buttons
         if b.accessibleName() == f"Switch to this split: {other.layout}"
-    )  # fmt: skip
+    )
     before = session.state
     button.click()
     now = session.state
@@ -173,8 +174,9 @@ def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predict
     whole = lanes_across(answer, lanes.canvas.width())
     at = QPointF(whole.at(0.25 * whole.high), 100)
     none, no_phase = Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
-    turned = QWheelEvent(at, at, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, none,
-                         no_phase, False)  # fmt: skip
+    turned = QWheelEvent(
+        at, at, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, none, no_phase, False
+    )
     QCoreApplication.sendEvent(lanes.canvas, turned)
     low, high = lanes.shown_s
     assert high - low == pytest.approx(whole.high / 1.2)

@@ -48,8 +48,10 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     assert plan is not None and shown.words.text() == plan.verdict
     assert shown.subtitle() == "2 candidates, cheapest that surely fits first"
     assert [row[0] for row in shown.rows()] == [
-        "Configuration", "1 × L40S, vllm, bf16", "1 × H200 SXM 141GB, vllm, bf16"
-    ]  # fmt: skip
+        "Configuration",
+        "1 × L40S, vllm, bf16",
+        "1 × H200 SXM 141GB, vllm, bf16",
+    ]
     assert shown.step.isHidden() and shown.open.isEnabled()
     assert planned.verdict.isHidden() and planned.strip.isHidden()
 

@@ -107,15 +107,15 @@ def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     wait(window.worker)
     assert verdict.answer is not None and verdict.answer.scenario.mode == "cuda_graph"
     assert not verdict.stale and verdict.searched_for is not verdict.answer
-    told: list[tuple[object, float]] = []
+    messages: list[tuple[object, float]] = []
 
     def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
-        told.append((answer, paint.painter.opacity()))
+        messages.append((answer, paint.painter.opacity()))
 
     monkeypatch.setattr("app.explorer.window.verdict.bar.figures", lambda *_: (figure,) * 8)
     verdict.grab()
-    assert [opacity for _, opacity in told] == [1.0] * 5 + [pytest.approx(0.6), 1.0, 1.0]
-    assert told[5][0] is verdict.searched_for and told[0][0] is verdict.answer
+    assert [opacity for _, opacity in messages] == [1.0] * 5 + [pytest.approx(0.6), 1.0, 1.0]
+    assert messages[5][0] is verdict.searched_for and messages[0][0] is verdict.answer
 
 
 def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):

@@ -37,10 +37,10 @@ def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
     offered = next(o for o in window.panels.panels if o.workspace == "Lessons")
     window.session.show("Lessons")
     window.session.history.clear()
-    asked = replace(FIRST, mode="cuda_graph")
-    window.panels.view(offered).asked.emit(asked)
+    changed = replace(FIRST, mode="cuda_graph")
+    window.panels.view(offered).asked.emit(changed)
     state = window.session.state
-    assert [side.scenario for side in state.sides] == [FIRST, asked]
+    assert [side.scenario for side in state.sides] == [FIRST, changed]
     assert state.current == 1 and state.workspace == "Explore"
     assert window.session.history.count() == 1
     wait(window.worker)
@@ -73,11 +73,11 @@ def test_an_export_says_where_the_file_is(
 def test_a_key_of_the_window_works_while_a_formula_stands_there(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ):
-    asked: list[bool] = []
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: asked.append(True) or ("", ""))
+    emitted: list[bool] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: emitted.append(True) or ("", ""))
     sheet = window.explaining.show(window.verdict.formulas()[0], window.pos())
     QTest.keyClick(sheet, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
-    assert asked == [True] and not sheet.isVisible()
+    assert emitted == [True] and not sheet.isVisible()
 
 
 @pytest.mark.parametrize("scenario", [
