@@ -13,10 +13,10 @@ import argparse
 import gzip
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from calibration.cases.energy import EnergyCase
 from calibration.cases.energy_steps import ENERGY_STEPS
+from calibration.fit.energy_cases import is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import MEASUREMENTS
@@ -30,30 +30,17 @@ _RATIOS = ("joules", "watts", "period_s", "clock_hz")
 _LIMITED = 4  # NVML's reason of a lowered clock: the software's power cap
 
 
-class Steps(NamedTuple):
-    """Kept or new predictions by name, of which some failed."""
-
-    predicted: dict[str, Row]
-
-    @classmethod
-    def of(cls, card: str, measured: dict[str, Row]) -> Steps:
-        """Of the code now, with the host beside each measured step, printed as they come."""
-        predicted: dict[str, Row] = {}
-        for case in ENERGY_STEPS:
-            row = measured.get(case.name)
-            probes: Any = row and row["probes"]
-            try:
-                host = beside(tuple(probes)) if probes else None
-                predicted[case.name] = figures(case, card, host)
-            except Exception as error:  # a network may raise anything
-                predicted[case.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
-            print(case.name, predicted[case.name], flush=True)
-        return cls(predicted)
-
-    @classmethod
-    def kept(cls, path: Path) -> Steps:
-        """Of a file that `--write` made."""
-        return cls({row.pop("case"): row for row in rows(path)})
+def predictions(card: str, known: dict[str, Row]) -> dict[str, Row]:
+    """The figures of each step by name, with the host beside a measured one, or its error."""
+    predicted: dict[str, Row] = {}
+    for case in ENERGY_STEPS:
+        row = known.get(case.name)
+        try:
+            predicted[case.name] = figures(case, card, beside(row["probes"]) if row else None)
+        except Exception as error:  # a network may raise anything
+            predicted[case.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
+        print(case.name, predicted[case.name], flush=True)
+    return predicted
 
 
 def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
@@ -96,7 +83,7 @@ def outcomes(predicted: dict[str, Row], known: dict[str, Row]) -> list[Outcome]:
         true = {**row, "watts": row["power_w"], "period_s": row["sustained_s"]}
         for figure in _RATIOS:
             inside = low <= true["joules"] <= high if figure == "joules" else None
-            for of in (group, "all"):
+            for of in (group, "fitted" if is_fitted(name) else "held out", "all"):
                 each.append(Outcome(name, of, figure, p[figure] / true[figure], inside))
     return each
 
@@ -109,8 +96,11 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="file of kept predictions")
     options = parser.parse_args()
     known = measured(options.card)
-    steps = Steps.kept(options.before) if options.before else Steps.of(options.card, known)
-    each = outcomes(steps.predicted, known)
+    if options.before:
+        predicted = {row.pop("case"): row for row in rows(options.before)}
+    else:
+        predicted = predictions(options.card, known)
+    each = outcomes(predicted, known)
     ratios: dict[str, dict[str, float]] = {}
     for outcome in each:
         ratios.setdefault(outcome.case, {})[outcome.figure] = outcome.ratio
@@ -119,7 +109,7 @@ def main() -> None:
     if each:
         print(table(sorted(summary(each), key=lambda s: (s.group, s.figure))))
     if options.write:
-        write(options.write, ({"case": name, **p} for name, p in steps.predicted.items()))
+        write(options.write, ({"case": name, **p} for name, p in predicted.items()))
 
 
 if __name__ == "__main__":

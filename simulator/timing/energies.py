@@ -210,7 +210,13 @@ def computing(work: Work) -> str:
     "instruction"s on the vector lanes, or that of its FLOPs alone ("")."""
     if work.engine == "tensor":
         return "tensor"
-    return "" if work.family in _PRODUCTS else "instruction"
+    return "" if _multiplies(work) else "instruction"
+
+
+def _multiplies(work: Work) -> bool:
+    """Do vector lanes multiply tiles that they hold in registers? A depthwise convolution fetches
+    the operands of each product."""
+    return work.family in _PRODUCTS and not work.dims.get("depthwise")
 
 
 def features(work: Work, gpu: GPU) -> dict[str, Any]:
@@ -221,6 +227,6 @@ def features(work: Work, gpu: GPU) -> dict[str, Any]:
     flops = work.dims.get("fraction", 1.0) * work.flops
     if work.engine == "tensor" and gpu.peak("tensor", short):
         return {**amounts, f"tensor_{short}": flops}
-    if work.engine == "tensor" or work.family in _PRODUCTS:
+    if work.engine == "tensor" or _multiplies(work):
         return {**amounts, f"vector_{short}": flops}
     return amounts
