@@ -6,7 +6,6 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
+from calibration.cases.energy_steps import is_fitted
 from calibration.record.read import MEASUREMENTS
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -56,12 +56,6 @@ class EnergyCase:
     work: Mapping[str, float]
     step: Mapping[str, Any] | None
     host_reference_s: float | None = None
-
-
-def is_fitted(name: str) -> bool:
-    """Is a measured step in the fit? Half of them are, by the hash of their names; nobody looked at
-    the others one by one."""
-    return int(sha256(f"half {name}".encode()).hexdigest()[0], 16) % 2 == 0
 
 
 def read_cases(card: str) -> tuple[float, list[EnergyCase]]:

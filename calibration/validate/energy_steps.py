@@ -15,8 +15,7 @@ import json
 from pathlib import Path
 
 from calibration.cases.energy import EnergyCase
-from calibration.cases.energy_steps import ENERGY_STEPS
-from calibration.fit.energy_cases import is_fitted
+from calibration.cases.energy_steps import ENERGY_STEPS, is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import MEASUREMENTS
