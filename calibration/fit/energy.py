@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from calibration.cases.energy import CASES
 from calibration.fit.energy_cases import EnergyCase, read_cases, work_of
 from calibration.record.read import MEASUREMENTS
 from simulator.timing.energies import FOLDER, Energies
@@ -23,6 +24,7 @@ from simulator.timing.energies import FOLDER, Energies
 Floats = NDArray[np.float64]
 _LEFT_OUT = ("product/bf16/8192x8192x8192/zeros", "mixture/by_turns", "chain/exponentials")
 """Cases unlike networks: zeros draw less power, and so do special function units alone."""
+_FIRST_STEPS = frozenset(case.name for case in CASES if case.step)
 PICOJOULES = {
     "computing_s": 1e14,
     "tensor_bf16": 1.0, "tensor_fp16": 1.1, "tensor_tf32": 2.0, "tensor_fp8": 0.6,
@@ -46,8 +48,11 @@ SPEEDS = ((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0))
 
 
 def _weight(case: EnergyCase) -> float:
-    """Weight of a case: steps are what the fit is for and have data of their own; the driver's
-    copy in a graph moves two thirds of the bytes per second of a kernel."""
+    """Weight of a case: steps are what the fit is for and have data of their own, but 50 of them
+    must not outweigh the kernels, whose power alone says which ones the card's limit slows; the
+    driver's copy in a graph moves two thirds of the bytes per second of a kernel."""
+    if case.step and case.name not in _FIRST_STEPS:
+        return 0.2
     if case.step or case.name == "sum/1024MiB":  # the only kernel bound by DRAM alone
         return 2.0
     return 0.3 if "copy" in case.name and "8MiB" not in case.name else 1.0
