@@ -271,5 +271,15 @@ CASES: tuple[EnergyCase, ...] = (
     _product_case("fp32", 4096, 4096, 4096),
     _step("swin-t", "autocast", "training", 64, 0, "adamw_fused"),
     _step("mlp-wide", "bf16", "training", 4096, 0, "sgd"),
+    EnergyCase("cosine/fp32", pointwise(torch.cos, 1024, torch.float32), _bytes(2048)),
+    EnergyCase("cosine/bf16", pointwise(torch.cos, 512, torch.bfloat16), _bytes(1024)),
+    EnergyCase("exponential/fp32", pointwise(torch.exp, 1024, torch.float32), _bytes(2048)),
+    EnergyCase("relu/fp32", pointwise(torch.relu, 1024, torch.float32), _bytes(2048)),
+    EnergyCase("relu/bf16", pointwise(torch.relu, 512, torch.bfloat16), _bytes(1024)),
+    EnergyCase("sum/256MiB", pointwise(torch.sum, 256, torch.float32), _bytes(256)),
+    EnergyCase("layer_norm/fp32", pointwise(
+        lambda x: F.layer_norm(x, (1024,)), 1024, torch.float32), _bytes(2048)),
+    EnergyCase("cosine/8MiB", pointwise(torch.cos, 8, torch.float32),
+               {"l2_bytes": 16.0 * MIB, "launches": 1}),
 )  # fmt: skip
 """The most informative first: a run that ends early still has what the fit needs most."""
