@@ -68,9 +68,3 @@ ENERGY_STEPS: tuple[EnergyCase, ...] = tuple(
 )
 """Inference eager or, for half of the steps, as a CUDA graph; in an order of which every beginning
 spans them."""
-
-
-def is_fitted(name: str) -> bool:
-    """Is a measured step in the fit? Half of them are, by the hash of their names; nobody looked at
-    the others one by one."""
-    return int(sha256(f"half {name}".encode()).hexdigest()[0], 16) % 2 == 0

@@ -1,8 +1,8 @@
 """Fit the energy of a card's work from kernels alone and mixtures of them.
 
 `python -m calibration.fit.energy h200_sxm` writes `simulator/timing/profiles/energy/h200_sxm.json`
-from the card's `energy.jsonl.gz`, and from half of the whole steps of its `energy_steps.jsonl.gz`;
-the other half is held out and shows how good it is (`calibration.validate.energy_steps`).
+from the card's `energy.jsonl.gz`. The whole steps of one card are in the fit; those of the other
+cards are held out and show how good it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from calibration.cases.energy import CASES
 from calibration.fit.energy_cases import EnergyCase, read_cases, work_of
 from calibration.record.read import MEASUREMENTS
 from simulator.timing.energies import FOLDER, Energies
@@ -24,7 +23,6 @@ from simulator.timing.energies import FOLDER, Energies
 Floats = NDArray[np.float64]
 _LEFT_OUT = ("product/bf16/8192x8192x8192/zeros", "mixture/by_turns", "chain/exponentials")
 """Cases unlike networks: zeros draw less power, and so do special function units alone."""
-_FIRST_STEPS = frozenset(case.name for case in CASES if case.step)
 PICOJOULES = {
     "computing_s": 1e14,
     "tensor_bf16": 1.0, "tensor_fp16": 1.1, "tensor_tf32": 2.0, "tensor_fp8": 0.6,
@@ -35,24 +33,18 @@ IDLE_W = 75.0
 """Watts without a process: 74 to 76 in public listings of nvidia-smi of H200s, 64 of an H100."""
 RANDOM = "random"
 """Name of the ratio of the energy of a product of random numbers to that of a network's product."""
-FIRST = "h200_sxm"
-"""The card that is fitted first. What it takes is the start of the others', to which they are held:
-bytes of DRAM and of L2 go together in nearly every case, and their energies can hardly be told
-apart on one card."""
-_HELD, _FREE = 0.3, 0.03
-"""Weight of a logarithm's distance from the start: of the other cards', and of the first's."""
+WITH_STEPS = "h200_sxm"
+"""The card whose whole steps are in the fit; those of other cards are held out."""
 INTERVAL = (0.88, 1.14)
-"""Bounds of measured over predicted joules of a step: 80% of the steps that are held out."""
+"""Bounds of measured over predicted joules of a step: eight steps lie within 0.94 and 1.12, and
+eight are few."""
 VOLTS = ((0.15, 0.7), (0.35, 0.73), (1.0, 1.0))
 SPEEDS = ((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0))
 
 
 def _weight(case: EnergyCase) -> float:
-    """Weight of a case: steps are what the fit is for and have data of their own, but 50 of them
-    must not outweigh the kernels, whose power alone says which ones the card's limit slows; the
-    driver's copy in a graph moves two thirds of the bytes per second of a kernel."""
-    if case.step and case.name not in _FIRST_STEPS:
-        return 0.2
+    """Weight of a case: steps are what the fit is for and have data of their own; the driver's
+    copy in a graph moves two thirds of the bytes per second of a kernel."""
     if case.step or case.name == "sum/1024MiB":  # the only kernel bound by DRAM alone
         return 2.0
     return 0.3 if "copy" in case.name and "8MiB" not in case.name else 1.0
@@ -75,7 +67,7 @@ def clock_of(case: EnergyCase) -> float:
 
 
 def fit(
-    card: str, start: Mapping[str, float]
+    card: str, with_steps: bool, start: Mapping[str, float]
 ) -> tuple[Energies, list[tuple[str, float, float]], dict[str, float]]:
     """Fit the energies of a card.
 
@@ -83,7 +75,7 @@ def fit(
     that start the fit of the next card.
     """
     rest_w, cases = read_cases(card)
-    cases = [case for case in cases if case.name not in _LEFT_OUT]
+    cases = [c for c in cases if c.name not in _LEFT_OUT and (with_steps or not c.step)]
     works = [work_of(case, card) for case in cases]
     names = list(PICOJOULES)
     amounts = np.array([[work.get(n, 0.0) for n in names] for work in works])
@@ -103,8 +95,9 @@ def fit(
         return idle + busy_w * squared + (amounts * toggling * scaled / seconds[:, None]) @ joules
 
     weight = np.array([_weight(case) for case in cases])
+    free = () if with_steps else ("computing_s", RANDOM)
     begin = np.log([5.0, *(start[name] for name in (*names, RANDOM))])
-    prior = np.full(len(begin), _FREE if card == FIRST else _HELD)
+    prior = np.array([0.03, *(1.0 if name in free else 0.03 for name in (*names, RANDOM))])
 
     def residuals(logs: Floats) -> Floats:
         return np.append(weight * np.log(fitted_watts(logs) / watts), prior * (logs - begin))
@@ -117,7 +110,7 @@ def fit(
     by_dtype = {n.removeprefix("tensor_"): j for n, j in joules.items() if n.startswith("tensor_")}
     result = Energies(
         gpu=card,
-        source="calibration/measurements: kernels alone, mixtures and whole steps, 2 s each",
+        source="calibration/measurements: kernels alone and mixtures, 2 s each",
         clock_hz=machine["highest_clock_hz"],
         idle_w=IDLE_W,
         clocked_w=rest_w - IDLE_W,
@@ -147,8 +140,8 @@ def main() -> None:
     """Fit all measured cards, the one with whole steps first."""
     cards = sorted(p.parent.name for p in MEASUREMENTS.glob("*/energy.jsonl.gz"))
     start: Mapping[str, float] = {**PICOJOULES, RANDOM: 1.0}
-    for card in sorted(cards, key=lambda name: name != FIRST):
-        energies, rows, picojoules = fit(card, start)
+    for card in sorted(cards, key=lambda name: name != WITH_STEPS):
+        energies, rows, picojoules = fit(card, card == WITH_STEPS, start)
         start = picojoules
         for name, measured_w, fitted_w in rows:
             off = fitted_w / measured_w - 1

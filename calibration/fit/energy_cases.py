@@ -14,16 +14,14 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from calibration.cases.energy_steps import is_fitted
 from calibration.record.read import MEASUREMENTS
-from calibration.validate.trace_fidelity import retrace
-from simulator import predict_trace
 from simulator import trace as traced
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
 from simulator.schedule.launch_plan import issued
 from simulator.timing.energies import computing, features, lanes_per_s
 from simulator.timing.profile import learned
@@ -59,11 +57,10 @@ class EnergyCase:
 
 
 def read_cases(card: str) -> tuple[float, list[EnergyCase]]:
-    """Watts at rest with an open context, and the cases of a card: kernels, the steps measured with
-    them, and of those of `energy_steps` the half that is fitted."""
-    first, second = (_rows(card, name) for name in ("energy", "energy_steps"))
-    rest_w = next(row["power_w"] for row in first if row.get("name") == "rest")
-    rows = [*first, *(row for row in second if is_fitted(row.get("name", "")))]
+    """Watts at rest with an open context, and all cases of a card."""
+    with gzip.open(MEASUREMENTS / card / "energy.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    rest_w = next(row["power_w"] for row in rows if row.get("name") == "rest")
     cases = [
         EnergyCase(
             name=row["name"],
@@ -80,11 +77,6 @@ def read_cases(card: str) -> tuple[float, list[EnergyCase]]:
         if "sustained_s" in row
     ]
     return rest_w, cases
-
-
-def _rows(card: str, name: str) -> list[dict[str, Any]]:
-    with gzip.open(MEASUREMENTS / card / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 def _burst_s(chunks: Sequence[tuple[float, int]]) -> float | None:
@@ -133,8 +125,16 @@ def _total_work(works: Sequence[Work], work_of: NDArray[np.int64], gpu: GPU) -> 
 def predict_step(case: EnergyCase, card: str) -> Prediction:
     """Predict the whole step of a case."""
     assert case.step is not None
-    mode = "cuda_graph" if case.name.endswith("/cuda_graph") else "eager"
-    return predict_trace(retrace(dict(case.step), mode), gpu=card, mode=mode)
+    options = {name: case.step[name] for name in ("network", "batch", "optimizer", "sizes")}
+    return predict(
+        Scenario(
+            **options,
+            seq=case.step["seq"] or None,
+            dtype=case.step["precision"],
+            gpu=card,
+            training=case.step["phase"] == "training",
+        )
+    )
 
 
 def _step_work(case: EnergyCase, card: str) -> dict[str, float]:

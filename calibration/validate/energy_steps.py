@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 
 from calibration.cases.energy import EnergyCase
-from calibration.cases.energy_steps import ENERGY_STEPS, is_fitted
+from calibration.cases.energy_steps import ENERGY_STEPS
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import MEASUREMENTS
@@ -82,7 +82,7 @@ def outcomes(predicted: dict[str, Row], known: dict[str, Row]) -> list[Outcome]:
         true = {**row, "watts": row["power_w"], "period_s": row["sustained_s"]}
         for figure in _RATIOS:
             inside = low <= true["joules"] <= high if figure == "joules" else None
-            for of in (group, "fitted" if is_fitted(name) else "held out", "all"):
+            for of in (group, "all"):
                 each.append(Outcome(name, of, figure, p[figure] / true[figure], inside))
     return each
 
