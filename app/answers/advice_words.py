@@ -11,7 +11,7 @@ from simulator.hardware.gpu import gpu
 from simulator.scenario.registry import named
 
 GROUPS = ("Change the software", "Change the hardware")
-_TYPES = {"int8": "8-bit integers", "int4": "4-bit integers", "fp8": "float8"}
+_TYPES = {"int8": "8-bit integers", "int4": "4-bit integers", "fp8": "float8", "nvfp4": "NVFP4"}
 _COMPILERS = {"tensorrt": "TensorRT", "xla": "XLA", "nvfuser": "nvFuser"}
 _OPTIMIZERS = {"adamw_fused": "fused AdamW", "sgd": "SGD", "none": "no optimizer"}
 
@@ -28,6 +28,7 @@ _SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "accumulate": lambda a: f"Accumulate the gradients of {a['steps']} passes",
     "precision": lambda a: f"Compute in {a['dtype']}",
     "fp8": "Run linear layers in float8",
+    "nvfp4": "Run linear layers in NVFP4",
     "sdpa": lambda a: f"Use the {a['backend']} kernel of attention",
     "weights": lambda a: f"Store weights as {_TYPES[a['dtype']]}",
     "kv_cache": lambda a: f"Store keys and values in {_TYPES.get(a['dtype'], a['dtype'])}",

@@ -203,7 +203,7 @@ def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
         p = predict(each.scenario)
         assert each.after_s == pytest.approx(p.period_s / p.trace.samples, rel=1e-9)
     road = next(each for each in found if each.name == "A wider road")
-    assert road.summary == "twice the bandwidth: 8.33 µs per sample, as fast"
+    assert road.summary == "twice the bandwidth: 9.26 µs per sample, as fast"
     view.help.rows[0].findChild(type(view.play_button)).click()
     assert emitted == [found[0].scenario]
     assert improvements(side.scenario, side.prediction, lambda: True) == ()

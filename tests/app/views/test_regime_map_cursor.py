@@ -33,7 +33,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
     assert view.through.slices[0].head == ("Along batch", "at host speed 1")
     said = view.map.accessibleDescription()
-    assert said.startswith("Batch 32, host speed 1: 267 µs, 220 to 430, overhead-bound; ")
+    assert said.startswith("Batch 32, host speed 1: 296 µs, 240 to 460, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
     assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 
@@ -123,7 +123,7 @@ def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> Non
     view = shown(RegimeMap, (side,), size=WIDE)
     settled(view, side)
     seek = view.seek
-    assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()  # 267 µs a step: twice is 0.5
+    assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()  # 296 µs a step: twice is 0.5
     seek.latency.setText("soon")
     seek.button.click()
     assert settled(view, side) == ["GoalResults"]

@@ -135,7 +135,16 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
     gpt: Side, parts: dict[str, ModuleNode]
 ) -> None:
     names = {w.name for w in whatifs() if any(p.pattern for p in w.parameters)}
-    assert names == {"precision", "fp8", "weights", "remove", "fuse", "recompute", "freeze"}
+    assert names == {
+        "precision",
+        "fp8",
+        "nvfp4",
+        "weights",
+        "remove",
+        "fuse",
+        "recompute",
+        "freeze",
+    }
     found = choices(block_of(parts), GPT, gpt.prediction)
     titles = [change.title for change in found]
     # precision has 6 dtypes, weights 2
