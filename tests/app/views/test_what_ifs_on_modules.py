@@ -147,8 +147,8 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
     }
     found = choices(block_of(parts), GPT, gpt.prediction)
     titles = [change.title for change in found]
-    # precision has 6 dtypes, weights 2
-    assert len(titles) == 5 + 6 + 2
+    # precision has 6 dtypes, weights 3
+    assert len(titles) == 6 + 6 + 3
     by = {change.title: change for change in found}
     assert by["precision fp16"].scenario is not None and by["weights int4"].scenario is not None
     assert by["precision bf16"].words == (
