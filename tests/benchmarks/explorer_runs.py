@@ -283,42 +283,6 @@ def memory(kind: str, count: str = "200") -> None:
     )
 
 
-def soak(seconds: str = "600") -> None:
-    """Resident memory and open files while the batch slider moves five times a second: at each
-    fifth of the time, and what the last half grows by."""
-    from itertools import count
-    from pathlib import Path
-
-    from app.examples import FIRST
-
-    window = opened(FIRST)
-    box, end = window.inspector.batch.slider, time.monotonic() + float(seconds)
-    samples: list[tuple[float, int]] = []
-    begin = time.monotonic()
-    event = 0
-    for event in count():
-        if time.monotonic() > end:
-            break
-        box.setValue(1 + event * 37 % 500)
-        loop_for(200)
-        if event % 25 == 0:
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-            files = len(list(Path("/proc/self/fd").iterdir()))
-            samples.append((pages * 4096 / 2**20, files))
-    fifths = [samples[round(at * (len(samples) - 1) / 5)] for at in range(6)]
-    middle, last = samples[len(samples) // 2], samples[-1]
-    hours = (time.monotonic() - begin) * 0.5 / 3600
-    say(
-        f"explorer: memory over {event} slider events in {seconds} s",
-        [0.0],
-        f"{' → '.join(f'{size:.1f}' for size, _ in fifths)} MiB, in the last half "
-        f"{(last[0] - middle[0]) / hours:+.1f} MiB an hour, {fifths[1][1]} → {last[1]} open files; "
-        "asked below 1 MiB an hour",
-    )
-    window.close()
-    window.worker.close()
-
-
 if __name__ == "__main__":
     RUNS: dict[str, Callable[..., None]] = {
         "start": start,
@@ -326,6 +290,5 @@ if __name__ == "__main__":
         "stalls": stalls,
         "cancel": cancel,
         "memory": memory,
-        "soak": soak,
     }
     RUNS[sys.argv[1]](*sys.argv[2:])
