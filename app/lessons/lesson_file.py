@@ -6,9 +6,7 @@ alone if they name a network. `whatif` are texts as on the command line: "+cuda_
 
 from __future__ import annotations
 
-import re
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,8 @@ from app.answers.cluster_choice import ClusterChoice, chosen
 from app.lessons.cluster_words import FIGURES, NAMED
 from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint
-from app.lessons.placeholders import PLACE, SHIFT, known, place
+from app.lessons.lesson_texts import LONGEST_LABEL, check_texts
+from app.lessons.placeholders import PLACE, place
 from app.lessons.words import WORDS
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
@@ -30,7 +29,7 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.whatif_text import parse
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
-_MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60, 4, 40
+_MAX_BYTES, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 4, 40
 
 
 def read(path: Path) -> Lesson:
@@ -94,7 +93,7 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
     for card in (*cards, *points):
         if len(card.regime) == 1 and card.regime not in letters:
             raise InputError(f"regime is {card.regime!r}: expected one of {', '.join(letters)}")
-    _check_texts(file, letters, line)
+    check_texts(file, letters, line)
     _check_clusters(sides, file, guess)
     return Lesson(
         name,
@@ -127,8 +126,8 @@ def _sides(file: FileKeys) -> tuple[LessonSide, ...]:
             scenario = _scenario(letter, side, file.a)
             cluster = _cluster(letter, side, file.a, scenario)
             sides.append(LessonSide(letter, label, scenario, cluster))
-    if any(len(side.label) > _MAX_LABEL for side in sides):
-        raise InputError(f"label is longer than {_MAX_LABEL} characters: shorten it")
+    if any(len(side.label) > LONGEST_LABEL for side in sides):
+        raise InputError(f"label is longer than {LONGEST_LABEL} characters: shorten it")
     return tuple(sides)
 
 
@@ -251,53 +250,3 @@ def _cards(key: str, listed: list[CardKeys]) -> tuple[Card, ...]:
     if len(listed) > _MAX_CARDS:
         raise InputError(f"{len(listed)} of [[{key}]]: expected at most {_MAX_CARDS}; remove some")
     return tuple(Card(c.name, c.figure, c.note, c.regime) for c in listed)
-
-
-def _check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | None) -> None:
-    """Check the lengths and the placeholders of all texts."""
-    texts = {
-        "title": file.title,
-        "topic": file.topic,
-        "question": file.question,
-        "explain": file.explain,
-        "choice": file.choice,
-    }
-    for key, listed in (("card", file.card), ("point", file.point)):
-        for index, card in enumerate(listed, 1):
-            for name in ("name", "figure", "note"):
-                texts[f"{key}[{index}].{name}"] = getattr(card, name)
-    for key, text in texts.items():
-        if key in ("title", "question", "explain") and not text.strip():
-            raise InputError(f"{key} is empty: expected a sentence; add one")
-        if len(text) > _MAX_TEXT:
-            raise InputError(f"{key} has {len(text)} characters: expected at most {_MAX_TEXT}")
-        if key == "title" and len(text) > _MAX_LABEL:
-            raise InputError(f"title has {len(text)} characters: expected at most {_MAX_LABEL}")
-        if key in ("title", "topic") and PLACE.search(text):
-            raise InputError(f"{key} has a placeholder: expected plain text")
-        if lone := re.search(r"[{}].{0,20}", PLACE.sub("", text)):
-            raise InputError(
-                f"{key} has an unmatched brace at {lone[0]!r}: expected a placeholder "
-                "such as {period}; add the other brace"
-            )
-        for written in PLACE.findall(text):
-            placeholder = place(written)
-            if placeholder is None:
-                near = get_close_matches(written, [*WORDS, *SHIFT], 1)
-                hint = f"did you mean {{{near[0]}}}?" if near else f"expected one of {known()}"
-                raise InputError(
-                    f"{key} has {{{written[:40]}}}, which is not a placeholder: {hint}"
-                )
-            if placeholder.side not in letters:
-                raise InputError(
-                    f"{key} has {{{written}}}, but there is no side [{placeholder.side}]; add it"
-                )
-            if placeholder.word in SHIFT and line is None:
-                raise InputError(f"{key} has {{{written}}}: expected an axis in `over`; add it")
-            if key in ("question", "choice") and (
-                placeholder.word in SHIFT or placeholder.side != "a"
-            ):
-                raise InputError(
-                    f"{key} has {{{written}}}, which would give the answer away: expected "
-                    "figures of side a"
-                )

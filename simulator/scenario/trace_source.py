@@ -32,6 +32,7 @@ from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.mode_queries import ModeQueries
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
+from simulator.scenario.saved_facts import facts_of_file
 from simulator.scenario.trace_families import Line, TraceFamilies
 from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.trace_module import trace_module
@@ -183,7 +184,7 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
     """The display name of a network, and the batch and sequence of its inputs."""
     trace = trace_unedited(request, gpu)
     if request.saved:
-        return _facts_of_file(request, trace)
+        return facts_of_file(request.network, trace)
     request = _served(request)
     if request.network in CATALOGUE:
         return Facts(request.network, request.batch, request.seq)
@@ -295,12 +296,3 @@ def _run(request: TraceRequest, gpu: GPU) -> Trace:
         trace_disk.save_facts(request, gpu, network_facts)
     _PROGRESS.get()()
     return trace
-
-
-def _facts_of_file(request: TraceRequest, trace: Trace) -> Facts:
-    name = Path(request.network).name
-    for suffix in (".json", ".msgpack", ".rpt"):
-        name = name.removesuffix(suffix)
-    has_tokens = trace.tokens and trace.samples
-    seq, rest = divmod(trace.tokens or 0, trace.samples) if has_tokens else (0, 1)
-    return Facts(name, trace.samples, seq if rest == 0 else None)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from simulator.errors import InputError
-from simulator.networks.known_values import Remembering
 from simulator.records import Trace
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
@@ -137,59 +136,6 @@ def test_the_gradient_of_a_filled_value_takes_distinct_indices() -> None:
     unique = next(op for op in traced.ops if op.name == "aten._unique.default")
     # on CUDA, the inverse is empty where it is not requested
     assert [t.shape for t in unique.outputs] == [(3,), (0,)]
-
-
-class Pads(nn.Module):
-    """Pads by a size that it computes from the values of its buffers."""
-
-    total: Tensor
-    stride: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("total", torch.tensor(7) - 3)
-        self.register_buffer("stride", torch.tensor(2))
-        self.register_buffer("noise", torch.tensor(1.0).uniform_())
-
-    def forward(self, x: Tensor) -> Tensor:
-        more = torch.ceil((x.shape[-1] + self.total) / self.stride).to(torch.int64) - 1
-        return F.pad(x, (int(self.total), more))  # pyright: ignore[reportArgumentType]
-
-
-def test_the_value_of_a_buffer_is_no_assumption() -> None:
-    with torch.device("meta"), Remembering():
-        built_without_data = Pads()
-    for network in (Pads(), built_without_data):
-        traced = trace(network, (X,))
-        assert traced.assumptions == []
-        # ceil((8 + 4) / 2) - 1 = 5 after, 4 before
-        assert traced.ops[-1].outputs[0].shape == (4, 4 + 8 + 5)
-
-
-def with_steps(function: Callable[[Tensor, Tensor], Tensor]) -> nn.Module:
-    """`function` of the input and of a buffer with the value 6."""
-    network = Calls(lambda self, x: function(x, self.steps))
-    network.register_buffer("steps", torch.tensor(6.0))
-    return network
-
-
-def test_a_value_that_is_written_over_is_not_known() -> None:
-    def write(x: Tensor, steps: Tensor) -> Tensor:
-        count = torch.zeros((), device=x.device) + 2
-        known = steps.add_(1).item()
-        return x * known * steps.copy_(count).item()
-
-    traced = trace(with_steps(write), (X,))
-    factors = [op.signature.arg("other") for op in traced.ops if op.name == "aten.mul.Tensor"]
-    assert factors == [7, 1]
-    assert taken(traced) == [("aten._local_scalar_dense.default", "the value 1.0")]
-
-
-def test_a_random_value_is_not_known() -> None:
-    before = torch.get_rng_state()
-    traced = trace(with_steps(lambda x, steps: x * torch.rand_like(steps).item()), (X,))
-    assert taken(traced) == [("aten._local_scalar_dense.default", "the value 1.0")]
-    assert torch.equal(before, torch.get_rng_state())
 
 
 def test_a_real_value_on_the_cpu_is_no_assumption() -> None:
