@@ -94,15 +94,15 @@ def sweep(
     from simulator.scenario.scenario import Scenario
 
     if file is None:
-        asked = of_options(question.scenario, over or ["batch"], sample, seed)
+        chosen = of_options(question.scenario, over or ["batch"], sample, seed)
     elif question != Question(Scenario(file)) or over or sample or seed:
         raise InputError(
             f"{file} and other options of the design are both given: expected the file alone; "
             "write them into it"
         )
     else:
-        asked = read(Path(file))
-    _design(asked, written, Path(into), parquet, engine, workers)
+        chosen = read(Path(file))
+    _design(chosen, written, Path(into), parquet, engine, workers)
 
 
 def _design(

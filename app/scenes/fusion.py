@@ -83,7 +83,7 @@ class FusionScene:
         return apart, joined
 
     def with_trial(self, trial: Trial | None) -> FusionScene:
-        """The scene as it would be with a trial's kernel; itself if there is none to preview."""
+        """The scene with a trial's kernel; the scene itself without a trial to preview."""
         if trial is None or trial.refused or not trial.count:
             return self
         members = frozenset(trial.members)

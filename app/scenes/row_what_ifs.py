@@ -106,8 +106,8 @@ def _one_by_one(
             labels[pattern(part)] = following.words
     if not labels:
         return refused[0]
-    many = f"{title} of {len(labels)} modules: {', '.join(labels)}"
-    return PartChange(title, many if len(labels) > 1 else next(iter(labels.values())), now)
+    joined = f"{title} of {len(labels)} modules: {', '.join(labels)}"
+    return PartChange(title, joined if len(labels) > 1 else next(iter(labels.values())), now)
 
 
 def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:

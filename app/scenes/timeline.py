@@ -41,7 +41,7 @@ class Slices:
         return slice(first, max(first, int(np.searchsorted(self.begin_s, high_s, "left"))))
 
     def at(self, time_s: float, slack_s: float = 0.0) -> int | None:
-        """The place of the slice at a time; if there is none, of a slice within `slack_s` of it."""
+        """The place of the slice at a time, or else of a slice within `slack_s` of it."""
         place = int(np.searchsorted(self.begin_s, time_s, "right")) - 1
         near = [k for k in (place, place + 1) if 0 <= k < self.count]
         away = {k: max(self.begin_s[k] - time_s, time_s - self.end_s[k], 0.0) for k in near}

@@ -45,7 +45,7 @@ class Device:
 
 
 def find() -> Device:
-    """The current CUDA GPU. Raises InputError if there is none, or if it has no data sheet."""
+    """The current CUDA GPU. Raises InputError without one, or without its data sheet."""
     if torch.version.cuda is None or not torch.cuda.is_available():
         build = f"torch {torch.__version__}, built "
         build += f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"

@@ -41,7 +41,7 @@ class Axis:
         return apply(scenario, *self._whatif(value))
 
     def applied(self, value: Value) -> Applied | InputError:
-        """The what-if of a value of the axis, or why there is none."""
+        """The what-if of a value of the axis, or the error of a value that the axis refuses."""
         try:
             return checked(*self._whatif(value))
         except InputError as error:

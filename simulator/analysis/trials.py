@@ -22,7 +22,7 @@ By = Literal["time", "memory", "money"]
 class Trial:
     """A what-if to try, as a command writes it; the regimes it attacks (none: whichever), and how;
     what has to change for it: the code that runs, the machine, or what is computed (other numbers
-    come out). It is tried on networks of `dtypes` (of all dtypes if there are none)."""
+    come out). It is tried on networks of `dtypes` (of every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]

@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
     """How many times as long each part of the measured host takes: the median ratio over the steps
-    that it rules, or over all if there is none. Raises InputError if they share no step.
+    that it rules, or over all if it rules none. Raises InputError if they share no step.
 
     driver        ops that launch a kernel, the dispatcher's work on them included
     dispatcher    the same; ops on the CPU where nothing was launched

@@ -55,8 +55,9 @@ class Neighbours:
         further += _squares(away)[:, None]
         order = np.minimum(further, _FAR)
         if some.size > _MANY:
-            kept = self._within_reach(order, squares[some])
-            some, further, order = some[kept], further[:, kept], order[:, kept]
+            candidates = self._within_reach(order, squares[some])
+            some, further = some[candidates], further[:, candidates]
+            order = order[:, candidates]
         order *= 1 / _SAME
         np.rint(order, out=order)
         order *= some.size

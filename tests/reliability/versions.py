@@ -104,7 +104,7 @@ def environment(stack: Stack, folder: Path) -> dict[str, str]:
 def run(stack: Stack, folder: Path) -> dict[str, Any]:
     """The versions of a stack, the period of each network in seconds, and the errors."""
     variables = environment(stack, folder)
-    told = subprocess.run(
+    printed = subprocess.run(
         [stack.python, "-c", _VERSIONS, *_PACKAGES, "torchvision"],
         env=variables,
         capture_output=True,
@@ -112,7 +112,7 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
         check=True,
     )
     versions: dict[str, str] = dict(
-        zip(("Python", *_PACKAGES, "torchvision"), told.stdout.split(), strict=True)
+        zip(("Python", *_PACKAGES, "torchvision"), printed.stdout.split(), strict=True)
     )
     periods: dict[str, float] = {}
     errors: dict[str, str] = {}

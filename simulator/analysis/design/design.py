@@ -143,8 +143,8 @@ def predicted(design: Design, points: Sequence[int]) -> Rows:
 def _state(
     values: Mapping[str, Value], states: dict[tuple[Value, ...], State | str]
 ) -> State | str:
-    """The scenario with these values, or why there is none; scenarios of leading axes are kept in
-    `states`."""
+    """The scenario with these values, or the error of a value; scenarios of leading axes are kept
+    in `states`."""
     names, chosen = list(values), tuple(values.values())
     depth = len(names)
     while chosen[:depth] not in states:

@@ -14,7 +14,7 @@ from simulator.records import Op, Storage, Trace, touches
 def repeated(joint: Joint, kept: Collection[int]) -> Trace:
     """The trace with every forward op that the backward pass needs again before the first op that
     needs it (as `reordering_to_mimic_autograd_engine` places them), its host's work with it; the
-    trace itself if there is none. What is not kept ends with its last use in the forward pass.
+    trace itself if it repeats nothing. What is not kept ends with its last use in the forward pass.
     """
     return repeated_from(joint, kept)[0]
 

@@ -82,7 +82,7 @@ def dims(
     looped: bool | None = None,
 ) -> dict[str, Any]:
     """The dimensions by which a fused kernel's curve is chosen. The elements of a result lie in one
-    of `rows` rows, or across rows if there are none; `steps` are the instructions of one element,
+    of `rows` rows, or across rows if `rows` is 0; `steps` are the instructions of one element,
     which wait for each other. If `looped` is None, kernels of long rows are looped."""
     named: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:

@@ -116,8 +116,8 @@ def test_prints_go_to_standard_error(
 
 
 def test_a_loop_ends_at_the_time_limit(child: IsolatedProcess) -> None:
-    told: list[str] = []
-    token = WATCH.set(Watch(1.0, told.append))
+    messages: list[str] = []
+    token = WATCH.set(Watch(1.0, messages.append))
     try:
         assert error(child, "Loops") == (
             "tracing nets.py:Loops took more than 1 s; it was at nets.py:29: expected it to end by "
@@ -125,7 +125,7 @@ def test_a_loop_ends_at_the_time_limit(child: IsolatedProcess) -> None:
         )
     finally:
         WATCH.reset(token)
-    assert told == ["tracing nets.py:Loops (1 s, at nets.py:29)"]
+    assert messages == ["tracing nets.py:Loops (1 s, at nets.py:29)"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone limits it")

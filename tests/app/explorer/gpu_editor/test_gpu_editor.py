@@ -111,10 +111,10 @@ def test_every_entry_has_a_name_of_its_own() -> None:
 def editor() -> Iterator[tuple[Editor, list[Any]]]:
     application()
     messages: list[Any] = []
-    made = Editor(DARK, gpu("h200"), lambda *used: messages.append(used), messages.append)
-    made.show()
-    yield made, messages
-    made.close()
+    widget = Editor(DARK, gpu("h200"), lambda *used: messages.append(used), messages.append)
+    widget.show()
+    yield widget, messages
+    widget.close()
 
 
 def typed(editor: Editor, name: str, text: str) -> None:

@@ -88,8 +88,8 @@ def test_what_is_no_design():
     assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (
         "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"
     )
-    many = {name: range(4096) for name in ("batch", "seq", "width", "layers", "heads")}
-    assert refusal(BASE, many) == (
+    axes = {name: range(4096) for name in ("batch", "seq", "width", "layers", "heads")}
+    assert refusal(BASE, axes) == (
         "the axes have 1.15e+18 combinations: expected 1,000,000,000,000,000 at most; shorten an "
         "axis"
     )
