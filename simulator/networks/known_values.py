@@ -6,7 +6,7 @@ is remembered, and computed for the results of ops on such tensors alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,13 +17,35 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 _VALUE = "_ridgepoint_value"
 _CPU = torch.device("cpu")
-_DEEPCOPY: Any = Tensor.__deepcopy__  # copies the value too
+_DEEPCOPY: Any = Tensor.__deepcopy__
 _FROM_NUMBERS: tuple[Any, ...] = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
 
 
 def known_value(tensor: Tensor) -> Tensor | None:
-    """The value of a tensor with one element, on the CPU; None if it is not known."""
-    return getattr(tensor, _VALUE, None)
+    """The value of a tensor with one element, on the CPU; None if it is not known, or if the tensor
+    was written to since, be it through a view."""
+    return _value(tensor, _version(tensor))
+
+
+def _value(tensor: Tensor, version: int) -> Tensor | None:
+    """The value that was noted at this version of a tensor."""
+    value, noted_at = getattr(tensor, _VALUE, (None, version))
+    return value if noted_at == version else None
+
+
+def _note(tensor: Tensor, value: Tensor) -> None:
+    setattr(tensor, _VALUE, (value, _version(tensor)))
+
+
+def _forget(tensors: Iterable[Tensor]) -> None:
+    for tensor in tensors:
+        if hasattr(tensor, _VALUE):
+            delattr(tensor, _VALUE)
+
+
+def _version(tensor: Tensor) -> int:
+    """How often a tensor and its views were written to; tensors of inference mode do not count."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
@@ -32,7 +54,7 @@ def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
     if value is None and like.numel() == 1 and not like.is_meta and not like.requires_grad:
         value = like.detach().cpu().clone()
     if value is not None:
-        setattr(tensor, _VALUE, value)
+        _note(tensor, value)
     return tensor
 
 
@@ -45,27 +67,39 @@ def remember(
 ) -> None:
     """Note the value of what a call returned, if it has one element that follows from numbers and
     known values, and is not random. `quietly` is entered while it is computed."""
-    if not isinstance(result, Tensor) or result.numel() != 1 or not result.is_meta:
-        return
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
-    known = all(hasattr(tensor, _VALUE) for tensor in tensors)
-    if func is _DEEPCOPY or not (tensors or func in _FROM_NUMBERS):
+    if not isinstance(result, Tensor):
+        if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ raises no version
+            _forget(tensors)
         return
+    if result.numel() != 1 or not result.is_meta:
+        return
+    if func is _DEEPCOPY:
+        keep_value(result, args[0])
+        return
+    if not (tensors or func in _FROM_NUMBERS):
+        return
+    # a call that writes to a tensor returns it at the next version
+    before = {id(t): _value(t, _version(t) - (t is result)) for t in tensors}
     value = None
-    if known:
+    if all(one is not None for one in before.values()):
         with quietly():
-            value = _on_cpu(func, args, kwargs)
+            value = _on_cpu(func, args, kwargs, before)
     if value is not None:
-        setattr(result, _VALUE, value)
-    elif hasattr(result, _VALUE):  # written to in place
-        delattr(result, _VALUE)
+        _note(result, value)
+    else:  # may have been written to in place
+        _forget([result])
 
 
 def _on_cpu(
-    func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    before: Mapping[int, Any],
 ) -> Tensor | None:
-    """What a call returns for the known values of its tensors; None where it is random or fails."""
-    given = tree_map_only(Tensor, lambda t: getattr(t, _VALUE).clone(), (args, dict(kwargs)))
+    """What a call returns for the values of its tensors `before` it, by the tensors' `id`; None
+    where it is random or fails."""
+    given = tree_map_only(Tensor, lambda t: before[id(t)].clone(), (args, dict(kwargs)))
     values, named = tree_map_only(torch.device, lambda _: _CPU, given)
     random = torch.get_rng_state()
     try:

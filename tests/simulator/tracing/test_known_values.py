@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -71,3 +72,40 @@ def test_a_random_value_is_not_known() -> None:
     traced = trace(with_steps(lambda x, steps: x * torch.rand_like(steps).item()), (X,))
     assert taken(traced) == [("aten._local_scalar_dense.default", "the value 1.0")]
     assert torch.equal(before, torch.get_rng_state())
+
+
+def filled(k: Tensor) -> None:
+    k.fill_(5)
+
+
+def assigned(k: Tensor) -> None:
+    k[0] = 5
+
+
+def filled_through_a_view(k: Tensor) -> None:
+    k.view(1).fill_(5)
+
+
+def added_to_in_a_list(k: Tensor) -> None:
+    torch._foreach_add_([k], 3)
+
+
+@pytest.mark.parametrize(
+    ("write", "times"),
+    [(filled, 5), (assigned, None), (filled_through_a_view, None), (added_to_in_a_list, None)],
+)
+def test_a_value_is_not_known_after_a_write_that_is_not_followed(
+    write: Callable[[Tensor], None], times: int | None
+) -> None:
+    """The buffer was 2: so many layers must not run without an assumption."""
+
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        k = torch.tensor([2], device=x.device)
+        write(k)
+        for _ in range(int(k)):
+            x = x + 1
+        return x
+
+    traced = trace(Calls(forward), (X,))
+    layers = sum(op.name == "aten.add.Tensor" for op in traced.ops)
+    assert (layers, traced.assumptions) == (5, []) if times else taken(traced) != []
