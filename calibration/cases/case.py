@@ -66,7 +66,7 @@ TORCH_MODES = {
 
 COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
 SINGLE = "_single"  # at the end of the name of an optimizer that takes one tensor after another
-_OPTIMIZERS: dict[str, Callable[..., Any]] = {
+_NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **OWN,
 }  # fmt: skip
 """Networks beside the catalogue's, by name."""
@@ -83,7 +83,7 @@ class Step:
         with torch.device(device):
             torch.set_default_dtype(dtype)
             try:
-                make = _OPTIMIZERS.get(case.network)
+                make = _NETWORKS.get(case.network)
                 self.module: nn.Module = (
                     make(**case.sizes) if make else build(case.network, **case.sizes)
                 )

@@ -76,21 +76,22 @@ def _row(
         began = time.perf_counter()
         times.append(cpu_s(arguments, environment))
         walls.append(time.perf_counter() - began)
-    note = f"{min(times) / unit_s:.1f} times `import numpy`, {_peak_mib(arguments):.0f} MiB"
-    return Row(
-        figure, asked_s, median(walls), median(times), _RUNS, 0, os.getloadavg()[0], note
-    )  # fmt: skip
+    peak_mib = _peak_mib(arguments, environment)
+    note = f"{min(times) / unit_s:.1f} times `import numpy`, {peak_mib:.0f} MiB"
+    load = os.getloadavg()[0]
+    return Row(figure, asked_s, median(walls), median(times), _RUNS, 0, load, note)
 
 
 def _ridgepoint(command: str) -> tuple[str, ...]:
     return ("-m", "app.cli", *command.split())
 
 
-def _peak_mib(arguments: Sequence[str]) -> float:
+def _peak_mib(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
     """Memory of Python with these arguments at its peak. Another process starts it: one started
     from here would count the memory of the benchmark, of which it begins as a copy."""
     command = [sys.executable, "-c", PEAK, sys.executable, *arguments]
-    return int(subprocess.run(command, check=True, capture_output=True).stdout) / 1024
+    run = subprocess.run(command, check=True, capture_output=True, env=environment)
+    return int(run.stdout) / 1024
 
 
 def cpu_s(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:

@@ -20,7 +20,7 @@ _CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _METHODS = {"minimum": "maximum", "maximum": "minimum", "ceil": "floor", "floor": "ceil"}
 
 
-_OF_THE_LANGUAGE = {"strict", "frozen", "forbid_unknown_fields"}
+_GUARDS = {"strict", "frozen", "forbid_unknown_fields"}
 """Arguments that guard against mistakes, and change no result."""
 
 
@@ -122,7 +122,7 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                 continue
-            if isinstance(child, ast.keyword) and child.arg in _OF_THE_LANGUAGE:
+            if isinstance(child, ast.keyword) and child.arg in _GUARDS:
                 continue
             yield child
             yield from _code(child)

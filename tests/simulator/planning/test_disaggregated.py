@@ -16,18 +16,8 @@ from simulator.planning.result import Plan
 from simulator.planning.serving import Pools, Rules, serve
 from simulator.planning.spec_file import read
 from simulator.planning.steady import largest_rate, steady
-from simulator.planning.step.step_time import StepTime
+from tests.simulator.planning.steps import STEP
 
-STEP = StepTime(
-    np.linspace(6e-3, 0.1, 2049),
-    np.linspace(6e-3, 9e-3, 65),
-    np.full(65, 3e-8),
-    np.full(65, 2e-8),
-    512.0,
-    1e-10,
-    0.06,
-    5e-4,
-)
 SECONDS_A_TOKEN = 2e-5
 
 

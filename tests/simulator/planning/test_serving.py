@@ -9,17 +9,7 @@ from simulator.planning.requests import Requests
 from simulator.planning.serving import Rules, percentile, serve
 from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step.step_time import StepTime, constant
-
-STEP = StepTime(
-    np.linspace(6e-3, 0.1, 2049),
-    np.linspace(6e-3, 9e-3, 65),
-    np.full(65, 3e-8),
-    np.full(65, 2e-8),
-    512.0,
-    1e-10,
-    0.06,
-    5e-4,
-)
+from tests.simulator.planning.steps import STEP
 
 
 def load(count: int, rate: float, seed: int = 0, prompt: int = 300, output: int = 40) -> Requests:
