@@ -17,10 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase
-from simulator.tracing.breaks import Breaks
-from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
-from simulator.tracing.counted_code import OVERRIDE, counted_call, is_once_a_process
 from simulator.tracing.foreign import (
     is_foreign,
     lacks_a_fake,
@@ -30,6 +27,9 @@ from simulator.tracing.foreign import (
 )
 from simulator.tracing.layout import dense_error
 from simulator.tracing.masks import Masks
+from simulator.tracing.python_code.breaks import Breaks
+from simulator.tracing.python_code.bytecode import Bytecode
+from simulator.tracing.python_code.counted_code import OVERRIDE, counted_call, is_once_a_process
 from simulator.tracing.signatures import Signatures
 from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
 from simulator.tracing.storages import Storages

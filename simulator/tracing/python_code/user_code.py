@@ -14,7 +14,7 @@ import torch
 from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 
-_SIMULATOR = Path(__file__).parents[1].as_posix()
+_SIMULATOR = Path(__file__).parents[2].as_posix()
 _NOT_USER = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
     sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
