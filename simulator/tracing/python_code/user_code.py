@@ -21,7 +21,9 @@ _NOT_USER = (
     "<",
 )  # fmt: skip
 _USER = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading/")
+_NEVER_USER = (
+    _NOT_USER[0], f"{_SIMULATOR}/networks/loading/", f"{_SIMULATOR}/networks/known_values.py",
+)  # fmt: skip
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 _SUPPORTED_C_MODULES = {
