@@ -37,6 +37,10 @@ def _note(tensor: Tensor, value: Tensor) -> None:
     setattr(tensor, _VALUE, (value, _version(tensor)))
 
 
+def _tensors(*values: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor)]
+
+
 def _forget(tensors: Iterable[Tensor]) -> None:
     for tensor in tensors:
         if hasattr(tensor, _VALUE):
@@ -67,13 +71,13 @@ def remember(
 ) -> None:
     """Note the value of what a call returned, if it has one element that follows from numbers and
     known values, and is not random. `quietly` is entered while it is computed."""
-    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
     if not isinstance(result, Tensor):
         if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ raises no version
-            _forget(tensors)
+            _forget(_tensors(args, kwargs))
         return
     if result.numel() != 1 or not result.is_meta:
         return
+    tensors = _tensors(args, kwargs)
     if func is _DEEPCOPY:
         keep_value(result, args[0])
         return

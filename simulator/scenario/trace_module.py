@@ -32,7 +32,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
     # torch is imported only where a network is traced
     from simulator.tracing import trace
     from simulator.tracing.dynamo import called_directly
-    from simulator.tracing.user_code import place_of
+    from simulator.tracing.python_code.user_code import place_of
 
     with (
         _LOCK,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 from weakref import WeakSet
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from simulator.tracing.recorder import Recorder
+from simulator.tracing.substituted import substituted
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def state_exists(recorder: Recorder) -> Generator[None]:
 
     hook = register_optimizer_step_pre_hook(create_state)
     try:
-        with patch.object(torch.optim.Optimizer, "__init__", note):
+        with substituted(torch.optim.Optimizer, __init__=note):
             yield
     finally:
         hook.remove()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import nn
@@ -13,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from simulator.errors import InputError
 from simulator.networks.known_values import keep_value
 from simulator.tracing.layout import dense_error
+from simulator.tracing.substituted import substituted
 
 
 def weightless(module: nn.Module) -> nn.Module:
@@ -25,7 +25,7 @@ def weightless(module: nn.Module) -> nn.Module:
         memo[id(tensor)] = _empty(tensor)
     try:
         # an optimizer's own method leaves attributes out: LBFGS would lose its parameters
-        with patch.object(torch.optim.Optimizer, "__getstate__", lambda self: dict(vars(self))):
+        with substituted(torch.optim.Optimizer, __getstate__=lambda self: dict(vars(self))):
             return copy.deepcopy(module, memo)
     except (RuntimeError, TypeError) as reason:
         raise InputError(

@@ -24,7 +24,7 @@ import torch
 
 from simulator.modes import Run
 from simulator.tracing import dynamo
-from simulator.tracing.user_code import is_user_code
+from simulator.tracing.python_code.user_code import is_user_code
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder

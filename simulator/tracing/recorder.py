@@ -17,10 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase
-from simulator.tracing.breaks import Breaks
-from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
-from simulator.tracing.counted_code import OVERRIDE, counted_call, is_once_a_process
 from simulator.tracing.foreign import (
     is_foreign,
     lacks_a_fake,
@@ -30,11 +27,17 @@ from simulator.tracing.foreign import (
 )
 from simulator.tracing.layout import dense_error
 from simulator.tracing.masks import Masks
+from simulator.tracing.python_code.breaks import Breaks
+from simulator.tracing.python_code.bytecode import Bytecode
+from simulator.tracing.python_code.counted_code import OVERRIDE, counted_call, is_once_a_process
+from simulator.tracing.repeated_calls import RepeatedCalls
 from simulator.tracing.signatures import Signatures
 from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
 from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
+_CAN_PAUSE = sys.version_info < (3, 12)
+"""From 3.12 on Python instruments all code again when a profile function is set."""
 
 
 class HostCounts(NamedTuple):
@@ -63,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.data_sizes = DataSizes(sizes, Masks(), false_at)
         self.storages = Storages(self.ops)
         self.breaks = Breaks()
+        self.repeated_calls = RepeatedCalls()
         self.phase: Phase = "forward"
         self.module_path = ""
         self.module_calls = 0
@@ -73,6 +77,7 @@ class Recorder(TorchDispatchMode):
         self.busy = False
         self.recording = False
         self._discards = False
+        self._on_event: Any = None
         self._counted = HostCounts()
         self._signatures = Signatures()
         self._node_modules: dict[int, str] = {}
@@ -90,7 +95,10 @@ class Recorder(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         was_busy, self.busy = self.busy, True
+        pauses = _CAN_PAUSE and sys.getprofile() is self._on_event
         try:
+            if pauses:
+                sys.setprofile(None)
             with torch._C.DisableTorchFunction():  # meta kernels in Python must not be intercepted
                 if func.namespace in _IGNORED_NAMESPACES:
                     return func(*args, **kwargs)
@@ -107,12 +115,14 @@ class Recorder(TorchDispatchMode):
             self._record(str(func), inputs, names, plain, result)
             return result
         finally:
+            if pauses:
+                sys.setprofile(self._on_event)
             self.busy = was_busy
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of an op, also of one that another library defines without a fake."""
         try:
-            return func(*args, **kwargs)
+            return self.repeated_calls.result(func, args, kwargs)
         except RuntimeError as error:  # NotImplementedError is one
             if not (is_foreign(func) and lacks_a_fake(error)):
                 raise
@@ -171,10 +181,12 @@ class Recorder(TorchDispatchMode):
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
             nonlocal once_depth
+            if self.busy:
+                return
             code = frame.f_code
             if event in ("call", "return") and is_once_a_process(code):
                 once_depth += 1 if event == "call" else -1
-            if self.busy or once_depth:
+            if once_depth:
                 return
             if self.phase == "forward":
                 self.breaks.on_event(frame, event, arg, len(self.ops))
@@ -197,6 +209,7 @@ class Recorder(TorchDispatchMode):
         collecting = gc.isenabled()
         gc.disable()
         self.recording = True
+        self._on_event = on_event
         sys.setprofile(on_event)
         try:
             yield

@@ -15,7 +15,7 @@ import torch
 
 from simulator.networks.known_values import known_value
 from simulator.tracing.masks import Masks
-from simulator.tracing.user_code import place_of
+from simulator.tracing.python_code.user_code import place_of
 
 aten = torch.ops.aten
 Assumed = tuple[Any, str | None]

@@ -22,10 +22,10 @@ from simulator.tracing.inner_optimizers import state_exists
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.mode_flags import Flags
+from simulator.tracing.python_code.user_code import is_user_code
 from simulator.tracing.raising import as_input_error
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.simulated_gpu import simulated_gpu
-from simulator.tracing.user_code import is_user_code
 
 OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
     "adamw": lambda weights: torch.optim.AdamW(weights, lr=1e-3),

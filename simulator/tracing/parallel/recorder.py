@@ -19,9 +19,9 @@ from torch.utils._pytree import tree_leaves
 from simulator.tracing.call_arguments import by_name
 from simulator.tracing.parallel.communication import collective, is_collective, runs_async
 from simulator.tracing.parallel.streams import Streams
+from simulator.tracing.python_code.user_code import is_user_code
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.substituted import substituted
-from simulator.tracing.user_code import is_user_code
 
 
 class RankRecorder(Recorder):

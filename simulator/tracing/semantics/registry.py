@@ -65,7 +65,9 @@ def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
 
 @contextmanager
 def gpu_semantics(situation: Situation) -> Generator[None]:
-    """Register every rule for `meta` tensors while entered."""
+    """Register every rule for `meta` tensors while entered. Rules run in each call, because they
+    may give tensors a role."""
+    situation.recorder.repeated_calls.excluded |= {*COMPOSITES, *META_KERNELS}
 
     def bound(rule: Rule) -> Rule:
         return lambda *args, **kwargs: rule(situation, *args, **kwargs)

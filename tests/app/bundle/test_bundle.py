@@ -92,7 +92,9 @@ def test_a_network_of_one_s_own_names_torch(bundle: Path, bare: dict[str, str]) 
     nets.write_text("import torch\n", "utf-8")
     refused = ran(bundle, bare, "predict", "nets.py:make")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: torch is not installed, ")
+    assert refused.stderr.startswith(
+        "error: this step must be traced, which needs torch, and this bundle does not contain "
+    )
     opened = ran(bundle, bare, "-m", "app.explorer.background.factories", str(nets))
     assert json.loads(opened.stdout)["refused"] == (
         "nets.py needs torch, which this bundle does not contain: expected a built-in network or "

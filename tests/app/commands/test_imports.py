@@ -93,3 +93,23 @@ def test_importtime_lists_no_more_modules_than_the_budget(
     assert "app" in modules
     own = [name for name in modules if name.startswith(("app", "simulator"))]
     assert len(modules) <= most, own
+
+
+def test_a_bundle_does_not_ask_for_packages_that_it_cannot_take(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['torch'] = None; sys.frozen = True; "
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-c", f"{program}from app.cli import main; main()"),
+            *("predict", "bert-base", "--size", "layers=3"),
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RIDGEPOINT_TRACES": str(tmp_path)},
+        timeout=300,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "error: this step must be traced, which needs torch, and this bundle does not contain "
+        "torch: expected a saved trace, or a network of `ridgepoint networks` with its own sizes; "
+        'for other steps: pip install "ridgepoint[gui]"\n'
+    )

@@ -209,6 +209,7 @@ def test_a_size_that_the_factory_lacks(nets: str) -> None:
         ("x = 1\ny = z\n", "raised NameError on line 2: name 'z' is not defined"),
         ("x = 1\n\ndef f(:\n", "raised SyntaxError on line 3: invalid syntax"),
         ("import sys\nsys.exit('bye')\n", "raised SystemExit on line 2: bye"),
+        ("import sys\nsys.exit()\n", "raised SystemExit on line 2"),
         ("import not_there\n",
          "raised ModuleNotFoundError on line 1: No module named 'not_there'"),
     ],

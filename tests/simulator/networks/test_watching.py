@@ -12,7 +12,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.networks.loading.load import load
 from simulator.networks.loading.watching import WATCH, Watch, watched
-from simulator.tracing.user_code import place_of
+from simulator.tracing.python_code.user_code import place_of
 
 CODE = """
 import os, time, torch

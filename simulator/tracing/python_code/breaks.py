@@ -21,7 +21,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from simulator.records import Break, Signature
-from simulator.tracing.user_code import (
+from simulator.tracing.python_code.user_code import (
     calls_graph_break,
     definition_line,
     graph_break_reason,
@@ -33,7 +33,7 @@ from simulator.tracing.user_code import (
     loops_back,
     untraceable_reason,
 )
-from simulator.tracing.variants import Variants, guards
+from simulator.tracing.python_code.variants import Variants, guards
 
 _RECOMPILE_LIMIT = "compiled for too many other modules before (recompile_limit)"
 

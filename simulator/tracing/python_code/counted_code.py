@@ -7,16 +7,16 @@ from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
-_FOLDER = Path(__file__).parent.as_posix()
-_SIMULATOR = Path(__file__).parents[1].as_posix()
+_TRACING = Path(__file__).parents[1].as_posix()
+_SIMULATOR = Path(__file__).parents[2].as_posix()
 _NETWORKS = (f"{_SIMULATOR}/networks/",)
 _UNCOUNTED = (
     f"{_SIMULATOR}/", "contextlib.py", "torch/overrides.py",
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
 """Files whose Python runs only because a step is traced, except the networks of the simulator."""
-_RULES = (f"{_FOLDER}/semantics",)
-_REPEATING = (f"{_FOLDER}/device.py", *_RULES, "torch/compiler")
+_RULES = (f"{_TRACING}/semantics",)
+_REPEATING = (f"{_TRACING}/device.py", *_RULES, "torch/compiler")
 """Files whose calls repeat a call that is counted already, or occur in a traced step only: the
 function mode intercepts `F.relu` and calls it a second time."""
 _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}

@@ -14,14 +14,16 @@ import torch
 from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 
-_SIMULATOR = Path(__file__).parents[1].as_posix()
+_SIMULATOR = Path(__file__).parents[2].as_posix()
 _NOT_USER = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
     sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
     "<",
 )  # fmt: skip
 _USER = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading/")
+_NEVER_USER = (
+    _NOT_USER[0], f"{_SIMULATOR}/networks/loading/", f"{_SIMULATOR}/networks/known_values.py",
+)  # fmt: skip
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 _SUPPORTED_C_MODULES = {

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from simulator.tracing import trace
-from simulator.tracing.bytecode import _ATTRIBUTES, _UNCOUNTED, Bytecode
+from simulator.tracing.python_code.bytecode import _ATTRIBUTES, _UNCOUNTED, Bytecode
 
 
 def counted(call: Callable[[], object]) -> tuple[int, int]:

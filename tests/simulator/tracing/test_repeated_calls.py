@@ -1,0 +1,124 @@
+"""Calls that a step repeats give what they give when each is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from simulator.records import Trace
+from simulator.tracing import trace
+from simulator.tracing.repeated_calls import RepeatedCalls
+
+aten = torch.ops.aten
+
+
+def empty(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.empty(*shape, dtype=dtype, device="meta")
+
+
+def layouts(result: Any) -> list[Any]:
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    return [t if t is None else (t.shape, t.stride(), t.dtype, t.device) for t in results]
+
+
+X, HALF, WIDE = empty(4, 6), empty(4, 6, dtype=torch.float16), empty(4, 1)
+CALLS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+    (aten.mul.Tensor, (X, X), {}),
+    (aten.mul.Tensor, (X, HALF), {}),
+    (aten.mul.Tensor, (X, WIDE), {}),
+    (aten.mul.Tensor, (X.t(), X.t()), {}),
+    (aten.mul.Tensor, (X, 2), {}),
+    (aten.mul.Tensor, (X, 2.0), {}),
+    (aten.mul.Tensor, (X, True), {}),
+    (aten.mul.Tensor, (empty(4, dtype=torch.int64), 2), {}),
+    (aten.mul.Tensor, (empty(4, dtype=torch.int64), 2.0), {}),
+    (aten.mul.Tensor, (empty(4, dtype=torch.int64), True), {}),
+    (aten.cat.default, ([X, X],), {}),
+    (aten.cat.default, ([X, X], 1), {}),
+    (aten.sum.dim_IntList, (X, [0]), {"dtype": torch.float64}),
+    (aten.sum.dim_IntList, (X, [0], True), {}),
+    (aten.empty_like.default, (X.t(),), {"memory_format": torch.contiguous_format}),
+    (aten.empty_like.default, (X.t(),), {}),
+    (aten.native_layer_norm.default, (X, [6], None, None, 1e-5), {}),
+    (aten.native_layer_norm_backward.default,
+     (X, X, [6], WIDE, WIDE, None, None, [True, False, False]), {}),
+    (aten.topk.default, (X, 2), {}),
+]  # fmt: skip
+
+
+def test_each_call_returns_layouts_of_its_own_whatever_came_before() -> None:
+    repeated = RepeatedCalls()
+    for func, args, kwargs in (*CALLS, *reversed(CALLS), *CALLS):
+        assert layouts(repeated.result(func, args, kwargs)) == layouts(func(*args, **kwargs))
+
+
+def test_each_result_has_memory_of_its_own() -> None:
+    repeated = RepeatedCalls()
+    first, second = (repeated.result(aten.topk.default, (X, 2), {}) for _ in range(2))
+    storages = {t.untyped_storage()._cdata for t in (*first, *second)}
+    assert len(storages) == 4 and X.untyped_storage()._cdata not in storages
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.view.default, (X, [24])),
+        (aten.add_.Tensor, (X, X)),
+        (aten.split.Tensor, (X, 2)),
+        (aten._unsafe_view.default, (X, [24])),
+        (aten.mul.Tensor, (X, torch.ones(()))),
+        (aten.bernoulli.p, (X, 0.5)),
+    ],
+)
+def test_views_writes_lists_data_and_random_numbers_run_each_time(func: Any, args: Any) -> None:
+    repeated = RepeatedCalls()
+    for _ in range(2):
+        assert layouts(repeated.result(func, args, {})) == layouts(func(*args))
+    assert not repeated._layouts
+
+
+def test_the_default_dtype_decides_anew() -> None:
+    repeated = RepeatedCalls()
+    call: Any = (aten.full.default, ([3], 1.0), {"device": torch.device("meta")})
+    assert repeated.result(*call).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert repeated.result(*call).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+class Mixed(nn.Module):
+    """Equal blocks, with views, copies and ops that return a view without saying so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU()) for _ in range(3)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x) + x
+            x = torch.cat([x, x.transpose(0, 1).softmax(-1)])[:8]
+            x = block[1](x.transpose(0, 1)).transpose(0, 1).reshape(8, 64).view(8, 8, 8)
+        return x
+
+
+@pytest.mark.parametrize("autocast", [None, "bf16"])
+def test_a_step_is_as_with_every_call_made(
+    autocast: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step() -> Trace:
+        inputs = (torch.empty(8, 8, 8),)
+        return trace(Mixed(), inputs, phase="training", autocast=autocast)
+
+    step()  # a process does some work once
+    repeated = step()
+    monkeypatch.setattr(
+        RepeatedCalls, "result", lambda self, func, args, kwargs: func(*args, **kwargs)
+    )
+    assert step() == repeated
