@@ -1,11 +1,11 @@
-"""Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
-writes a report; `python run.py test` checks, and `test --all` runs what takes hours too;
-`python run.py docs` builds the documentation in `site/`; `python run.py screenshots` makes pictures
-of the explorer; `python run.py bundle` makes a folder in `dist/` that runs without Python and
-torch.
+"""Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if there is
+no display; `python run.py test` runs the checks, and `test --all` also those that take hours;
+`python run.py docs` builds the documentation in `site/`; `python run.py screenshots` creates
+pictures of the explorer; `python run.py bundle` creates a folder in `dist/` that runs without
+Python and torch.
 
-Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
-`python run.py -- predict gpt2 --gpu a100`.
+Creates `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command: `python
+run.py -- predict gpt2 --gpu a100`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = ENVIRONMENT / "ridgepoint-installed"
 EXAMPLE = ["bert-base", "--gpu", "h200", "--batch", "64", "--seq", "128", "--dtype", "bf16"]
 REPORT = "report.html"
-REFUSED = 2  # the command's exit status where it cannot do what was asked
+REFUSED = 2  # the command's exit status for unusable input
 CHECKS = (
     ("format", ["ruff", "format", "--check", "."]),
     ("lint", ["ruff", "check", "."]),
@@ -40,9 +40,9 @@ def run(*command: str | Path) -> int:
 
 
 def environment() -> dict[str, str]:
-    """The environment of the commands. Where Python shall write no bytecode beside the sources, it
-    is kept in `.venv`: the tests start many processes, and compiling the sources of torch takes
-    each of them seconds."""
+    """The environment of the commands. If Python must not write bytecode next to the sources, it is
+    cached in `.venv`: the tests start many processes, and compiling the sources of torch takes each
+    of them seconds."""
     variables = dict(os.environ)
     if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
         variables.setdefault("PYTHONPYCACHEPREFIX", str(ENVIRONMENT / "bytecode"))
@@ -50,11 +50,11 @@ def environment() -> dict[str, str]:
 
 
 def install() -> None:
-    """Make the environment, unless it is there and as new as what it was made from."""
+    """Create the environment, unless it exists and is as new as its sources."""
     made_from = [HERE / "pyproject.toml", HERE / "constraints.txt"]
     if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in made_from):
         return
-    print("Making .venv: torch, numpy, scipy and a few small packages.", flush=True)
+    print("Creating .venv: torch, numpy, scipy and a few small packages.", flush=True)
     if sys.platform == "linux" and platform.machine() == "x86_64" and not offers_cpu_build():
         print(
             "The package index may offer torch with CUDA, about 3 GB. For the CPU build (200 MB),\n"
@@ -70,13 +70,14 @@ def install() -> None:
 
 
 def offers_cpu_build() -> bool:
-    """Is there a local folder of wheels (PIP_FIND_LINKS) that holds a CPU build of torch?"""
+    """Whether there is a local folder of wheels (PIP_FIND_LINKS) with a CPU build of torch."""
     folders = os.environ.get("PIP_FIND_LINKS", "").split()
     return any(list(Path(folder).glob("torch-*+cpu-*.whl")) for folder in folders)
 
 
 def show() -> int:
-    """The example in the explorer; without a display its report, on the terminal and as a page."""
+    """Open the example in the explorer; without a display write its report, on the terminal and as
+    a page."""
     displays = ("DISPLAY", "WAYLAND_DISPLAY")
     if sys.platform != "linux" or any(os.environ.get(name) for name in displays):
         status = run(BIN / "ridgepoint", "explore", *EXAMPLE)
@@ -89,7 +90,7 @@ def show() -> int:
 
 
 def test() -> int:
-    """Format, lint, types, contracts and tests, in this order; stops at the first that fails."""
+    """Run format, lint, types, contracts and tests, in this order; stop at the first that fails."""
     for name, command in CHECKS:
         print(f"== {name}", flush=True)
         status = run(BIN / command[0], *command[1:])
@@ -99,7 +100,7 @@ def test() -> int:
 
 
 def test_all(arguments: list[str]) -> int:
-    """The checks, then the runs that take hours; what ended well before is not run again."""
+    """Run the checks, then the runs that take hours; runs that already succeeded are skipped."""
     return test() or run(PYTHON, "-m", "tests.reliability.all", *arguments)
 
 
@@ -108,7 +109,7 @@ def docs() -> int:
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[docs]"):
         sys.exit("error: the installation failed; pip's own message is above")
-    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # an advertisement of the theme
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # hides an advertisement of the theme
     status = run(PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet")
     if not status:
         print(f"The documentation is in {HERE / 'site' / 'index.html'}")
@@ -116,7 +117,7 @@ def docs() -> int:
 
 
 def bundle() -> int:
-    """Make the folder that opens networks of the catalogue, saved traces, sessions, lessons and
+    """Create the folder that opens networks of the catalogue, saved traces, sessions, lessons and
     plans on a computer of this kind without Python."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[bundle]"):

@@ -1,7 +1,7 @@
 """`python -m calibration measure|fit|validate|all`: the same as `ridgepoint calibrate …`.
 
-Measuring needs a CUDA GPU, PyTorch and numpy, with Triton and nvidia-ml-py where they are there.
-Fitting and validating need no GPU, but Ridgepoint's own packages.
+Measuring needs a CUDA GPU, PyTorch and numpy, and uses Triton and nvidia-ml-py if they are
+installed. Fitting and validating need no GPU, but Ridgepoint's own packages.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     top = argparse.ArgumentParser(
         prog="ridgepoint calibrate",
-        description="Measure this GPU and host, fit their profiles, and hold "
-        "predictions against measured networks.",
+        description="Measure this GPU and host, fit their profiles, and compare predictions with "
+        "measured networks.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     measure = argparse.ArgumentParser(add_help=False)
@@ -43,25 +43,25 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         default=FOLDER,
         metavar="FOLDER",
-        help="where samples go, and are found again (%(default)s)",
+        help="folder of the samples (%(default)s)",
     )
     extent = measure.add_mutually_exclusive_group()
-    extent.add_argument("--quick", action="store_true", help="a thinned sweep, in 90 s at most")
-    extent.add_argument("--full", action="store_true", help="all of it, in 10 min (the default)")
+    extent.add_argument("--quick", action="store_true", help="a thinned sweep, at most 90 s")
+    extent.add_argument("--full", action="store_true", help="the whole sweep, in 10 min (default)")
     kinds = ("library", "cuda", "triton", "blind")
     measure.add_argument("--kind", choices=kinds, help="only these kernels")
     measure.add_argument(
         "--only", default="", metavar="REGEX", help="only points whose names match"
     )
-    measure.add_argument("--seconds", type=_positive, metavar="N", help="another limit of time")
+    measure.add_argument("--seconds", type=_positive, metavar="N", help="another time limit")
     measure.add_argument("--retry", action="store_true", help="try failed points again")
     measure.add_argument(
-        "--host-only", action="store_true", help="time Python and dispatch on the CPU alone; no GPU"
+        "--host-only", action="store_true", help="time only Python and dispatch on the CPU; no GPU"
     )
-    commands.add_parser("measure", parents=[measure], help="time calls; goes on where it ended")
+    commands.add_parser("measure", parents=[measure], help="time calls; continues where it ended")
     for name, text in (
-        ("fit", "profiles from FOLDER, or again from the packaged measurements"),
-        ("validate", "predicted against measured; options go through"),
+        ("fit", "fit profiles to FOLDER, or to the packaged measurements"),
+        ("validate", "compare predictions with measurements; passes options on"),
     ):
         commands.add_parser(name, help=text, add_help=False)
     commands.add_parser("all", parents=[measure], help="measure, fit and validate")
@@ -76,16 +76,16 @@ def _positive(text: str) -> float:
 
 
 def say(text: str) -> None:
-    """A note beside the results."""
+    """Print a note next to the results."""
     print(text, file=sys.stderr, flush=True)
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Time the planned points into `FOLDER/samples.jsonl`, and say what came of it."""
+    """Time the planned points into `FOLDER/samples.jsonl`, and print a summary."""
     if options.host_only:
         measure_host(options.folder)
         return
-    # torch takes seconds to import: the help needs none
+    # torch takes seconds to import, and the help does not need it
     from calibration.measure import host_index
     from calibration.measure.bench import GpuBench
     from calibration.measure.device import Watch, find, versions
@@ -160,7 +160,7 @@ def measure_host(folder: Path) -> None:
 
 
 def pass_on(module: str, arguments: Sequence[str]) -> None:
-    """Run a module's `main` with arguments of its own."""
+    """Run a module's `main` with its arguments."""
     try:
         run: Callable[[], object] = importlib.import_module(f"calibration.{module}").main
     except ModuleNotFoundError as error:
@@ -196,14 +196,14 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line; 2 for an error of Ridgepoint's own, 130 after Ctrl-C."""
+    """Run the command line. Returns 2 for an error of Ridgepoint's own, 130 after Ctrl-C."""
     try:
         run(sys.argv[1:])
     except RidgepointError as error:
         say(f"error: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
-        say("\nended; everything measured so far is kept, the same command goes on from there")
+        say("\nended; all samples so far are kept, and the same command continues from there")
         sys.exit(130)
 
 

@@ -1,4 +1,4 @@
-"""What came of holding a prediction against a measurement, and what many of these say."""
+"""The outcome of comparing a prediction with a measurement, and summaries of many outcomes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Outcome:
-    """One figure of one case: predicted over measured; `covered` where the truth lies in the
-    prediction's interval (None for a figure that has none). An error of `spread` or less is what
-    the measurement itself differs from run to run, and counts as none. `flops` and `bytes` are of
-    a single call."""
+    """One figure of one case: predicted over measured; `covered` is whether the truth is in the
+    prediction's interval (None for a figure without interval). An error of at most `spread`, the
+    measurement's own variation between runs, counts as 0. `flops` and `bytes` are of a single
+    call."""
 
     case: str
     group: str
@@ -33,8 +33,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Summary:
-    """Many outcomes: their number, the median and 90th percentile of the error, how far the
-    median leans, and the share of truths inside the interval (NaN where there is none)."""
+    """A summary of outcomes: their number, the median and 90th percentile of the error, the bias of
+    the median, and the share of truths inside the interval (NaN without intervals)."""
 
     group: str
     figure: str
@@ -75,7 +75,7 @@ def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
 
 
 def summary(outcomes: Iterable[Outcome]) -> list[Summary]:
-    """By group and figure, in the order in which they come."""
+    """Summaries by group and figure, in order of first appearance."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault((outcome.group, outcome.figure), []).append(outcome)

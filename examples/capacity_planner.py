@@ -11,7 +11,7 @@ from simulator import plan, predict
 
 
 class TwoTowers(nn.Module):
-    """Users and items become vectors; the score is their product."""
+    """Users and items become vectors; the score is their dot product."""
 
     def __init__(self, width: int = 1024) -> None:
         super().__init__()

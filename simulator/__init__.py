@@ -57,7 +57,7 @@ def predict(
     sizes: Mapping[str, int] | None = None,
     autocast: str | None = None,
 ) -> Prediction:
-    """How long a step of `module` takes on `gpu`, without a GPU and without weights.
+    """Predict the time of a step of `module` on `gpu`, without a GPU and without weights.
 
     phase      "inference" or "training" (forward, loss, backward, optimizer)
     mode       "eager", "cuda_graph", "compiled", or torch.compile's "reduce-overhead",
@@ -65,7 +65,7 @@ def predict(
     loss       callable from outputs to a scalar tensor; default: `.loss`, else mean of squares
     optimizer  "adamw", "adamw_fused", "sgd" or None
     host       a host profile's name; default: the one the GPU was calibrated with
-    sizes      answers to data-dependent ops, such as {"nonzero": 640}
+    sizes      results of data-dependent ops, such as {"nonzero": 640}
     autocast   "bf16" or "fp16": forward and loss under torch.autocast("cuda")
 
     Raises InputError, with what came, what was expected and what to do.
@@ -96,7 +96,7 @@ def predict_step(
     host: str | Host | None = None,
     mode: str = "eager",
 ) -> ParallelPrediction:
-    """How long a whole step of a user's own program takes on the GPUs of a cluster.
+    """Predict a whole step of a user's own program on the GPUs of a cluster.
 
     make       (rank, world_size) -> step, the program as torchrun runs it: DDP, fully_shard,
                parallelize_module, pipelining, dist.*; `step()` is one whole step
@@ -111,7 +111,7 @@ def predict_step(
 
 
 def plan(source: Path | str | Mapping[str, Any], **options: Any) -> Plan:
-    """Which GPU, how many, at what cost: the answer of a plan's TOML file or mapping; see
+    """Plan which GPU to use, how many and at what cost, from a TOML file or mapping; see
     `simulator.planning.plan.plan`."""
     from simulator.planning.plan import plan as run
 
@@ -125,8 +125,7 @@ def predict_trace(
     host: str | Host | None = None,
     mode: str = "eager",
 ) -> Prediction:
-    """The prediction of a trace made or loaded before, or of another prediction's `step`; needs no
-    torch."""
+    """Predict an existing or loaded trace, or another prediction's `step`; needs no torch."""
     from simulator.hardware.gpu import gpu as find_gpu
     from simulator.hardware.host import Host
     from simulator.hardware.host import host as find_host

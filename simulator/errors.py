@@ -17,7 +17,7 @@ class InputError(RidgepointError):
 
 
 class UntracedError(RidgepointError):
-    """A trace, or a family of traces, that another process has to make.
+    """A trace, or a family of traces, that another process must create.
 
     `request` is the request to trace on `gpu`; `line` is the requested family, None for one trace.
     """

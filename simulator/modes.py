@@ -1,6 +1,6 @@
-"""How a step runs: what launches its kernels, and whether torch.compile fused them.
+"""Modes of a step: how its kernels are launched, and whether torch.compile fused them.
 
-`compiled` is torch.compile as it is by default; `reduce-overhead`, `max-autotune` and
+`compiled` is torch.compile with its defaults; `reduce-overhead`, `max-autotune` and
 `max-autotune-no-cudagraphs` are its modes (`list_mode_options` of torch/_inductor).
 """
 
@@ -28,22 +28,22 @@ def check_mode(mode: str) -> None:
 
 
 def compiles(mode: str) -> bool:
-    """Does torch.compile fuse the step in this mode?"""
+    """Whether torch.compile fuses the step in this mode."""
     return mode not in ("eager", "cuda_graph")
 
 
 def replays(mode: str) -> bool:
-    """Does torch.compile capture its kernels in CUDA graphs, which each call replays?"""
+    """Whether torch.compile captures its kernels in CUDA graphs, which each call replays."""
     return mode in ("reduce-overhead", "max-autotune")
 
 
 def autotunes(mode: str) -> bool:
-    """Does torch.compile also try its own templates for matrix products?"""
+    """Whether torch.compile also tries its own templates for matrix products."""
     return mode.startswith("max-autotune")
 
 
 Run = Literal["eager", "captured", "compiled"]
-"""How a step's own code runs: op by op, while a CUDA graph is captured, or traced by Dynamo."""
+"""How a step's code runs: op by op, under capture of a CUDA graph, or traced by Dynamo."""
 
 
 def run_of(mode: str, fused: bool = False) -> Run:

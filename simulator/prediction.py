@@ -30,8 +30,8 @@ Shares = dict[Regime, float]
 
 
 class Kernel(msgspec.Struct, frozen=True, gc=False):
-    """One launch. Times in seconds from the beginning of the step alone; `issue_s` is when the
-    host launched it, `idle_s` how long the GPU stood idle before it. `shares` are of its slot:
+    """One launch. Times in seconds from the beginning of the step alone; `issue_s` is the time of
+    its launch on the host, `idle_s` the idle time of the GPU before it. `shares` are of its slot:
     its duration and the idle time before it."""
 
     index: int
@@ -82,7 +82,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Idle:
-    """Seconds in which the GPU waits in a step of the steady state, by what it waits for."""
+    """Seconds in which the GPU waits in a steady-state step, by cause."""
 
     host_s: float
     sync_s: float
@@ -90,9 +90,9 @@ class Idle:
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """What a step costs, and why. Times in seconds, memory in bytes. A notebook shows its verdict.
+    """The prediction of a step. Times in seconds, memory in bytes. A notebook shows its verdict.
 
-    period_s    a step among many, back to back
+    period_s    time per step, steps back to back
     latency_s   one step alone, from an idle GPU to an idle GPU
     gpu_busy_s  time in a step in which a kernel runs
     host_s      host work in a step
@@ -101,7 +101,7 @@ class Prediction:
     unmodelled  number of ops without a cost function, by name
     tiers       share of GPU-busy time by where the kernels' times come from
     notes       remarks for the reader
-    power       power draw, and the clock that the power limit leaves; None if unknown
+    power       power draw, and the clock under the power limit; None if unknown
     fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
     """
 
@@ -153,12 +153,12 @@ class Prediction:
 
     @property
     def step(self) -> Trace | Fused:
-        """The step as it was predicted: fused where it is compiled. `predict_trace` takes it."""
+        """The predicted step, fused if it is compiled. `predict_trace` accepts it."""
         return self.fusion or self.trace
 
     @property
     def replays(self) -> Replays | None:
-        """How CUDA graphs replay a compiled step; None where none do."""
+        """The replay of a compiled step by CUDA graphs; None without graphs."""
         return self.fusion.replays if self.fusion else None
 
     @property
@@ -173,12 +173,12 @@ class Prediction:
 
     @property
     def clock_mhz(self) -> float | None:
-        """The clock that the card's power limit leaves the step."""
+        """The clock of the step under the card's power limit."""
         return self.power and self.power.clock_hz * 1e-6
 
     @property
     def power_limited(self) -> bool:
-        """Does the card's power limit hold the clock down?"""
+        """Whether the card's power limit lowers the clock."""
         return self.power is not None and self.power.limited
 
     @property
@@ -203,7 +203,7 @@ class Prediction:
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of the libraries' workspaces, beside the tensors."""
+        """Bytes of the libraries' workspaces, not counting tensors."""
         return workspace_bytes(self.works, self.gpu)
 
     @property
@@ -212,7 +212,7 @@ class Prediction:
 
     @cached_property
     def flops(self) -> int:
-        """Arithmetic of the whole step, every kernel counted."""
+        """FLOPs of the whole step, over all kernels."""
         each = np.array([float(w.flops) for w in self.works])
         return int(each[self.columns.work_of].sum()) if each.size else 0
 

@@ -57,7 +57,7 @@ def _heads(point: Params, heads: int, length: int, grad: bool) -> Tensor:
 def _mask(point: Params) -> Tensor | None:
     kind, keys = point["mask"], point["keys"]
     sizes = (point["batch"], 1, point["queries"], keys)
-    if kind == "bool":  # every query sees its first key, since a row without one is not a number
+    if kind == "bool":  # every query sees its first key, since a row without keys gives NaN
         return random(*sizes, dtype="bool") | (torch.arange(keys) == 0)
     return random(*sizes, dtype=point["dtype"]) if kind == "float" else None
 
@@ -78,8 +78,8 @@ def _call(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]
 
 @blind(36, _attention)
 def blind_attention(**point: Any) -> Call:
-    """Arguments as `_attention` draws them: a number of heads, `shared` of them for each head of
-    keys; `interleaved` where heads lie within each token."""
+    """Arguments as drawn by `_attention`: a number of heads, `shared` of them for each head of
+    keys; with `interleaved`, the heads of a token are contiguous."""
     return _call(point, grad=False)[0]
 
 

@@ -54,7 +54,7 @@ def _convolution(rng: Random) -> Params | None:
 def _operands(
     point: Params, grad: bool = False
 ) -> tuple[Tensor, Tensor, Tensor | None, dict[str, Any]]:
-    """Input, weight, bias and the rest of the arguments."""
+    """The input, weight, bias and other arguments."""
     dtype, channels, out = point["dtype"], point["sizes"][1], point["out"]
     groups, kernel, up = point["groups"], point["kernel"], point["transposed"]
     first, second = (channels, out) if up else (out, channels)
@@ -71,7 +71,7 @@ def _operands(
 
 @blind(60, _convolution)
 def blind_convolution(**point: Any) -> Call:
-    """Arguments as `_convolution` draws them; `sizes` of the input."""
+    """A convolution with arguments drawn by `_convolution`; `sizes` are those of the input."""
     x, w, b, rest = _operands(point)
     function = F.conv_transpose2d if point["transposed"] else F.conv2d
     return lambda: function(x, w, b, **rest)
@@ -112,7 +112,7 @@ def _sequence(rng: Random) -> Params | None:
 def blind_convolution_1d(
     dtype: str, sizes: list[int], out: int, kernel: int, stride: int, groups: int
 ) -> Call:
-    """[batch, channels, length], as audio and text are convolved."""
+    """A convolution over [batch, channels, length], as for audio and text."""
     x, w = random(*sizes, dtype=dtype), random(out, sizes[1] // groups, kernel, dtype=dtype)
     b = random(out, dtype=dtype)
     return lambda: F.conv1d(x, w, b, stride, kernel // 2, 1, groups)

@@ -27,14 +27,14 @@ def _joined(rng: Random) -> Params | None:
 
 @blind(16, _joined)
 def blind_cat(dtype: str, sizes: list[int], dim: int, parts: int) -> Call:
-    """So many tensors of one shape along a dimension."""
+    """Concatenate `count` tensors of one shape along a dimension."""
     each = [random(*sizes, dtype=dtype) for _ in range(parts)]
     return lambda: torch.cat(each, dim)
 
 
 @blind(8, _joined)
 def blind_stack(dtype: str, sizes: list[int], dim: int, parts: int) -> Call:
-    """So many tensors along a new dimension."""
+    """Stack `count` tensors along a new dimension."""
     each = [random(*sizes, dtype=dtype) for _ in range(parts)]
     return lambda: torch.stack(each, dim)
 
@@ -50,7 +50,7 @@ def _permuted(rng: Random) -> Params | None:
 
 @blind(24, _permuted)
 def blind_permute(dtype: str, sizes: list[int], order: list[int]) -> Call:
-    """Dimensions in another order, made contiguous."""
+    """Permute dimensions and make the result contiguous."""
     x = random(*sizes, dtype=dtype).permute(order)
     return lambda: x.contiguous()
 
@@ -80,6 +80,6 @@ def _copied(rng: Random) -> Params | None:
 
 @blind(30, _copied)
 def blind_copy(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
-    """One operand, as the function's name says."""
+    """Apply a copying function to one operand."""
     x, function = laid(sizes, dtype, layout), COPIES[name]
     return lambda: function(x)

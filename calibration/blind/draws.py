@@ -14,7 +14,7 @@ from calibration.sweeps.registry import Call, operation
 from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, Draw, real, sweep, whole
 
 LAYOUTS = {"contiguous": 5.0, "transposed": 2.0, "slice": 2.0, "offset": 1.0}
-"""How often an operand of two dimensions and more lies so in memory, as `laid` says."""
+"""Weights of the memory layouts of operands with two or more dimensions, for `laid`."""
 
 
 def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
@@ -27,15 +27,15 @@ def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..
 
 
 def size(rng: Random, low: int, high: int) -> int:
-    """Log-uniform; a third of the sizes are any number, a third multiples of 8 and a third of
-    64, where they are large enough."""
+    """A log-uniform size: any number, a multiple of 8 or a multiple of 64, each for a third of the
+    sizes that are large enough."""
     number, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return max(step, round(number / step) * step) if number >= step else number
 
 
 def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] | None:
-    """So many sizes whose product is log-uniform from `least` to what half the largest tensor
-    holds; None where they came out too large."""
+    """`count` sizes whose product is log-uniform from `least` to half the largest tensor; None if
+    they are too large."""
     total = real(rng, least, LARGEST_BYTES / 2 / ITEM_BYTES[dtype])
     logs = [rng.expovariate(1) for _ in range(dims)]
     sizes = [max(1, round(total ** (each / sum(logs)))) for each in logs]

@@ -1,4 +1,4 @@
-"""Rows and elements picked and added by random indices."""
+"""Rows and elements selected and added by random indices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rows(rng: Random) -> Params | None:
 
 @blind(12, _rows)
 def blind_embedding(dtype: str, table: int, width: int, picked: int) -> Call:
-    """So many rows of a table."""
+    """Look up `picked` rows of a table."""
     weight, at = random(table, width, dtype=dtype), indices(picked, below=table)
     return lambda: F.embedding(at, weight)
 
@@ -44,21 +44,21 @@ def blind_index_select(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(8, _rows)
 def blind_index(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Rows by a tensor in brackets."""
+    """Select rows by indexing with a tensor."""
     x, at = random(table, width, dtype=dtype), indices(picked, below=table)
     return lambda: x[at]
 
 
 @blind(12, _rows)
 def blind_gather(dtype: str, table: int, width: int, picked: int) -> Call:
-    """An element a place, from any row of its column."""
+    """Gather one element per position, from any row of its column."""
     x, at = random(table, width, dtype=dtype), indices(picked, width, below=table)
     return lambda: x.gather(0, at)
 
 
 @blind(12, _rows)
 def blind_scatter_add(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Every element added to a row of its column."""
+    """Add every element to a row of its column."""
     x, at = random(table, width, dtype=dtype), indices(picked, width, below=table)
     source = random(picked, width, dtype=dtype)
     return lambda: x.scatter_add(0, at, source)
@@ -66,7 +66,7 @@ def blind_scatter_add(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(12, _rows)
 def blind_index_add(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Rows added to rows of a table, in place, as messages to the nodes of a graph."""
+    """Add rows to rows of a table, in place, like messages to the nodes of a graph."""
     x, at = random(table, width, dtype=dtype), indices(picked, below=table)
     source = 1e-3 * random(picked, width, dtype=dtype)
     return lambda: x.index_add_(0, at, source)
@@ -74,6 +74,6 @@ def blind_index_add(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(6, _rows)
 def blind_one_hot(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Each place of an index compared with all of a short range."""
+    """Compare each element of an index with all values of a short range."""
     at, classes = indices(picked, below=width), torch.arange(width)
     return lambda: at[:, None] == classes

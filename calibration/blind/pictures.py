@@ -50,7 +50,7 @@ def _of(names: list[str]) -> Callable[[Random], Params | None]:
 
 @blind(28, _of(list(FUNCTIONS)))
 def blind_picture(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
-    """[batch, channels, height, width], pooled or resized."""
+    """Pool or resize [batch, channels, height, width]."""
     x, function = laid(sizes, dtype, layout), FUNCTIONS[name]
     return lambda: function(x)
 

@@ -13,7 +13,7 @@ from calibration.sweeps.registry import Call, Params
 from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, dtype, pick, whole
 
 _MOST_FLOPS = {"fp32": 8e10, "bf16": 1.5e12, "fp16": 1.5e12}
-"""About 2 ms on an H200."""
+"""FLOPs of a product that takes about 2 ms on an H200."""
 
 
 def _product(rng: Random, batched: bool = False) -> Params | None:
@@ -50,7 +50,7 @@ def blind_mm(dtype: str, m: int, k: int, n: int, left: str, right: str) -> Call:
 
 @blind(20, _added)
 def blind_addmm(dtype: str, m: int, k: int, n: int, left: str, right: str, rows: int) -> Call:
-    """The same, and one row or all rows added."""
+    """[m, k] times [k, n], plus one row or all rows."""
     a, b, c = laid([m, k], dtype, left), laid([k, n], dtype, right), random(rows, n, dtype=dtype)
     c = c[0] if rows == 1 else c
     return lambda: torch.addmm(c, a, b)
@@ -65,7 +65,7 @@ def blind_bmm(dtype: str, batch: int, m: int, k: int, n: int, left: str, right: 
 
 @blind(12, lambda rng: _product(rng, batched=True))
 def blind_baddbmm(dtype: str, batch: int, m: int, k: int, n: int) -> Call:
-    """So many products added to a scaled operand."""
+    """A batch of products, added to a scaled operand."""
     a, b = random(batch, m, k, dtype=dtype), random(batch, k, n, dtype=dtype)
     c = random(batch, m, n, dtype=dtype)
     return lambda: torch.baddbmm(c, a, b, beta=0.5)
@@ -73,7 +73,7 @@ def blind_baddbmm(dtype: str, batch: int, m: int, k: int, n: int) -> Call:
 
 @blind(30, _linear)
 def blind_linear(dtype: str, m: int, k: int, n: int, bias: bool, left: str) -> Call:
-    """m rows through a layer of n features."""
+    """A linear layer of n features applied to m rows."""
     x, w = laid([m, k], dtype, left), random(n, k, dtype=dtype)
     b = random(n, dtype=dtype) if bias else None
     return lambda: F.linear(x, w, b)

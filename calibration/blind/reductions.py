@@ -44,7 +44,8 @@ def _reduced(rng: Random) -> Params | None:
 
 @blind(50, _reduced)
 def blind_reduction(name: str, dtype: str, sizes: Dims, dims: Dims, layout: str) -> Call:
-    """Over some dimensions; "argmax", "max", "any" and "prod" over the first of them."""
+    """Reduce over some dimensions; "argmax", "max", "any" and "prod" reduce over the first of
+    them."""
     x, function = laid(sizes, dtype, layout), REDUCTIONS[name]
     return lambda: function(x, dims)
 
@@ -69,6 +70,7 @@ def _ordered(rng: Random) -> Params | None:
 
 @blind(24, _ordered)
 def blind_ordered(name: str, dtype: str, sizes: Dims, dim: int) -> Call:
-    """Along one dimension; the 50 largest, or half of it where it is shorter."""
+    """Sort or scan along one dimension; "topk" takes the 50 largest, or half of a shorter
+    dimension."""
     x, function = laid(sizes, dtype, "contiguous"), ORDERED[name]
     return lambda: function(x, dim)

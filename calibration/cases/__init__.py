@@ -1,4 +1,4 @@
-"""The networks and steps that are measured, each a function of no arguments.
+"""The networks and steps to measure, each a function without arguments.
 
-Imports nothing else of calibration: a machine that measures has PyTorch and numpy alone.
+Imports nothing else of calibration, since a measuring machine has only PyTorch and numpy.
 """

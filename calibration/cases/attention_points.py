@@ -1,4 +1,4 @@
-"""The points at which attention is asked for: masks, dtypes, widths, lengths, heads, batch."""
+"""Points of attention calls: masks, dtypes, widths, lengths, heads, batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Point:
     heads: str
     batch: int
     times: int = 1
-    """The lengths and the heads are multiplied by it."""
+    """The factor on the lengths and the number of heads."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -47,7 +47,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Operands:
-    """`args` and `kwargs` as `torch._fused_sdp_choice` takes them; `call` for the function."""
+    """`args` and `kwargs` for `torch._fused_sdp_choice`; `call` calls the function."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -133,4 +133,4 @@ def _timed() -> list[tuple[Point, bool]]:
 
 
 TIMED = _timed()
-"""Points whose kernels are read, and whether with a backward pass."""
+"""Points whose kernels are read, and whether they have a backward pass."""

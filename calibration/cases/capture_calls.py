@@ -1,4 +1,4 @@
-"""Calls that a CUDA graph takes or refuses: what reads data on the host, and what only looks so."""
+"""Calls that a CUDA graph captures or refuses: some read data on the host, some only seem to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 
 def calls(device: str) -> list[tuple[str, Callable[[], Any]]]:
-    """Names and calls; none leaves more than a few MB behind."""
+    """Calls by name; each leaves at most a few MB allocated."""
     torch.manual_seed(0)
     x = torch.randn(64, 64, device=device)
     square = x @ x.mT + 64 * torch.eye(64, device=device)

@@ -1,4 +1,4 @@
-"""A question put to a real GPU, and its step made ready there."""
+"""A case to measure on a real GPU, and its prepared step."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from simulator.networks.catalogue import build
 
 @dataclass(frozen=True)
 class Case:
-    """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
+    """One case to measure on a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
     autocast-fp16; `phase` inference or training; `mode` eager or one of `TORCH_MODES`; an
-    `optimizer` whose name ends in "_compiled" is compiled where the network is; `sizes` override
-    the catalogue's."""
+    `optimizer` whose name ends in "_compiled" is compiled if the network is; `sizes` override the
+    catalogue's."""
 
     network: str
     precision: str
@@ -62,20 +62,20 @@ TORCH_MODES = {
     "compiled_graphs": "reduce-overhead",
     "compiled_autotuned": "max-autotune",
 }
-"""What torch.compile calls each of the modes of a case."""
+"""The name that torch.compile gives to each of the modes of a case."""
 
-COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
-SINGLE = "_single"  # at the end of the name of an optimizer that takes one tensor after another
+COMPILED_OPTIMIZER = "_compiled"  # suffix of its name
+SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **OWN,
 }  # fmt: skip
-"""Networks beside the catalogue's, by name."""
+"""Networks in addition to the catalogue's, by name."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class Step:
-    """A case made ready on a device: calling it runs one whole step."""
+    """A case prepared on a device; calling it runs one whole step."""
 
     def __init__(self, case: Case, device: str) -> None:
         torch.manual_seed(0)

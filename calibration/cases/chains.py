@@ -1,4 +1,4 @@
-"""Chains of one library call each: the slope over their length is what the host takes for one."""
+"""Chains of one library call each: the slope over their length is the host's time for one call."""
 
 from __future__ import annotations
 

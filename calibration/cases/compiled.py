@@ -1,4 +1,4 @@
-"""The cases that are measured under `torch.compile`: networks, and steps ruled by their host."""
+"""The cases that are measured under `torch.compile`: networks, and host-bound steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPILED: tuple[Case, ...] = (
     *_compiled(train("vit-b16", "bf16", 16)),
     *_compiled(train("mlp-wide", "bf16", 1024, 0, "sgd")),
 )
-"""Steps under `torch.compile`: kernels, times and memory, no ops."""
+"""Steps under `torch.compile`: kernels, times and memory are recorded, but no ops."""
 
 COMPILED_VALIDATION: tuple[Case, ...] = (
     *_compiled(train("gpt2", "bf16", 8, 1024)),
@@ -65,7 +65,7 @@ COMPILED_VALIDATION: tuple[Case, ...] = (
     *_compiled(train("convnext-t", "fp32", 8)),
     *_compiled(infer("mamba2-130m", "bf16", 8, 1024)),
 )
-"""Steps under `torch.compile` that are never fitted, each with its eager twin timed beside it."""
+"""Steps under `torch.compile` that are never fitted, each timed together with its eager twin."""
 
 COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("vit-l16", "bf16", 8)),
@@ -96,7 +96,7 @@ COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("gpt2", "fp16", 16, 512)),
     *_compiled(train("resnet18", "autocast", 128, 0, "sgd")),
 )
-"""More of these, predicted before they were measured and compared with nothing since."""
+"""More such steps, predicted before they were measured and not compared since."""
 
 _GRAPHS = "compiled_graphs"
 
@@ -126,8 +126,8 @@ COMPILED_HOST: tuple[Case, ...] = (
     *_replayed(infer("manyinputs", "fp32", 4, count=40)),
     *_replayed(train("mlpblocks", "fp32", 4, by="sgd", count=6)),
 )
-"""Compiled steps ruled by their host: launches, library calls, inputs, weights, modules, autograd,
-and replays of CUDA graphs."""
+"""Host-bound compiled steps: launches, library calls, inputs, weights, modules, autograd, and
+replays of CUDA graphs."""
 
 COMPILED_MODES: tuple[Case, ...] = (
     *_replayed(infer("bert-base", "bf16", 1, 128, layers=3)),
@@ -143,4 +143,4 @@ COMPILED_MODES: tuple[Case, ...] = (
     *_replayed([c for n in (1, 24) for c in train("mlpblocks", "fp32", 4, by="sgd", count=n)]),
     *_replayed(train("weights", "fp32", 4, by="sgd", count=100)),
 )  # fmt: skip
-"""The other modes of torch.compile, and a compiled optimizer; the first ones tell most."""
+"""The other modes of torch.compile, and a compiled optimizer; the most informative first."""

@@ -1,6 +1,6 @@
-"""Small modules whose compiled step its host rules, each by another kind of host work.
+"""Small modules whose compiled step is host-bound, each by another kind of host work.
 
-Each does next to nothing on the GPU, `count` times over.
+Each does almost nothing on the GPU, `count` times.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from calibration.cases.host import WIDTH, Micro
 
 
 class AlternatingSums(Micro):
-    """Generated kernels that cannot be one: sums along rows and columns in turn."""
+    """Generated kernels that cannot fuse: sums along rows and columns in turn."""
 
     def body(self, x: Tensor) -> Tensor:
         x = x[:1] * self.scale + self.matrix
@@ -34,7 +34,7 @@ class Layers(Micro):
 
 
 class ManyInputs(Micro):
-    """So many tensors handed over at each call, and few kernels."""
+    """`count` tensors passed at each call, and few kernels."""
 
     def forward(self, *xs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         total = xs[0] * self.scale
@@ -47,7 +47,7 @@ class ManyInputs(Micro):
 
 
 class Nested(Micro):
-    """Modules in modules, each with a weight of its own, in few kernels."""
+    """Nested modules, each with its own weight, in few kernels."""
 
     def __init__(self, count: int = 8) -> None:
         super().__init__(1)
@@ -60,7 +60,7 @@ class Nested(Micro):
 
 
 class Scaled(nn.Module):
-    """A weight an element."""
+    """One weight per element."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,14 +127,14 @@ class Blocks(Micro):
 
 
 class MlpBlocks(Blocks):
-    """Of rows."""
+    """Blocks of an MLP over rows."""
 
     def block(self) -> nn.Module:
         return MlpBlock()
 
 
 class AttentionBlocks(Blocks):
-    """Of sequences of 16."""
+    """Blocks of attention over sequences of 16."""
 
     def block(self) -> nn.Module:
         return AttentionBlock()
@@ -145,7 +145,7 @@ class AttentionBlocks(Blocks):
 
 
 class ImageBlocks(Blocks):
-    """Of images of 16 × 8 × 8."""
+    """Blocks of convolutions over images of 16 × 8 × 8."""
 
     def block(self) -> nn.Module:
         return ImageBlock()

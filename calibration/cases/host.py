@@ -1,6 +1,6 @@
-"""Micro-networks that vary one kind of host work at a time: what `Host.seconds` is fitted to.
+"""Micro-networks that vary one kind of host work at a time, to fit `Host.seconds`.
 
-Each does next to nothing on the GPU, `count` times over.
+Each does almost nothing on the GPU, `count` times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDTH = 64
 
 
 class Micro(nn.Module):
-    """Runs `body(self, x)` over a small tensor; with labels the mean of squares is the loss."""
+    """Run `body(self, x)` over a small tensor; with labels the loss is the mean of squares."""
 
     def __init__(self, count: int = 100) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Adds(Micro):
 
 
 class AddsInPlace(Micro):
-    """Pointwise ops that do not."""
+    """Pointwise ops in place."""
 
     def body(self, x: Tensor) -> Tensor:
         x = x + 1.0

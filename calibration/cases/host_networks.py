@@ -1,7 +1,7 @@
-"""Small networks of transformers and timm, as their packages write them, with random weights.
+"""Small networks of transformers and timm, as built by these packages, with random weights.
 
-Sizes are such that the host rules a step: few tokens, narrow layers. Their steps are Python and
-dispatch as users have them, not as this repository writes networks.
+Sizes are small, so that steps are host-bound: few tokens, narrow layers. Their steps have the
+Python and dispatch of users' networks, not of this repository's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Inputs = dict[str, Tensor]
 
 
 class Packaged(nn.Module):
-    """A package's network behind positional tensors; its loss, or the mean square of its result."""
+    """A package's network called with positional tensors; returns its loss, or the mean square of
+    its result."""
 
     def __init__(
         self,
@@ -147,11 +148,12 @@ _SPECS: dict[str, Spec] = {
     "wav2vec2": ("Wav2Vec2", "Wav2Vec2Model", "num_hidden_layers",
                  WIDE | dict(conv_dim=[32] * 7, vocab_size=32), ("input_values",), _wave),
 }  # fmt: skip
-"""Configuration, class, what counts its layers, sizes, names of inputs, and their example."""
+"""Configuration, class, key of the number of layers, sizes, names of inputs, and their example."""
 
 
 def transformer(name: str, layers: int = 4) -> nn.Module:
-    """One of transformers' networks, `layers` deep. ImportError where it is not installed."""
+    """One of transformers' networks with `layers` layers. Raises ImportError if the package is not
+    installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, counted, sizes, names, example = _SPECS[name]
@@ -172,7 +174,8 @@ def transformer(name: str, layers: int = 4) -> nn.Module:
 
 
 def timm_network(name: str, size: int = 64, **more: Any) -> nn.Module:
-    """One of timm's networks for small images. ImportError where it is not installed."""
+    """One of timm's networks for small images. Raises ImportError if the package is not
+    installed."""
     import timm  # pyright: ignore[reportMissingImports]
 
     network: Any = timm.create_model(name, pretrained=False, num_classes=16, **more)  # pyright: ignore

@@ -1,4 +1,4 @@
-"""Micro-networks of one op or one piece of Python each: what tells one host cost from another.
+"""Micro-networks of one op or one piece of Python each, to separate the costs of the host.
 
 `ops-NAME` runs `OPS[NAME]` `count` times over small tensors, in a plain Python loop.
 """
@@ -152,7 +152,7 @@ def _heads(x: Tensor) -> Tensor:
 
 
 def _discard(op: Callable[..., Any], m: OneOp, x: Tensor) -> Tensor:
-    """The op's result goes; the next works on the same tensor."""
+    """Discard the op's result; the next op works on the same tensor."""
     op(m, x)
     return x
 
@@ -225,7 +225,7 @@ SAME_SHAPE: dict[str, Callable[..., Tensor]] = {
     "roll": lambda m, x: x.roll(1, 0),
     "maxpool": lambda m, x: F.max_pool2d(x.view(1, 4, 8, 8), 3, 1, 1).view(4, WIDTH),
 }
-"""Ops whose result is as their operand: each works on what the one before made."""
+"""Ops whose result is like their operand: each works on the result of the one before."""
 
 APART: dict[str, Callable[..., Tensor]] = {
     "split": _of(lambda m, x: x.split(32, -1)),
@@ -260,7 +260,7 @@ APART: dict[str, Callable[..., Tensor]] = {
     "interpolate": _of(lambda m, x: F.interpolate(x.view(1, 4, 8, 8), scale_factor=2.0)),
     "crossentropy": _of(lambda m, x: F.cross_entropy(x, m.rows)),
 }
-"""Ops whose result is of no use to the next."""
+"""Ops whose result is not the next op's operand."""
 
 WAITING: dict[str, Callable[..., Tensor]] = {
     "item": _of(lambda m, x: x[0, 0].item()),

@@ -1,5 +1,4 @@
-"""Steps that their host rules, of every kind of host work: what `calibration.measure.host_truth`
-times."""
+"""Host-bound steps with every kind of host work, which `calibration.measure.host_truth` times."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ CATALOGUE: tuple[Case, ...] = (
     *train("mlp-tiny", "fp32", 8),
     *train("mlp-tiny", "fp32", 8, 0, "sgd"),
 )
-"""Networks of the catalogue with so little work that the host rules."""
+"""Networks of the catalogue with little work, so that they are host-bound."""
 
 
 def _packaged(name: str, trained: str | None = "adamw", layers: int = 4) -> list[Case]:
@@ -110,7 +109,7 @@ PACKAGED_CASES: tuple[Case, ...] = (
     *(c for name in ("resnet50", "regnety_002", "densenet121", "ghostnet_100")
       for c in infer(f"timm-{name}", "fp32", 1)),
 )  # fmt: skip
-"""Networks as transformers and timm write them."""
+"""Networks as built by transformers and timm."""
 
 COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
@@ -122,4 +121,4 @@ COMPILED: tuple[Case, ...] = tuple(
     )
 )
 CASES = (*PACKAGED_CASES, *CATALOGUE, *MICRO_CASES)
-"""Eager steps. A budget that is too short for all takes them by turns from the three groups."""
+"""Eager steps; a budget that is too short for all takes them in turn from the three groups."""

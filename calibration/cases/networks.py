@@ -1,4 +1,4 @@
-"""The whole-network cases that are measured on a real GPU as eager PyTorch runs them."""
+"""The whole-network cases that are measured on a real GPU in eager PyTorch."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ HOST_CASES: tuple[Case, ...] = (
     *(case for by in ("adamw", "adamw_fused", "sgd") for count in (50, 400)
       for case in train("weights", "fp32", 4, 0, by, count=count)),
 )  # fmt: skip
-"""Steps ruled by their host, each by one kind of its work."""
+"""Host-bound steps, each by one kind of host work."""
 
 VALIDATION: tuple[Case, ...] = (
     *(case for batch in (1, 4, 64) for case in infer("bert-base", "fp16", batch, 64)),
@@ -117,7 +117,7 @@ VALIDATION: tuple[Case, ...] = (
     *train("mlp-tiny", "fp32", 4096, 0, "adamw"),
     *train("mlp-wide", "bf16", 4096, 0, "adamw"),
 )
-"""Steps that are never fitted: what the accuracy is measured on."""
+"""Steps that are never fitted, on which accuracy is measured."""
 
 _DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
@@ -134,4 +134,4 @@ BATCHES: tuple[Case, ...] = (
     *(case for batch in _DOUBLING[:7] for case in train("resnet50", "autocast", batch, 0, "sgd")),
     *(case for batch in _DOUBLING[:6] for case in train("gpt2", "bf16", batch, 256)),
 )
-"""Steps whose batch grows until the GPU rules them: where do they leave the overhead regime?"""
+"""Steps whose batch grows until they are GPU-bound, to see where they leave the overhead regime."""

@@ -1,7 +1,7 @@
 """Networks of transformers and timm in the sizes that people run, with random weights.
 
-They are what the packages make of a configuration, so that their steps hold the ops, masks and
-caches that the packages' authors chose, not this repository's.
+The packages build them from a configuration, so that their steps have the ops, masks and caches of
+the packages, not of this repository.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ _PICTURES = {
 
 
 def transformer(spec: Spec, **sizes: Any) -> nn.Module:
-    """One of transformers' networks. ImportError where the package is not installed."""
+    """One of transformers' networks. Raises ImportError if the package is not installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, own, names, example = spec
@@ -150,7 +150,7 @@ def transformer(spec: Spec, **sizes: Any) -> nn.Module:
 
 
 def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
-    """One of timm's networks and the side of its pictures. ImportError where the package is not
+    """One of timm's networks and the side of its pictures. Raises ImportError if the package is not
     installed."""
     import timm  # pyright: ignore[reportMissingImports]  # an optional package
 
@@ -161,7 +161,7 @@ def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
 def by_name(
     specs: Mapping[str, Spec], sides: Mapping[str, int]
 ) -> dict[str, Callable[..., nn.Module]]:
-    """What makes each network of transformers and of timm."""
+    """The function that creates each network of transformers and of timm."""
     return {
         **{f"hf-{name}": partial(transformer, spec) for name, spec in specs.items()},
         **{f"timm:{name}": partial(picture_network, name, side) for name, side in sides.items()},

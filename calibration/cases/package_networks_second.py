@@ -1,10 +1,10 @@
-"""More networks of transformers and timm, chosen by a rule and not by taste.
+"""More networks of transformers and timm, chosen by a rule.
 
 transformers' model types of each task and timm's files of models are taken in the order of the
-sha256 of their names: those whose default configuration runs on the plain inputs of its task and
-has 3 million parameters or more, that are in no other suite and fit, and that were published before
-2026. Networks above 1.6 billion parameters are cut to their first layers. From each of timm's files
-comes the first model by sha256 with 4 to 100 million parameters.
+sha256 of their names: those are used whose default configuration runs on the plain inputs of its
+task and has 3 million parameters or more, that are in no other suite, that fit, and that were
+published before 2026. Networks above 1.6 billion parameters are cut to their first layers. Each of
+timm's files gives its first model by sha256 with 4 to 100 million parameters.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ SIDES = {
 }  # fmt: skip
 """timm's networks and the side of their pictures."""
 DECODERS = ("deepseek-v3", "glm4", "vaultgemma")
-"""Those that also make one token a sequence, after `seq` of them."""
+"""Networks that are also run for one token per sequence, after `seq` tokens."""
 
 
 class Decoding(nn.Module):
-    """The next token of each sequence; the cache is the network's own, of a prefill."""
+    """Decodes the next token of each sequence; the cache comes from the network's own prefill."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

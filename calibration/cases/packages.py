@@ -1,4 +1,4 @@
-"""The cases of networks as transformers and timm write them: never fitted."""
+"""The cases of networks as built by transformers and timm, which are never fitted."""
 
 from __future__ import annotations
 
@@ -70,8 +70,7 @@ PACKAGES: tuple[Case, ...] = (
     *infer("timm:deit3_base_patch16_224", "fp32", 16),
     *infer("hf-swinv2-tiny", "bf16", 16),
 )
-"""Eager steps, and inference as a CUDA graph too, in an order in which any first part covers all
-kinds."""
+"""Eager steps, inference also as a CUDA graph, ordered so that any first part covers all kinds."""
 
 PACKAGES_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
@@ -98,4 +97,4 @@ PACKAGES_COMPILED: tuple[Case, ...] = tuple(
         *infer("hf-whisper-small", "fp16", 2, 64),
     )
 )
-"""Compiled steps of some of them, each with its eager twin timed beside it."""
+"""Compiled steps of some of them, each timed together with its eager twin."""

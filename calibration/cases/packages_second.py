@@ -1,5 +1,5 @@
 """Cases of further networks of transformers and timm, drawn by the hash of their names: never
-fitted, and unseen until they were measured."""
+fitted, and not examined before they were measured."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LENGTHS = (32, 64, 128, 256, 384, 512, 1024, 2048)
 _MOST_TOKENS = 16384
 _MOST_PIXELS = 64 * 224**2
 _LARGE = ("deepseek-v3", "glm4", "persimmon", "vaultgemma", "flex-olmo")
-"""Language models of billions of parameters: in half precision, of 4,096 tokens at most."""
+"""Language models of billions of parameters: in half precision, with at most 4,096 tokens."""
 _LIMITED = {"nystromformer": 384, "roformer": 1024, "mpnet": 384, "convbert": 384, "xlnet": 512,
             "mbart": 1024, "prophetnet": 384, "altclip": 64, "clipseg": 64, "blip": 64,
             "speech-to-text": 64}  # fmt: skip
-"""Tokens that a network's positions, or its kind of text, leave room for."""
+"""The most tokens that a network's positions, or its kind of text, allow."""
 _WAVES = {"conformer": 32000, "sew-d": 80000, "hubert": 160000}
 _SIDES = {"yolos": 864, "rt-detr-v2": 640, "upernet": 512, "mask2former": 512, "blip": 384}
 _TRAINED = 11
@@ -31,7 +31,7 @@ def digest(name: str) -> bytes:
 
 
 def drawn(network: str) -> Case:
-    """An inference step, its precision, batch and length by the hash of the network's name."""
+    """An inference step with precision, batch and length from the hash of the network's name."""
     seed, name = digest(network), network.removeprefix("hf-").removeprefix("timm:")
     base = name.removesuffix("-decode")
     large = base in _LARGE
@@ -70,10 +70,10 @@ _TAUGHT = sorted(_TRAINABLE, key=lambda case: digest(case.name))[:_TRAINED]
 PACKAGES_SECOND: tuple[Case, ...] = tuple(
     sorted([*_STEPS, *map(trained, _TAUGHT)], key=lambda case: digest(case.name))
 )
-"""Eager steps, inference as a CUDA graph too, in an order of which every beginning spans them."""
+"""Eager steps, inference also as a CUDA graph, ordered so that any first part covers all kinds."""
 PACKAGES_SECOND_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
     for phase, count in _COMPILED.items()
     for case in [each for each in PACKAGES_SECOND if each.phase == phase][:count]
 )
-"""Compiled steps of the first of them, each with its eager twin timed beside it."""
+"""Compiled steps of the first of them, each timed together with its eager twin."""

@@ -1,6 +1,6 @@
-"""The steps over several GPUs that are measured, each beside its twin on one GPU.
+"""The steps over several GPUs that are measured, each with its twin on one GPU.
 
-Lines are only added at the end: a measurement names a step by its place.
+Add steps only at the end, since a measurement refers to a step by its index.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MEDIUM: dict[str, Any] = {"width": 1024, "layers": 24, "heads": 16}
 
 @dataclass(frozen=True)
 class ParallelStep:
-    """A step and how it is spread over all GPUs.
+    """A step and its split over all GPUs.
 
     how           "ddp" and "fsdp" (the case's batch on each GPU), "tensor", "pipeline" (1F1B), or
                   "experts" (an all-to-all before and after each linear layer)
@@ -45,7 +45,7 @@ class ParallelStep:
 
 
 def parallel_step(row: dict[str, Any]) -> ParallelStep:
-    """The step that a measured row names."""
+    """The step of a measured row."""
     fields = {name: value for name, value in row["case"].items() if name != "name"}
     return ParallelStep(
         row["how"], Case(**fields), row.get("microbatches", 4), row.get("graph", False)

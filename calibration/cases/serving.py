@@ -1,4 +1,4 @@
-"""What a served Llama is measured at: steps alone, loads of requests, steps for their energy."""
+"""Cases of a served Llama: single steps, loads of requests, and steps for their energy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 
 NETWORK = "llama3-8b-decode"
 PROMPTS, ANSWERS = (256, 1024), (64, 128)
-"""Tokens, drawn with equal chances."""
+"""Numbers of tokens, drawn with equal probability."""
 SHARES = (0.6, 0.9, 0.25)
-"""Rates as shares of the requests a second that the server answers when all come at once."""
+"""Rates of requests, as shares of the rate that the server reaches if all requests arrive at
+once."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A step: the prefill of `batch` prompts of `tokens`, or a decode of as many cached tokens."""
+    """A step: the prefill of `batch` prompts of `tokens` tokens, or a decode with `tokens` cached
+    tokens."""
 
     kind: str
     batch: int
@@ -27,7 +29,7 @@ class Point:
 @dataclass(frozen=True)
 class Suite:
     """Sizes of the network over the catalogue's; points; a server's slots, tokens a slot, tokens
-    of an iteration, batches and mean contexts of its CUDA graphs; requests that come at once;
+    of an iteration, batches and mean contexts of its CUDA graphs; requests that arrive at once;
     seconds of arrivals; the batch that is served alone (sequences, prompt, answer)."""
 
     points: tuple[Point, ...]
@@ -66,12 +68,12 @@ TINY = Suite(
     energy=(Point("decode", 2, 16),),
     sizes={"width": 64, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 96, "vocab": 100},
 )
-"""For a host without a GPU."""
+"""A tiny case for a host without a GPU."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Requests: arrivals in ascending seconds, tokens of prompts and of answers."""
+    """Requests: ascending arrival times in seconds, tokens of prompts and of answers."""
 
     arrival_s: list[float]
     prompt: list[int]
@@ -79,12 +81,12 @@ class Load:
 
 
 def burst(count: int, shrink: int = 1) -> Load:
-    """All requests at once."""
+    """A load whose requests all arrive at once."""
     return _load(np.zeros(count), np.random.default_rng(7), shrink)
 
 
 def poisson(rate_per_s: float, seconds: float, shrink: int = 1) -> Load:
-    """Requests that arrive at random within `seconds`; at least one."""
+    """At least one request, arriving at random within `seconds`."""
     draw = np.random.default_rng(11)
     gaps = draw.exponential(1 / rate_per_s, int(rate_per_s * seconds * 2) + 20)
     arrivals = np.cumsum(gaps) - gaps[0]

@@ -1,7 +1,7 @@
-"""CUDA C++ kernels of our own, compiled at run time: what the hardware does at its ceilings.
+"""Our own CUDA C++ kernels, compiled at run time, which measure the ceilings of the hardware.
 
-Importing the package registers their operations (kind "cuda"). `TRAFFIC[name]` counts what a call
-of an operation does, from the number of SMs and the point's params; `CHECKS` compare every kernel
+Importing the package registers their operations (kind "cuda"). `TRAFFIC[name]` counts the work of a
+call of an operation, from the number of SMs and the point's params; `CHECKS` compare every kernel
 with torch on a device and raise AssertionError. May import sweeps and torch.
 """
 

@@ -80,7 +80,7 @@ def _defines(dtype: str) -> dict[str, str]:
 
 
 def _scale_and_shift(dtype: str) -> torch.Tensor:
-    """s and c, each as often as one register holds it."""
+    """s and c, each repeated to fill one register."""
     kind, packed, *_ = OPERANDS[dtype]
     return torch.tensor([0.75, 0.3]).to(kind).repeat_interleave(packed)
 
@@ -88,8 +88,8 @@ def _scale_and_shift(dtype: str) -> torch.Tensor:
 def fma_points() -> Iterator[Params]:
     """Dependent chains (1) and independent ones, by warps on an SM: latency, then the peak.
 
-    More warps do not make up for chains: one chain a thread levels off at half the fp32 peak of an
-    H200, two at two thirds, four at 97%.
+    More warps do not replace chains: with one chain per thread the rate saturates at half the fp32
+    peak of an H200, with two at two thirds, with four at 97%.
     """
     for dtype in OPERANDS:
         for chains in (1, 2, 4, 8) if dtype == "fp32" else (1, 4, 8):
@@ -115,7 +115,7 @@ def cuda_fma_chains(dtype: str, chains: int, warps_per_sm: int, repeats: int) ->
 def fma_traffic(
     multiprocessors: int, dtype: str, chains: int, warps_per_sm: int, repeats: int
 ) -> Traffic:
-    """Each register once in and out (and s and c once), 2 FLOPs an element and repeat."""
+    """Reads and writes each register once (and s and c once); 2 FLOPs per element and repeat."""
     kind, packed, *_ = OPERANDS[dtype]
     elements = multiprocessors * warps_per_sm * 32 * chains * packed
     moved = elements * kind.itemsize
@@ -123,7 +123,7 @@ def fma_traffic(
 
 
 def intensity_points() -> Iterator[Params]:
-    """1 to 512 repeats on 256 MB: memory-bound at first, at the vector peak in the end."""
+    """1 to 512 repeats on 256 MB: memory-bound for few, at the vector peak for many."""
     for dtype in ("fp32", "fp64", "bf16"):
         for power in range(10):
             yield dict(dtype=dtype, repeats=2**power, array_bytes=2**28)
@@ -146,14 +146,15 @@ def cuda_intensity(dtype: str, repeats: int, array_bytes: int) -> Call:
 
 
 def intensity_traffic(multiprocessors: int, dtype: str, repeats: int, array_bytes: int) -> Traffic:
-    """The array in and out (and s and c once), 2 FLOPs an element and repeat."""
+    """Reads and writes the array (and s and c once); 2 FLOPs per element and repeat."""
     kind, packed, *_ = OPERANDS[dtype]
     flops = 2 * repeats * (array_bytes // kind.itemsize)
     return Traffic(array_bytes + 2 * packed * kind.itemsize, array_bytes, flops)
 
 
 def check(device: torch.device | str) -> None:
-    """Against torch in fp64, rounded to the dtype after each step as a fused multiply-add is."""
+    """Compare with torch in fp64, rounded to the dtype after each step like a fused
+    multiply-add."""
     with torch.device(device):
         for dtype in OPERANDS:
             for chains in (1, 4):

@@ -1,4 +1,5 @@
-"""CUDA C++ compiled at run time: NVRTC makes the machine code, the driver loads and launches it.
+"""CUDA C++ compiled at run time: NVRTC generates the machine code, the driver loads and launches
+it.
 
 Both libraries come with any CUDA build of PyTorch. They are called directly, because
 `torch.cuda._compile_kernel` asks for an installed CUDA toolkit (for include files that no kernel
@@ -29,7 +30,7 @@ class CudaError(RuntimeError):
 
 @functools.cache
 def multiprocessors() -> int:
-    """How many streaming multiprocessors (SMs) the current GPU has."""
+    """The number of streaming multiprocessors (SMs) of the current GPU."""
     return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
 
 
@@ -40,7 +41,7 @@ def _driver() -> ctypes.CDLL:
 
 @functools.cache
 def _nvrtc() -> ctypes.CDLL:
-    """PyTorch's own NVRTC: loaded already, on the loader's path, or in a wheel beside torch."""
+    """PyTorch's own NVRTC: already loaded, on the loader's path, or in a wheel next to torch."""
     if torch.version.cuda is None:
         raise InputError(
             f"this PyTorch ({torch.__version__}) has no CUDA, so it cannot compile a kernel: "
@@ -60,7 +61,7 @@ def _nvrtc() -> ctypes.CDLL:
 
 
 def architecture() -> str:
-    """NVRTC's name of the current GPU; Hopper's architecture-specific target, which `wgmma`
+    """NVRTC's target for the current GPU; for Hopper the architecture-specific one, which `wgmma`
     needs."""
     major, minor = torch.cuda.get_device_capability()
     return f"sm_{major}{minor}{'a' if (major, minor) == (9, 0) else ''}"
@@ -68,7 +69,8 @@ def architecture() -> str:
 
 @functools.cache
 def _machine_code(source: str, options: tuple[str, ...]) -> bytes:
-    """The cubin of a source for one architecture; what the compiler said, if it refuses."""
+    """The cubin of a source for one architecture. Raises an error with the compiler's log if it
+    refuses."""
     nvrtc, program = _nvrtc(), ctypes.c_void_p()
     status = nvrtc.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
@@ -92,7 +94,7 @@ def _machine_code(source: str, options: tuple[str, ...]) -> bytes:
 
 
 def with_macros(source: str, defines: Mapping[str, int | str]) -> str:
-    """The source under its macros; in the text, because values hold quotes and commas."""
+    """The source with its macros in the text, because their values contain quotes and commas."""
     return "".join(f"#define {key} {value}\n" for key, value in defines.items()) + source
 
 
@@ -119,8 +121,8 @@ class Kernel:
         _must(status, f"looking for {name}")
 
     def prepare(self, blocks: int, threads: int, *arguments: Argument) -> Launch:
-        """A call that launches the kernel on the stream current at that time, also under graph
-        capture, and returns the tensors among its arguments. Integers go as C `int`."""
+        """A call that launches the kernel on the current stream of that time, also under graph
+        capture, and returns the tensors among its arguments. Integers are passed as C `int`."""
         if not (0 < blocks <= MAX_GRID and 0 < threads <= MAX_THREADS):
             raise InputError(
                 f"{self.name}: a grid of {blocks} blocks of {threads} threads; "
@@ -150,5 +152,5 @@ class Kernel:
 
 @functools.cache
 def kernel(source: str, name: str, **defines: int | str) -> Kernel:
-    """A compiled kernel, made once for its source and macros."""
+    """A compiled kernel, cached by source and macros."""
     return Kernel(source, name, **defines)

@@ -1,4 +1,4 @@
-"""What a launch costs: an empty kernel, and small kernels that wait for each other."""
+"""The cost of a launch: an empty kernel, and small kernels that wait for each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ extern "C" __global__ void increment(float* x, int n) {
 
 
 def empty_points() -> Iterator[Params]:
-    """One warp, and grids up to where handing out the blocks takes longer than the launch."""
+    """One warp, and grids up to the size at which distributing blocks takes longer than the
+    launch."""
     yield dict(blocks=1, threads=32)
     for blocks in (1, 132, 1056, 8448, 67584):
         yield dict(blocks=blocks, threads=THREADS)
@@ -30,7 +31,7 @@ def empty_points() -> Iterator[Params]:
 
 @operation(empty_points, kind="cuda")
 def cuda_empty(blocks: int, threads: int) -> Call:
-    """A kernel of no instructions: in a stream or a graph, the floor under every kernel."""
+    """A kernel without instructions: the minimum time of every kernel, in a stream or a graph."""
     return kernel(SOURCE, "empty").prepare(blocks, threads)
 
 
@@ -40,7 +41,8 @@ def empty_traffic(multiprocessors: int, blocks: int, threads: int) -> Traffic:
 
 
 def chain_points() -> Iterator[Params]:
-    """1 to 128 kernels: the slope is a kernel with its gap, the intercept the graph's start."""
+    """1 to 128 kernels: the slope is the time of a kernel with its gap, the intercept the graph's
+    start."""
     for array_bytes in (2**12, 2**20):
         for kernels in (1, 2, 8, 32, 128):
             yield dict(kernels=kernels, array_bytes=array_bytes)
@@ -48,7 +50,8 @@ def chain_points() -> Iterator[Params]:
 
 @operation(chain_points, kind="cuda")
 def cuda_kernel_chain(kernels: int, array_bytes: int) -> Call:
-    """So many launches that each add 1 to the same array, so none can start before the last."""
+    """`launches` kernels that each add 1 to the same array, so that each waits for the one
+    before."""
     x = torch.randn(array_bytes // 4)
     step = kernel(SOURCE, "increment").prepare(ceil_div(x.numel(), THREADS), THREADS, x, x.numel())
 
@@ -61,7 +64,7 @@ def cuda_kernel_chain(kernels: int, array_bytes: int) -> Call:
 
 
 def chain_traffic(multiprocessors: int, kernels: int, array_bytes: int) -> Traffic:
-    """Each kernel reads and writes the array once and adds once an element of 4 bytes."""
+    """Each kernel reads and writes the array once, with one addition per element of 4 bytes."""
     moved = kernels * array_bytes
     return Traffic(moved, moved, flops=moved // 4)
 

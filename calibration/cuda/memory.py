@@ -1,9 +1,9 @@
-"""Bandwidth of DRAM and L2 against size and against the bytes that are in flight.
+"""Bandwidth of DRAM and L2 by size and by the bytes in flight.
 
-A thread asks for `vectors` × 16 bytes before it uses the first; an SM holds `blocks_per_sm` blocks
-of `threads`. Their product is what the SM has in flight, and by Little's law the bandwidth until
-the memory itself is full. Blocks that go over the data in one pass (blocks_per_sm = 0) copy a tenth
-faster on an H200's DRAM than a grid that stays and strides, so both ways are swept.
+A thread requests `vectors` × 16 bytes before it uses the first; an SM holds `blocks_per_sm` blocks
+of `threads`. Their product is the bytes in flight of the SM, and by Little's law it determines the
+bandwidth until the memory is saturated. Blocks that cover the data in one pass (blocks_per_sm = 0)
+copy a tenth faster on an H200's DRAM than a persistent grid with a stride, so both ways are swept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calibration.sweeps.registry import Call, Params, operation
 
 VECTOR_BYTES = 16  # the widest load of one thread
 KIB, MIB = 2**10, 2**20
-# 1 KB to 2 GB, dense where an L2 of 40 to 60 MB fills
+# 1 KB to 2 GB, dense around L2 sizes of 40 to 60 MB
 SIZES_BYTES = [
     *(k * KIB for k in (1, 4, 16, 64, 256)),
     *(m * MIB for m in (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 128, 256, 512, 2048)),
@@ -28,13 +28,13 @@ OCCUPANCIES = [
     *((1, threads, 1) for threads in (32, 64, 128)),
     *((blocks, 256, vectors) for vectors in (1, 2, 4) for blocks in (1, 2, 4, 8)),
     *((blocks, 256, 8) for blocks in (1, 2, 4)),
-    *((0, 256, vectors) for vectors in (2, 4, 8)),  # one pass: as many blocks as it takes
+    *((0, 256, vectors) for vectors in (2, 4, 8)),  # one pass: as many blocks as needed
 ]
 RESIDENT_BYTES, STREAMED_BYTES = 16 * MIB, 256 * MIB  # two arrays stay in L2; one does not
 FULL = dict(blocks_per_sm=8, threads=256, vectors=4)
 ONE_PASS = dict(blocks_per_sm=0, threads=256, vectors=1)
 
-# A block takes tiles of VECTORS × its threads, and all loads of a tile come before its stores.
+# A block processes tiles of VECTORS × its threads; all loads of a tile precede its stores.
 SOURCE = r"""
 #define TILES(n)                                                                        \
   const unsigned tile = blockDim.x * VECTORS;                                           \
@@ -120,11 +120,11 @@ def triad_points() -> Iterator[Params]:
 
 
 def occupancy_points() -> Iterator[Params]:
-    """Bytes in flight, at a size that stays in L2 and at one that does not."""
+    """The sweep of bytes in flight, at a size that fits in L2 and at one that does not."""
     for size in (RESIDENT_BYTES, STREAMED_BYTES):
         for blocks, threads, vectors in OCCUPANCIES:
             point = dict(blocks_per_sm=blocks, threads=threads, vectors=vectors)
-            if point != FULL:  # the sweep over sizes has it
+            if point != FULL:  # already in the sweep over sizes
                 yield dict(array_bytes=size, **point)
 
 
@@ -140,7 +140,7 @@ def cuda_copy(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int) 
 def copy_traffic(
     multiprocessors: int, array_bytes: int, blocks_per_sm: int, threads: int, vectors: int
 ) -> Traffic:
-    """The array is read once and written once."""
+    """Reads and writes the array once."""
     return Traffic(array_bytes, array_bytes)
 
 
@@ -157,13 +157,13 @@ def cuda_triad(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int)
 def triad_traffic(
     multiprocessors: int, array_bytes: int, blocks_per_sm: int, threads: int, vectors: int
 ) -> Traffic:
-    """Two arrays in, one out, a multiply-add for each 4 bytes."""
+    """Reads two arrays and writes one; a multiply-add for each 4 bytes."""
     return Traffic(2 * array_bytes, array_bytes, flops=2 * (array_bytes // 4))
 
 
 @operation(read_points, kind="cuda")
 def cuda_read(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int) -> Call:
-    """The sum of an array's words, one partial sum a thread."""
+    """The sum of an array's words, with one partial sum per thread."""
     x = torch.randint(-(2**31), 2**31 - 1, (array_bytes // 4,), dtype=torch.int32)
     blocks = grid(multiprocessors(), array_bytes, blocks_per_sm, threads, vectors)
     sums = torch.empty(blocks * threads, dtype=torch.int32)
@@ -174,13 +174,14 @@ def cuda_read(array_bytes: int, blocks_per_sm: int, threads: int, vectors: int) 
 def read_traffic(
     multiprocessors: int, array_bytes: int, blocks_per_sm: int, threads: int, vectors: int
 ) -> Traffic:
-    """The array in, and one word out for each thread; integer adds are not counted."""
+    """Reads the array and writes one word per thread; integer additions are not counted."""
     blocks = grid(multiprocessors, array_bytes, blocks_per_sm, threads, vectors)
     return Traffic(array_bytes, 4 * blocks * threads)
 
 
 def check(device: torch.device | str) -> None:
-    """Against torch, bit for bit, on sizes that end inside a tile; AssertionError otherwise."""
+    """Compare with torch, bit for bit, on sizes that end inside a tile. Raises AssertionError if
+    they differ."""
     with torch.device(device):
         for array_bytes in (16, 16 * 999, 16 * 100_003):
             for blocks, threads, vectors in ((0, 256, 1), (1, 32, 1), (2, 256, 4), (1, 256, 8)):
@@ -195,7 +196,7 @@ def check(device: torch.device | str) -> None:
 
 
 def _run(call: Call) -> tuple[torch.Tensor, ...]:
-    """The call's tensors after it ran, the output poisoned before."""
+    """The call's tensors after a run, with the output filled with invalid values before."""
     tensors = call()
     assert isinstance(tensors, tuple)
     tensors[-1].fill_(12345)

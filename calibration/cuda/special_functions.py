@@ -1,4 +1,4 @@
-"""How many exponentials, cosines and the like an SM finishes, precise and fast."""
+"""Rates of exponentials, cosines and similar functions on an SM, precise and fast."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FUNCTIONS: dict[str, tuple[float, float, float]] = {
     "log": (0.25, 1.0, 2.0),
     "rsqrt": (0.25, 0.5, 2.0),
 }
-# The fast ones are spelled out (there is none of erf), not left to --use_fast_math: NVRTC 13.0
-# keeps what it compiled, and hands out the precise code again when only that option differs.
+# The fast ones are written out (erf has none), not left to --use_fast_math: NVRTC 13.0
+# caches compiled code, and returns the precise code again if only that option differs.
 # exp and log go through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
 SOURCE = r"""
 #define APPROXIMATE(name, instruction)                    \
@@ -68,7 +68,7 @@ def function_points() -> Iterator[Params]:
 
 @operation(function_points, kind="cuda")
 def cuda_special_function(function: str, fast: bool, warps_per_sm: int, repeats: int) -> Call:
-    """x ← scale·f(x) + c in fp32, so often; fast is the instruction `f.approx`."""
+    """x ← scale·f(x) + c in fp32, `repeats` times; fast is the instruction `f.approx`."""
     scale, least, most = FUNCTIONS[function]
     if warps_per_sm % 4:
         raise ValueError(f"{warps_per_sm=}: expected whole fours")
@@ -83,14 +83,16 @@ def cuda_special_function(function: str, fast: bool, warps_per_sm: int, repeats:
 def function_traffic(
     multiprocessors: int, function: str, fast: bool, warps_per_sm: int, repeats: int
 ) -> Traffic:
-    """One evaluation and one multiply-add a chain and repeat; each chain in and out, the scale."""
+    """One evaluation and one multiply-add per chain and repeat; reads and writes each chain, reads
+    the scale."""
     chains = multiprocessors * warps_per_sm * 32 * CHAINS
     evaluations = chains * repeats
     return Traffic(4 * chains + 4, 4 * chains, flops=2 * evaluations, functions=evaluations)
 
 
 def check(device: torch.device | str) -> None:
-    """Against torch in fp64: rounding alone if precise, 2⁻¹⁰ (tanh.approx's error) if fast."""
+    """Compare with torch in fp64: only rounding errors if precise, 2⁻¹⁰ (tanh.approx's error) if
+    fast."""
     with torch.device(device):
         for function, (scale, _, _) in FUNCTIONS.items():
             for fast in (False,) if function == "erf" else (False, True):

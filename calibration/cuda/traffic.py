@@ -1,4 +1,4 @@
-"""What one call of a kernel does, counted from its source."""
+"""The work of one call of a kernel, counted from its source."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Traffic:
     """Bytes that the kernel's loads and stores name, and the work between them.
 
-    `flops` counts a fused multiply-add as two and an integer one likewise; `functions` counts
-    evaluations of a special function, whose FLOPs nobody agrees on. Whether the bytes come from
-    DRAM or from L2 is the sweep's business: operands of one call fit in L2 or they do not.
+    `flops` counts a multiply-add as two, for floats and integers; `functions` counts evaluations of
+    a special function, for which no FLOP count is agreed. The sweep determines whether the bytes
+    come from DRAM or from L2, by the size of the operands.
     """
 
     read_bytes: int
@@ -21,10 +21,10 @@ class Traffic:
 
     @property
     def bytes(self) -> int:
-        """Both ways together, as a bandwidth is usually quoted."""
+        """The sum of both directions, as bandwidths are usually quoted."""
         return self.read_bytes + self.written_bytes
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
-    """Blocks of `denominator` that cover `numerator`, the last one perhaps in part."""
+    """The number of blocks of `denominator` that cover `numerator`, rounded up."""
     return -(-numerator // denominator)

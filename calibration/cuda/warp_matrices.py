@@ -1,7 +1,7 @@
 """The tensor cores' rate through `mma.sync`, all operands in registers.
 
 Each of these instructions takes a 16-row A and an 8-row Bᵀ whose rows hold 32 bytes, whatever the
-dtype, so one kernel serves all. On Hopper they reach about two thirds of what `wgmma` does
+dtype, so one kernel serves all. On Hopper they reach about two thirds of the rate of `wgmma`
 (warpgroup_matrices.py); on older GPUs they are the ceiling.
 """
 
@@ -59,7 +59,7 @@ warp_mma(const unsigned* __restrict__ A, const unsigned* __restrict__ B, SUM* __
 
 
 def mma_points() -> Iterator[Params]:
-    """One dependent chain (latency) to eight, on 4 to 16 warps an SM."""
+    """One dependent chain (latency) to eight, on 4 to 16 warps per SM."""
     for dtype in FORMS:
         for chains, warps_per_sm in ((1, 4), (2, 8), (4, 8), (8, 8), (4, 16)):
             yield dict(dtype=dtype, chains=chains, warps_per_sm=warps_per_sm, repeats=4096)
@@ -67,7 +67,7 @@ def mma_points() -> Iterator[Params]:
 
 @operation(mma_points, kind="cuda")
 def cuda_warp_mma(dtype: str, chains: int, warps_per_sm: int, repeats: int) -> Call:
-    """D += A·B so often, a warp on `chains` accumulators; D is (warps, chains, 16, 8)."""
+    """D += A·B `repeats` times, each warp on `chains` accumulators; D is (warps, chains, 16, 8)."""
     kind, shape, types, accumulator, constraint = FORMS[dtype]
     if warps_per_sm % 4:
         raise ValueError(f"{warps_per_sm=}: expected whole fours")
@@ -101,7 +101,7 @@ def random_matrix(dtype: str, rows: int, columns: int) -> torch.Tensor:
 def mma_traffic(
     multiprocessors: int, dtype: str, chains: int, warps_per_sm: int, repeats: int
 ) -> Traffic:
-    """2·16·8·k FLOPs an instruction; each warp reads its operands and writes its sums once."""
+    """2·16·8·k FLOPs per instruction; each warp reads its operands and writes its sums once."""
     warps, depth = multiprocessors * warps_per_sm, ROW_BYTES // FORMS[dtype][0].itemsize
     flops = warps * chains * repeats * 2 * ROWS * COLUMNS * depth
     read = warps * (ROWS + chains * COLUMNS) * ROW_BYTES
@@ -109,7 +109,7 @@ def mma_traffic(
 
 
 def check(device: torch.device | str) -> None:
-    """Against torch in fp64: products are exact, only the fp32 sums round."""
+    """Compare with torch in fp64: products are exact, only the fp32 sums round."""
     with torch.device(device):
         for dtype in FORMS:
             for chains in (1, 4):

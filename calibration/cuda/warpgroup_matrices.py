@@ -1,11 +1,11 @@
-"""Hopper's tensor-core ceiling through `wgmma`: both operands in shared memory (sm_90a alone).
+"""Hopper's tensor-core ceiling through `wgmma`, with both operands in shared memory (sm_90a only).
 
 A block is one warpgroup. It keeps 64 rows of A and n rows of Bᵀ, 128 bytes each, in shared memory
 and multiplies them again and again into the same 64 × n sums.
 
 Layout (no swizzle, PTX ISA "Matrix-Descriptor Format"): an instruction takes 32 bytes of each row,
 two columns of core matrices of 8 rows × 16 bytes. A core matrix is 128 contiguous bytes, the two
-columns lie next to each other (leading offset 128) and eight rows further is 256 bytes on (stride).
+columns are adjacent (leading offset 128), and the stride of eight rows is 256 bytes.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def instruction(dtype: str, columns: int) -> str:
 
 
 def wgmma_points() -> Iterator[Params]:
-    """The widest tile of each dtype and narrower ones of bf16, one to three blocks an SM."""
+    """The widest tile of each dtype and narrower ones of bf16, with one to three blocks per SM."""
     for dtype in FORMS:
         for columns in (64, 128, 256) if dtype == "bf16" else (256,):
             for blocks_per_sm in (1, 2, 3):
@@ -105,11 +105,11 @@ def wgmma_points() -> Iterator[Params]:
 
 @operation(wgmma_points, kind="cuda")
 def cuda_warpgroup_mma(dtype: str, columns: int, blocks_per_sm: int, repeats: int) -> Call:
-    """D += A·B so often on random operands; D is (blocks, 64, columns). Errors: InputError on
-    any GPU but Hopper, which alone has the instruction."""
+    """D += A·B `repeats` times on random operands; D is (blocks, 64, columns). Raises InputError on
+    any GPU except Hopper, the only one with the instruction."""
     if architecture() != "sm_90a":
         raise InputError(
-            f"wgmma exists on compute capability 9.0 alone, and this GPU is {architecture()}: "
+            f"wgmma exists only on compute capability 9.0, and this GPU is {architecture()}: "
             "leave cuda_warpgroup_mma out here; cuda_warp_mma runs on it"
         )
     itemsize, _, _, _, accumulator = FORMS[dtype]
@@ -127,14 +127,14 @@ def cuda_warpgroup_mma(dtype: str, columns: int, blocks_per_sm: int, repeats: in
 def wgmma_traffic(
     multiprocessors: int, dtype: str, columns: int, blocks_per_sm: int, repeats: int
 ) -> Traffic:
-    """4 instructions of 2·64·columns·k FLOPs a repeat; each block's operands and sums once."""
+    """4 instructions of 2·64·columns·k FLOPs per repeat; each block's operands and sums once."""
     blocks, depth = multiprocessors * blocks_per_sm, FORMS[dtype][1]
     flops = blocks * repeats * SLICES * 2 * ROWS * columns * depth
     return Traffic(blocks * (ROWS + columns) * ROW_BYTES, blocks * ROWS * columns * 4, flops)
 
 
 def check(device: torch.device | str) -> None:
-    """Against torch in fp64; passes unseen on a GPU without the instruction."""
+    """Compare with torch in fp64; skipped on a GPU without the instruction."""
     with torch.device(device):
         if architecture() != "sm_90a":
             return
@@ -147,7 +147,7 @@ def check(device: torch.device | str) -> None:
                 d.fill_(12345)
                 call()
                 exact = 3 * a.double() @ b.double().mT
-                # fp8's sums keep 13 bits or so inside the tensor core
+                # fp8 sums have about 13 bits inside the tensor core
                 slack = {"int8": 0.0, "fp8": 2e-2}.get(dtype, 1e-3)
                 torch.testing.assert_close(
                     d.double(), exact.expand(d.shape), rtol=slack, atol=10 * slack

@@ -1,8 +1,8 @@
 """Fit the curves of the packaged H200 profile again, also to the further points of the sweeps.
 
 `python -m calibration.fit.again` traces 75,000 calls (half an hour) and writes `h200.json`. For
-each curve, calls that are kept from the fit choose between the profile as it is, a new residual,
-and where that leaves every tenth kernel 25% off, new physics with a new residual.
+each curve, held-out calls decide between the profile as it is, a new residual, and, if the error of
+every tenth kernel is still above 25%, a new kernel model with a new residual.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.profile import Profile, profile
 
 _MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, "layout": 600}
-"""Samples of a curve, by the beginning of its name: libraries choose among many kernels for
-products and convolutions; a fill is short whatever its size."""
+"""The most samples of a curve, by the beginning of its name: libraries choose among many kernels
+for products and convolutions; a fill is short at any size."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
-"""Fitted to the further calls, matrix-vector products of an H100 PCIe, which has what is learned of
-the H200, come out slower than those of an A100, which has the physics alone."""
+"""If these curves were fitted to the further calls, matrix-vector products of an H100 PCIe, which
+uses the H200's residuals, would be slower than those of an A100, which uses only the kernel
+model."""
 _NEW_PHYSICS = ("pointwise_strided",)
-_JUDGES = 10  # samples kept from the fit, below which they choose nothing
+_JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
 _WORSE = 1.1
 
 
 class Choice(NamedTuple):
-    """A curve's profile, and what it was chosen as."""
+    """A curve's profile, and the choice that gave it."""
 
     curve: str
     profile: Profile
@@ -52,7 +53,7 @@ class Choice(NamedTuple):
 def chosen(
     name: str, some: Sequence[Sample], kept_out: Sequence[Sample], gpu: GPU, known: Profile
 ) -> Choice:
-    """A curve as it is in `known`, or fitted to `some`, by its error on the samples `kept_out`."""
+    """Choose a curve as in `known` or fitted to `some`, by its error on the samples `kept_out`."""
     if name in _AS_THEY_ARE:
         return Choice(name, known, "as it is")
     if name in _NEW_PHYSICS:
@@ -79,13 +80,13 @@ def _off(some: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.float
 
 
 def _badness(some: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
-    """The median error, and three tenths of what every tenth sample exceeds."""
+    """The median error plus 0.3 times its 90th percentile."""
     off = _off(some, gpu, learned)
     return float(np.median(off) + 0.3 * np.quantile(off, 0.9))
 
 
 def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> list[Sample]:
-    """The samples that a curve is fitted to: as many of the further ones as there is room for."""
+    """The samples for the fit of a curve: the first ones, and further ones up to the limit."""
     most = next((n for start, n in _MOST.items() if name.startswith(start)), _MOST_OF_OTHERS)
     random = np.random.default_rng(0)
     if most < _MOST_OF_OTHERS:

@@ -1,8 +1,8 @@
-"""Fit a card of an architecture of which another was measured in full: what differs of the card.
+"""Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks, and beside these `alone.json.gz`, a profile fitted to them alone: it has seen
-nothing of the H200, which the accuracy table predicts by it.
+calls and networks, and next to them `alone.json.gz`, a profile fitted only to them: it uses nothing
+of the H200, which the accuracy table predicts by it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from simulator.timing.profile import VERSION, Profile, profile
 from simulator.timing.roofline import curve, roofs
 
 _SHORT_S = 3e-6
-"""Kernels below this are ruled by their fixed part; a longer one's error is of its rates."""
+"""Below this time, the fixed part dominates a kernel; the error of a longer one comes from its
+rates."""
 
 
 def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
-    """Median of the seconds that short kernels without tiles take beyond those transferred."""
+    """Median of the additional seconds of short kernels without tiles, relative to transferred
+    times."""
     some = [s for s in samples if curve(s.work) in known.traffic]
     hot, dirty = (np.array([getattr(s, name) for s in some]) for name in ("hot", "dirty"))
     compute, held, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
@@ -41,8 +43,8 @@ def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
 
 
 def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float:
-    """Seconds by which the gap between kernels of a graph is longer here, the median over the steps
-    that both recorded. Those of a stream follow the host as much as the GPU."""
+    """The additional seconds of the gap between kernels of a graph, the median over the steps
+    recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
     others = {recording.name: recording for recording in there}
     pairs = [(recording, others[recording.name]) for recording in here if recording.name in others]
     gaps = [(_gap_s(a), _gap_s(b)) for a, b in pairs]
@@ -50,7 +52,7 @@ def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float
 
 
 def _gap_s(r: Recording) -> float | None:
-    """None where a graph's kernels are so few that its launch counts."""
+    """Seconds of the gap; None if a graph has so few kernels that its launch matters."""
     g = r.graph or {}
     if g.get("kernels", 0) < 10:
         return None
@@ -58,7 +60,7 @@ def _gap_s(r: Recording) -> float | None:
 
 
 def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card:
-    """The card's figures but its interval, which is that of the profile it is `of`."""
+    """The card's figures, with the interval of the profile that it is `of`."""
     longer_s = longer_gap_s(recordings(gpu=gpu.id), recordings(gpu=known.gpu))
     return Card(
         version=VERSION,
@@ -74,7 +76,7 @@ def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card
 
 
 def alone(pairs: Sequence[Pair], samples: Sequence[Sample], gpu: GPU) -> Profile:
-    """A profile of this GPU's measurements alone."""
+    """A profile fitted only to this GPU's measurements."""
     known = profile()
     start = msgspec.structs.replace(
         base(known.gap_s, known.graph_gap_s, known.graph_launch_s),

@@ -1,8 +1,8 @@
-"""Fit what the host takes for compiled steps: `python -m calibration.fit.compiled_host`.
+"""Fit the host's time for compiled steps: `python -m calibration.fit.compiled_host`.
 
 Prints each step's predicted over measured time, fitted and with its family left out, and writes
-`simulator/fusion/host/profiles`. All are in seconds of the default host: how fast the host was that
-ran a step, and whether PyTorch's profiler lengthened its launches, comes with the step
+`simulator/fusion/host/profiles`. Costs are in seconds of the default host. The speed of the host
+that ran a step, and whether PyTorch's profiler lengthened its launches, come with the step
 (`calibration.fit.compiled_steps`).
 """
 
@@ -47,8 +47,8 @@ Floats = NDArray[np.float64]
 
 
 def counted(trace: Trace, host: Host) -> tuple[list[float], float]:
-    """How often each of `COSTS` is paid in a step, in units of what it is on the default host; and
-    the seconds of all else: launches, the optimizer, Python."""
+    """The count of each of `COSTS` in a step, in units of the default host; and the seconds of
+    everything else: launches, the optimizer, Python."""
     compiled = fused(trace, find_gpu("h200"), "compiled", profile()).trace
     issue = issued(compiled, find_gpu("h200"))
 
@@ -69,7 +69,7 @@ def fit(counts: Floats, rest_s: Floats, seconds: Floats) -> Floats:
 
 
 class Table:
-    """Steps as what is counted in them."""
+    """Steps as rows of counts."""
 
     def __init__(self, steps: Sequence[Compiled]) -> None:
         steps_counted = [counted(step.trace, step.host) for step in steps]
@@ -87,7 +87,7 @@ class Table:
 
 
 def main() -> None:
-    """Fit to the recorded steps that replay no graph, then what replays take."""
+    """Fit the recorded steps that replay no graph, then the replays."""
     host = find_host()
     steps = list(compiled_steps())
     table = Table(steps)
@@ -119,9 +119,9 @@ def main() -> None:
 
 
 def further_graph_s() -> tuple[float, float]:
-    """What a graph behind a break takes beyond its call, and its autograd function: what the costs
-    of now leave over of the measured slopes, none below zero. Run the fit again where it changed
-    the way into a graph: the slopes are of the costs as they were."""
+    """Seconds of a graph after a break in addition to its call, and of its autograd function: the
+    part of the measured slopes that the current costs leave, at least 0. Run the fit again if it
+    changed the cost of entering a graph, since the slopes use the previous costs."""
     now = compiled_host().launched
     inference, training = (was - said for was, said in map(slopes, (False, True)))
     costs_s = now.resumed_s + inference, now.node_s + training - inference

@@ -1,10 +1,12 @@
-"""Compiled steps that their host rules, each with its host as it was: what the costs of compiled
-code are fitted to (`calibration.fit.compiled_host`). No other step of theirs enters a fit.
+"""Host-bound compiled steps, each with the speed of its host, to which the costs of compiled code
+are fitted (`calibration.fit.compiled_host`).
 
-small        `compiled_host`: one kind of host work at a time, launched one by one, twice: beside
-             PyTorch's profiler and without it
+No other compiled step enters a fit.
+
+small        `compiled_host`: one kind of host work at a time, launched one by one, with PyTorch's
+             profiler and without it
 chains       `library_calls`: one library call after another, without the profiler
-networks     `compiled`: the catalogue's, on the calmest host so far
+networks     `compiled`: the catalogue's, on the least loaded host so far
 unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and BERT
              as transformers writes it, beside two GPUs, each round with the host of that second
 """
@@ -32,14 +34,14 @@ from simulator.records import Trace
 from simulator.tracing import trace
 
 RULES = 1.25
-"""Of the GPU's busy time: a step this long is ruled by its host."""
+"""A step is host-bound if its time over the GPU's busy time exceeds this."""
 SMALL = ("compiled_host", "compiled_host_second")
-_BLOCKS = "blocks"  # in the names of the small steps that are networks
+_BLOCKS = "blocks"  # part of the names of small steps that are networks
 
 
 class Compiled(NamedTuple):
-    """A step back to back in mode "compiled", and the host as fast as it was then, with the
-    profiler's hooks where they were."""
+    """A step back to back in mode "compiled", and its host at the speed of that time, with the
+    profiler's hooks if they were active."""
 
     name: str
     trace: Trace
@@ -48,7 +50,7 @@ class Compiled(NamedTuple):
 
     @property
     def family(self) -> str:
-        """The group of cases that is left out together."""
+        """The group of cases that is held out together."""
         return self.name.partition("/")[0].partition(",")[0]
 
 
@@ -63,8 +65,9 @@ def compiled_steps() -> Iterator[Compiled]:
 
 
 def small(suite: str = "compiled_host") -> Iterator[Compiled]:
-    """The small steps. Their host lies between what its index says, whose loops over one op are
-    warmer than networks, and what their eager twins say, which are nearly as warm as they are."""
+    """The small steps. Their host's speed is between that of its index, whose loops over one op
+    have warmer caches than networks, and that of their eager twins, which are nearly as warm as the
+    steps."""
     ruled = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
     host = _beside(ruled[0].host_index)
     twins = [
@@ -77,7 +80,7 @@ def small(suite: str = "compiled_host") -> Iterator[Compiled]:
 
 
 def chains() -> Iterator[Compiled]:
-    """Chains of one library call each, where no profiler ran."""
+    """Chains of one library call each, without a profiler."""
     reference_s = find_host().reference[WORK.name + ON_CPU_MARK]
     with gzip.open(MEASUREMENTS / "h200_sxm" / "library_calls.jsonl.gz", "rt") as rows:
         for row in map(json.loads, rows):
@@ -89,7 +92,7 @@ def chains() -> Iterator[Compiled]:
 
 
 def unprofiled() -> Iterator[Compiled]:
-    """The networks timed where no profiler ran."""
+    """The networks timed without a profiler."""
     index: dict[str, float] = {}
     with gzip.open(MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz", "rt") as rows:
         for row in map(json.loads, rows):
@@ -102,7 +105,7 @@ def unprofiled() -> Iterator[Compiled]:
 
 
 def in_rounds(machine: str) -> Iterator[Compiled]:
-    """Those of `host_truth` on a machine: the round in the middle of each."""
+    """The steps of `host_truth` on a machine, with the middle round of each."""
     for step in steps(machine, "compiled"):
         ordered = sorted(step.rounds, key=_work)
         middle = ordered[len(ordered) // 2]

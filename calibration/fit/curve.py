@@ -19,7 +19,7 @@ from simulator.timing.work_columns import Group, group
 
 Floats = NDArray[np.float64]
 
-_JUDGED = 500  # samples by which a curve's physics is found
+_JUDGED = 500  # samples for the fit of a curve's kernel model
 _WINOGRAD = 2.25  # times fewer products of a convolution of 3×3
 _TILE_LIMITS = {
     "utilisation": (0.02, _WINOGRAD), "feed": (2.0, 500.0), "narrow": (0.1, 500.0),
@@ -32,8 +32,8 @@ _PRODUCTS_OWN = {"split_s", "unaligned", "feed"}
 
 
 WHEREVER = ("gemm_vector", "pointwise_strided")
-"""Curves whose residual is the same wherever the operands are: of held-out kernels it is as good,
-and no kernel comes out slower from L2 than from DRAM, which would be cut off."""
+"""Curves whose residual does not depend on where the operands are: it is as accurate on held-out
+kernels, and no kernel is predicted slower from L2 than from DRAM, which would be clipped."""
 
 
 class Measured:
@@ -66,7 +66,8 @@ def _solve(
     measured: Measured,
     gpu: GPU,
 ) -> Floats:
-    """The best of several starts: a limit that rules nowhere at first has no slope to follow."""
+    """The best fit of several starts, since a limit that is nowhere active at the start has no
+    gradient."""
 
     def residuals(log_values: Floats) -> Floats:
         return np.clip(measured.errors(gpu, make(np.exp(log_values))), -5, 5)
@@ -88,7 +89,7 @@ def _solve(
 
 
 def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
-    """`base` with one curve fitted: first its physics, then what that leaves over by shape."""
+    """`base` with one curve fitted: first its kernel model, then its residual by shape."""
     measured = Measured(name, some)
     judged = Measured(name, _spread(some))
     old, fitted = _start_of(name, base), base
@@ -101,7 +102,7 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
 
         low, high = zip(*(_TILE_LIMITS[f] for f in free), strict=True)
         if not name.startswith("conv"):
-            high = (1.0, *high[1:])  # a product has no more to compute than its FLOPs
+            high = (1.0, *high[1:])  # a product computes nothing besides its FLOPs
         start = np.clip([getattr(old, f) for f in free], np.array(low) * 1.01, high)
         fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
     elif len(some) >= 4:
@@ -120,7 +121,8 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
 
 
 def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) -> Profile:
-    """A profile whose curve has these samples for its residual, its physics as it is."""
+    """The profile with a residual of the curve fitted to these samples, and an unchanged kernel
+    model."""
     measured = Measured(name, some)
     logs = -measured.errors(gpu, fitted)
     works = [s.work for s in some]
@@ -132,7 +134,8 @@ def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) 
 
 
 def _run_clocks(measured: Measured, gpu: GPU) -> float:
-    """As many clocks a run as nine samples of ten leave time for: more would rule everywhere."""
+    """The clocks per run that fit in the time of nine of ten samples; more would dominate
+    everywhere."""
     runs = measured.group.runs
     if not runs.any():
         return 60.0
@@ -141,8 +144,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """A curve without the figures that its works do not determine: it may also predict kernels of
-    another kind, which have no curve of their own."""
+    """The curve without the figures that its works do not determine, since it may also predict
+    other kinds of kernels, which have no curve."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0
@@ -155,7 +158,7 @@ def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
 
 
 def _spread(some: Sequence[Sample]) -> Sequence[Sample]:
-    """As many samples as few parameters need, drawn alike on every machine."""
+    """A subset of the samples, enough for few parameters and equal on every machine."""
     if len(some) <= _JUDGED:
         return some
     rows = np.random.default_rng(0).permutation(len(some))[:_JUDGED]
@@ -167,6 +170,6 @@ def _heads(name: str) -> bool:
 
 
 def _start_of(name: str, base: Profile) -> Tiles | None:
-    """Where a tiled family starts: as its own, or as what it is a variant of."""
+    """The start of a tiled family's fit: its own tiles, or those of its base curve."""
     kinds = [kind for kind in base.tiles if name == kind or name.startswith(kind + "_")]
     return base.tiles[max(kinds, key=len)] if kinds else None

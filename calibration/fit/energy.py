@@ -2,7 +2,7 @@
 
 `python -m calibration.fit.energy h200_sxm` writes `simulator/timing/profiles/energy/h200_sxm.json`
 from the card's `energy.jsonl.gz`. The whole steps of one card are in the fit; those of the other
-cards are held out and show how good it is.
+cards are held out to show its accuracy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from simulator.timing.energies import FOLDER, Energies
 
 Floats = NDArray[np.float64]
 _LEFT_OUT = ("product/bf16/8192x8192x8192/zeros", "mixture/by_turns", "chain/exponentials")
-"""Cases unlike networks: zeros draw less power, and so do special function units alone."""
+"""Cases that differ from networks: zeros draw less power, and so do special function units
+alone."""
 PICOJOULES = {
     "computing_s": 1e14,
     "tensor_bf16": 1.0, "tensor_fp16": 1.1, "tensor_tf32": 2.0, "tensor_fp8": 0.6,

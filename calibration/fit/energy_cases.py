@@ -29,9 +29,10 @@ from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import roofs
 
 _BURST_S = 0.05
-"""How long a card runs above its limit after a pause: its power is averaged over as long."""
+"""Seconds for which a card runs above its limit after a pause, since its power is averaged over
+that time."""
 _TENSOR_FLOPS_PER_S = {"bf16": 8e14, "fp16": 7.7e14, "tf32": 4e14, "fp8": 1.4e15}
-"""Of large products, before the power limit holds."""
+"""The clock of large products before the power limit applies, as a share of the highest."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class EnergyCase:
     """A case of `calibration.measure.energy`.
 
     seconds, watts    mean of a sustained iteration
-    burst_s           seconds of an iteration before the power limit holds
+    burst_s           seconds of an iteration before the power limit applies
     limited           whether the power limit lowered the clock
     work              work of an iteration as the script counts it
     step              options of a whole step, or None for kernels

@@ -1,7 +1,7 @@
-"""Profiles from a folder of measurements: of a GPU of one's own, and of the host beside it.
+"""Profiles from a folder of measurements: of the user's own GPU, and of its host.
 
 `ridgepoint calibrate fit FOLDER` writes `FOLDER/<gpu>.json` and `FOLDER/host.json`; with
-`--install` the GPU's goes where predictions find it by themselves.
+`--install` the GPU's goes to the folder in which predictions find it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from simulator.timing.profile import Profile, profile, users
 
 
 def gpu_profile(measured: Measurements, path: Path) -> Profile:
-    """The profile of the GPU that was measured. What a sweep of calls does not show (gaps of a
-    stream, the interval of whole networks) is the packaged profile's, and the source says so."""
+    """The profile of the measured GPU. Figures that a sweep of calls does not give (gaps of a
+    stream, the interval of whole networks) come from the packaged profile, as its source says."""
     card = find_gpu(measured.header["sheet"])
     known = profile()
     sweeps = list(swept(card, path))
@@ -53,7 +53,8 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
 
 
 def graph_gap(measured: Measurements) -> float | None:
-    """Seconds between the kernels of a graph: what chains of small kernels take beyond these."""
+    """Seconds between the kernels of a graph: the time of chains of small kernels beyond the
+    kernels."""
     gaps = [
         (s["warm"]["median_s"] - sum(kernel[1] for kernel in s["kernels"])) / len(s["kernels"])
         for s in measured.samples.values()
@@ -63,8 +64,8 @@ def graph_gap(measured: Measurements) -> float | None:
 
 
 def host_profile(measured: Measurements) -> Host:
-    """The default host, each part of it as many times as long as its fixed steps took here. What
-    is left uncertain is one host's noise from second to second."""
+    """The default host, with each part scaled by the time of its fixed steps here. The remaining
+    uncertainty is one host's noise over seconds."""
     known = find_host()
     last = measured.processes[-1]
     here: dict[str, float] = last["host_index"]

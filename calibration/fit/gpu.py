@@ -1,4 +1,4 @@
-"""Fit a GPU's profile to recorded kernels: few physical parameters a family.
+"""Fit a GPU's profile to recorded kernels, with few physical parameters per family.
 
 `python -m calibration.fit.gpu` reads the recordings of the H200 and writes
 `simulator/profiles/h200.json`; the same recordings give the same file, byte for byte.
@@ -34,7 +34,7 @@ from simulator.timing.roofline import curve, roofs
 Floats = NDArray[np.float64]
 
 DRAM_REACH = 0.91
-"""Of 4.8 TB/s: what the largest copies reach on an H200."""
+"""The share of 4.8 TB/s that the largest copies reach on an H200."""
 
 TRANSFERRED = (0.85, 1.15)
 TRANSFERRED_SOURCE = (
@@ -42,21 +42,21 @@ TRANSFERRED_SOURCE = (
     "(results of huggingface/pytorch-image-models, Apache-2.0): 0.85 to 1.13; a little wider for "
     "GPUs without public figures"
 )
-"""What is known of GPUs that were not measured."""
+"""The source of the interval for GPUs that were not measured."""
 
 _WIDTHS = (8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192)
 _TENSOR_SHAPES = sorted(
     {(h, w) for h in (64, 128, 192, 256, 320, 384) for w in _WIDTHS if h * w <= 256 * 144}
     | {(w, h) for h in (64, 128, 192, 256, 320, 384) for w in _WIDTHS if h * w <= 256 * 144}
 )
-_COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
+_COPY_SHAPES = [  # tiles of kernels that load with or without asynchronous copies
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
 _FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))  # of few channels in: their patches are gathered
 _THIN_SHAPES = ((32, 32),)  # of `cutlass_80_wmma_tensorop_…_32x32_…`
 _WIDE_SHAPES = ((64, 64), (64, 128), (128, 128), (256, 64), (256, 128))
-"""Of the older kernels for large filters, as their names have them."""
+"""Tiles of the older kernels for large filters, from their names."""
 _COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
 _LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
@@ -83,8 +83,8 @@ def by_curve(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
 
 
 def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
-    """`base` with every curve that has samples fitted to them, each by itself, so that they can be
-    fitted side by side and any one alone again."""
+    """`base` with every curve that has samples fitted to them, each on its own, so that curves can
+    be fitted in parallel and refitted alone."""
     longest = sorted(by_curve(samples).items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
@@ -101,8 +101,8 @@ def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
 
 @contextmanager
 def one_thread_each() -> Generator[None]:
-    """Processes started here solve on one thread: many would wait for one another, and sum in
-    another order on another machine."""
+    """A context in which started processes use one thread for linear algebra: several would wait
+    for each other, and sum in another order on other machines."""
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = "1"
     try:
@@ -116,8 +116,8 @@ def one_thread_each() -> Generator[None]:
 def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
     """Seconds between kernels in a stream and in a graph, and of a graph's launch.
 
-    The first two are medians of what a step takes beyond its kernels, by kernel, where the GPU
-    rules; the last is what a replay of a single kernel takes.
+    The first two are medians, over GPU-bound steps, of a step's time beyond its kernels, per
+    kernel; the last is the time of replaying a single kernel.
     """
     stream = [
         (r.period_s - r.gpu_busy_s) / r.kernel_count
@@ -138,7 +138,8 @@ def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
 
 
 def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Profile:
-    """Where the fit starts: one shape list a kind of product, everything else ordinary."""
+    """The start of the fit: a list of tile shapes for each kind of product, ordinary values
+    elsewhere."""
     tensor = Tiles(tuple(_TENSOR_SHAPES), 0.75, 56.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0, 5e-7)
     copying = msgspec.structs.replace(tensor, shapes=tuple(_COPY_SHAPES), utilisation=0.75)
     vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 56.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6, 1.1, 5e-7)
@@ -204,7 +205,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
 
 
 def report(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
-    """Median and 90th percentile of the error by family, and how far it leans."""
+    """Print the median and 90th percentile of the error by family, and its bias."""
     error = errors(samples, gpu, profile)
     lines: list[str] = []
     kinds = [curve(s.work) for s in samples]
@@ -248,7 +249,8 @@ def refit(
 
 
 def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
-    """Write the profile with its intervals: of steps that were never fitted, as the host is now."""
+    """Write the profile with its intervals, from steps that were never fitted and the current
+    host."""
     host = host_of("validation")
     seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
     judged = msgspec.structs.replace(fitted, interval=interval(seen))
@@ -258,14 +260,14 @@ def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
 
 
 def write(fitted: Profile) -> None:
-    """The profile, for `simulator.timing.profile` to load from now on."""
+    """Write the profile to the file that `simulator.timing.profile` loads."""
     (FOLDER / "h200.json").write_bytes(written(fitted))
     profile.cache_clear()
 
 
 def written(fitted: Profile) -> bytes:
-    """The profile as JSON that can be read and compared: a list of numbers is one line."""
-    encoded = msgspec.json.encode(fitted, enc_hook=dict)  # packaged residuals are no dict
+    """The profile as readable JSON, with a list of numbers on one line."""
+    encoded = msgspec.json.encode(fitted, enc_hook=dict)  # packaged residuals are not a dict
     text = msgspec.json.format(encoded, indent=1).decode()
     numbers = r"\[[-+.,\deE\s]*\]"
     return re.sub(numbers, lambda m: re.sub(r"\s+", "", m[0]), text).encode() + b"\n"

@@ -1,8 +1,8 @@
-"""Fit a host profile: seconds for each thing counted, from steps whose host ruled the time.
+"""Fit a host profile: seconds for each unit of counted work, from host-bound steps.
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
-fit the steps of `calibration.measure.host_truth` on two machines, each round divided by how fast
-its host was in that second, times the median of all hosts seen so far.
+fit the steps of `calibration.measure.host_truth` on two machines, with each round divided by the
+speed factor of its host in that second, and multiplied by the median of all hosts so far.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from simulator.schedule.launch_plan import issued
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
-"""One more kernel of the same op: a call of the driver. Few steps have any, and what cuBLAS and
-cuDNN really launch for so few rows is least certain, so it is not fitted."""
+"""Seconds of a further kernel of the same op: a call of the driver. It is not fitted, since few
+steps have such kernels, and the launches of cuBLAS and cuDNN for so few rows are uncertain."""
 _MICRO_WEIGHT = 0.25
-"""Of one op or a piece of Python in a loop, beside a network's 1: there are many, all warm."""
+"""Weight of a loop of one op or piece of Python, relative to a network: there are many, all with
+warm caches."""
 _UNCOUNTED_LOOPS = (
     "ops-bytecode",
     "ops-attributes",
@@ -50,12 +51,12 @@ _UNCOUNTED_LOOPS = (
     "ops-contiguous",
     "ops-dropout",
 )
-"""Loops that call nothing, of which profiling counts one turn."""
+"""Loops without calls, of which profiling counts one iteration."""
 
 
 class Row(NamedTuple):
-    """A step's counts [COUNTS] and its rounds as what each count takes there: parts of the
-    reference [rounds, COUNTS], seconds [rounds]."""
+    """A step's counts [COUNTS] and its rounds: the time of each count relative to the reference
+    [rounds, COUNTS], and seconds [rounds]."""
 
     step: Step
     counts: Floats
@@ -68,12 +69,12 @@ class Row(NamedTuple):
         return network.startswith(("ops-", "chain")) or network in MICRO
 
     def ratio(self, seconds: Floats) -> float:
-        """Predicted over measured, with the host as fast as it was."""
+        """Predicted over measured, with the host at its speed of that time."""
         return float(np.median((self.times * self.counts) @ seconds / self.seconds))
 
 
 def totals(trace: Trace) -> Floats:
-    """How often a step does each thing [COUNTS], its tail and launches included."""
+    """The counts of a step [COUNTS], including its tail and launches."""
     plan = issued(trace, find_gpu("h200"))
     total = np.append(plan.counts.sum(axis=0), plan.launches.sum())
     for name, field in PYTHON.items():
@@ -82,8 +83,8 @@ def totals(trace: Trace) -> Floats:
 
 
 def rows(reference: Mapping[str, float]) -> list[Row]:
-    """Every step that can be traced here and waits for nothing. `reference` is what the fixed steps
-    took on the reference machine."""
+    """Every step that can be traced here and does not wait for the GPU. `reference` gives the times
+    of the fixed steps on the reference machine."""
     table: list[Row] = []
     traced: dict[str, Floats | None] = {}
     for step in chain(*map(steps, MACHINES), few_launches(reference)):
@@ -124,7 +125,8 @@ def fit(of: Sequence[Row]) -> Floats:
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
-    """Predicted over measured of each network, whatever `by` says it shares with it left out."""
+    """Predicted over measured time of each network, fitted without the steps that are equal under
+    `by`."""
     errors: dict[tuple[str, str], float] = {}
     for group in sorted({by(row) for row in of if not row.micro}):
         fitted = fit([row for row in of if by(row) != group])
@@ -135,7 +137,7 @@ def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str
 
 
 def report(title: str, ratios: Sequence[float]) -> str:
-    """Bias, median and 90th percentile of the error, printed."""
+    """Print the bias, median and 90th percentile of the error."""
     off = np.abs(np.array(ratios) - 1)
     text = (
         f"{title}: {len(ratios)} steps, bias {np.median(ratios) - 1:+.1%}, "
@@ -146,7 +148,7 @@ def report(title: str, ratios: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Fit, report what is left out in turn, and write the profile."""
+    """Fit, report the errors of held-out groups, and write the profile."""
     reference = reference_index()
     of = rows(reference)
     fitted = fit(of)
@@ -179,8 +181,8 @@ def main() -> None:
 
 
 def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
-    """The H100's host: the same processor, with a neighbour on its core most of the time. `median`
-    is the default's speed beside the reference."""
+    """The H100's host: the same processor, with another process on its core most of the time.
+    `median` is the default's speed relative to the reference."""
     rounds = [r.host.driver for step in steps("h100_sxm") for r in step.rounds]
     low, middle, high = np.quantile(rounds, [0.1, 0.5, 0.9])
     indices = [row["host_index"] for row in lines("h100_sxm") if row.get("host_index")]

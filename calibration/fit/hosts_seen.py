@@ -1,4 +1,4 @@
-"""How fast every host was that measured anything here, process by process.
+"""The speed of every host that measured anything here, by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -30,14 +30,15 @@ _ONE_PROCESS = tuple(
         "fused",
     )
 )
-"""Files of one machine in one night, on the calmest host; together they count as one process.
-`fused` was measured with `generated_3`, in the same process."""
+"""Files of one machine in one night, on the least loaded host; they count as one process. `fused`
+was measured with `generated_3`, in the same process."""
 MODEL = 0.15
 """The 80% range of prediction errors with the host's speed known."""
 
 
 class Seen(NamedTuple):
-    """The median over a number of `processes`, and where 80% of host-bound steps lie around it."""
+    """The median over a number of `processes`, and the interval of 80% of host-bound steps around
+    it."""
 
     processes: int
     median: Parts
@@ -45,15 +46,15 @@ class Seen(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A file that a process wrote, what the fixed steps took at its start, and how many times as
-    long as `host_rounds.quiet` its host took beside each of its steps, where that was timed."""
+    """A file that a process wrote, the times of the fixed steps at its start, and the time factors
+    of its host relative to `host_rounds.quiet` for each of its steps, if timed."""
 
     file: str
     at_start: dict[str, float]
     beside: list[Parts]
 
     def speed(self, reference: Mapping[str, float]) -> Parts:
-        """The median beside its steps, or else at its start."""
+        """The median over its steps, or else the factor at its start."""
         return _middle(self.beside) if self.beside else parts(self.at_start, reference)
 
 
@@ -86,7 +87,7 @@ def _beside(row: dict[str, Any]) -> list[Parts]:
 
 
 def seen(reference: Mapping[str, float]) -> Seen:
-    """All hosts beside a reference."""
+    """All hosts relative to a reference."""
     one_night: list[Parts] = []
     each: list[Parts] = []
     for process in processes():
@@ -106,7 +107,7 @@ def _middle(hosts: list[Parts]) -> Parts:
 
 
 def main() -> None:
-    """A line for each process."""
+    """Print a line for each process."""
     reference = reference_index()
     for process in processes():
         times = process.speed(reference)

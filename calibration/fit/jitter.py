@@ -1,10 +1,10 @@
-"""Fit the jitter between ranks (`simulator/parallel/jitter.json`) to steps that two ranks ran
-beside each other, each on its own GPU and without waiting for the other.
+"""Fit the jitter between ranks (`simulator/parallel/jitter.json`) to steps that two ranks ran at
+the same time, each on its own GPU and without waiting for the other.
 
-`python -m calibration.fit.jitter` writes the file. Only steps that their host rules tell of it. A
-rank's period is the median of three blocks of steps; that of three normal numbers has 0.67 times
-their standard deviation (its variance is 1 − √3/π), and the logarithm of the ratio of two ranks √2
-times that of one. Blocks last for many steps: jitter from one step to the next is not in it.
+`python -m calibration.fit.jitter` writes the file. Only host-bound steps show it. A rank's period
+is the median of three blocks of steps. The median of three normal numbers has 0.67 times their
+standard deviation (its variance is 1 − √3/π), and the logarithm of the ratio of two ranks has √2
+times that of one. Blocks last for many steps, so jitter from one step to the next is not included.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from calibration.validate.blind_steps import measured, predicted_before
 FILE = Path(simulator.parallel.jitter.__file__).with_name("jitter.json")
 MEDIAN_OF_THREE = math.sqrt(1 - math.sqrt(3) / math.pi)
 RULED = 0.5
-"""The predicted share of overhead from which on the host rules a step."""
+"""The predicted share of overhead from which a step counts as host-bound."""
 
 
 def log_ratios() -> list[float]:
-    """ln(rank 0's period / rank 1's) of each step on one GPU that its host rules."""
+    """ln(rank 0's period / rank 1's) of each host-bound step on one GPU."""
     predictions = predicted_before()
     ratios: list[float] = []
     for row in measured(predictions):

@@ -1,5 +1,5 @@
-"""Fit what the host takes for graphs that are replayed (`simulator.fusion.host.replay_costs`). Only
-steps that their host rules tell of it."""
+"""Fit the host's time for replayed graphs (`simulator.fusion.host.replay_costs`) to host-bound
+steps."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ MODE = "reduce-overhead"
 FILES = ("compiled_host", "compiled_modes")
 FURTHER = MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz"
 _RULES = 1.25
-"""Of the GPU's busy time: a step this long is ruled by its host."""
+"""A step is host-bound if its time over the GPU's busy time exceeds this."""
 _NAMES = tuple(field.name for field in fields(ReplayCosts))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A step that was replayed, its seconds, and how many times as long as the reference's its host
-    takes."""
+    """A replayed step, its seconds, and the time factor of its host relative to the reference."""
 
     name: str
     trace: Trace
@@ -49,8 +48,8 @@ class Measured:
 
 
 def measured(host: Host) -> Iterator[Measured]:
-    """Those that their host rules, of each file beside its own host; their twins were timed once
-    the profiler had run."""
+    """The host-bound steps of each file, each with its host; their twins were timed after the
+    profiler had run."""
     for file in FILES:
         rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
         yield from _beside(
@@ -66,8 +65,8 @@ def measured(host: Host) -> Iterator[Measured]:
 
 
 def further(host: Host) -> Iterator[Measured]:
-    """Those of `calibration.measure.compile_modes`, but for those with breaks: of these no eager
-    twin says how fast the host was, and each graph behind a break is a call of its own."""
+    """The steps of `calibration.measure.compile_modes` without breaks; with breaks, no eager twin
+    gives the speed of the host, and each graph after a break is a separate call."""
     rows = _rows(FURTHER)
     yield from _beside(
         host,
@@ -85,15 +84,15 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Iterator[Measured]:
-    """Steps with their seconds, and those of their eager twins, which say how slow the host was:
-    what is asked of a mode is how much faster it makes a step. `host` as the twins had it."""
+    """Steps with their seconds and those of their eager twins, which give the speed of the host,
+    since the speed-up of a mode is what matters. `host` is that of the twins."""
     for case, period_s, eager_s in steps:
         twin = predict_trace(retrace({**case, "mode": "eager"}), host=host)
         yield Measured(case["name"], retrace(case), period_s, eager_s / twin.period_s)
 
 
 def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.float64], float]:
-    """How often each of the costs is paid in a step, and the seconds that the host takes beside."""
+    """The count of each cost in a step, and the host's other seconds."""
     gpu, known = find_gpu("h200"), profile()
     replayed_step = replayed(fused(trace, gpu, level_of(MODE), known))
     assert replayed_step.replays is not None
@@ -111,7 +110,7 @@ def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.floa
 
 def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float64]]:
     """Non-negative least squares on relative errors over the recorded steps; and each step's
-    predicted over measured time, printed beside its name."""
+    predicted over measured time, printed with its name."""
     steps = [*measured(host), *further(host)]
     rows = [counted(step.trace, host, costs) for step in steps]
     counts, rest = np.array([each for each, _ in rows]), np.array([r for _, r in rows])

@@ -1,7 +1,7 @@
 """Fit a curve's residual: lengths, spread and noise by the likelihood of the measured kernels.
 
 Rasmussen and Williams, "Gaussian Processes for Machine Learning" (2006), eq. 5.8 and 5.9, with
-automatic relevance determination: a coordinate that says nothing gets a great length.
+automatic relevance determination: an irrelevant coordinate gets a large length.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from simulator.timing.residuals import Residual, coordinates, features
 
 Floats = NDArray[np.float64]
 
-LEAST = 8  # samples, below which a residual would be a guess
-_JUDGED = 800  # samples by which lengths are found
-_PENALTY = 0.05  # of squared logarithms of lengths: what says nothing stays long
-_MOST = 1.2  # log of a ratio beyond which a sample is another kernel than the one lowered
+LEAST = 8  # minimum number of samples for a residual
+_JUDGED = 800  # samples for the fit of lengths
+_PENALTY = 0.05  # of squared logarithms of lengths: irrelevant lengths stay large
+_MOST = 1.2  # limit of a log ratio: beyond it another kernel ran than was lowered
 
 
 def fit_residual(
@@ -55,7 +55,7 @@ def _digits(values: Floats) -> list[float]:
 
 
 def _most_likely(points: Floats, values: Floats) -> tuple[Floats, float, float]:
-    """Lengths, spread and noise of the greatest likelihood, by its gradient."""
+    """The lengths, spread and noise that maximise the likelihood, by its gradient."""
     count, dimensions = points.shape
     squares = ((points[:, None] - points[None]) ** 2).transpose(2, 0, 1).reshape(dimensions, -1)
     diagonal = slice(None, None, count + 1)

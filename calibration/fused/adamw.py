@@ -47,7 +47,7 @@ def _kernel(
 def unfused(
     parameter: torch.Tensor, gradient: torch.Tensor, mean: torch.Tensor, square: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """As the optimizer's single-tensor path has it."""
+    """The step as in the optimizer's single-tensor path."""
     parameter.mul_(1 - RATE * DECAY)
     mean.lerp_(gradient, 1 - BETA1)
     square.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
@@ -63,7 +63,7 @@ def operands(size: int, dtype: str) -> tuple[torch.Tensor, ...]:
 
 
 def traffic(size: int, dtype: str) -> Traffic:
-    """Four in, three out."""
+    """Reads four tensors and writes three."""
     # decay; lerp 3; mean square 4; sqrt, divide, add; multiply, divide, subtract
     return Traffic(7 * size * DTYPES[dtype].itemsize, size * (1 + 3 + 4 + 3 + 3))
 
@@ -87,7 +87,7 @@ def traffic(size: int, dtype: str) -> Traffic:
 def fused(
     parameter: torch.Tensor, gradient: torch.Tensor, mean: torch.Tensor, square: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """Four reads and three writes."""
+    """The step in one kernel, with four reads and three writes."""
     size = parameter.numel()
     _kernel[(triton.cdiv(size, BLOCK),)](
         parameter,

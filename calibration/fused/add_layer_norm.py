@@ -49,7 +49,7 @@ def _kernel(
 def unfused(
     x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """As eager code writes it."""
+    """The chain in eager PyTorch."""
     total = x + residual
     return total, F.layer_norm(total, weight.shape, weight, bias, EPSILON)
 
@@ -62,7 +62,7 @@ def operands(rows: int, cols: int, dtype: str) -> tuple[torch.Tensor, ...]:
 
 
 def traffic(rows: int, cols: int, dtype: str) -> Traffic:
-    """x and residual in, sum and result out; weight and bias in."""
+    """Reads x, residual, weight and bias; writes the sum and the result."""
     moved = (4 * rows * cols + 2 * cols) * DTYPES[dtype].itemsize
     # add; sum; subtract; square, sum; scale; weight, bias
     return Traffic(moved, rows * cols * (1 + 1 + 1 + 2 + 1 + 2))
@@ -98,7 +98,7 @@ def traffic(rows: int, cols: int, dtype: str) -> Traffic:
 def fused(
     x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both in one kernel; the sum stays in fp32 registers on its way to the norm."""
+    """Add and normalise in one kernel; the norm reads the sum from fp32 registers."""
     rows, cols = x.shape
     tile = whole_rows(cols)
     total, out = torch.empty_like(x), torch.empty_like(x)

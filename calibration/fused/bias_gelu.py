@@ -25,7 +25,7 @@ def _kernel(x, bias, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
 
 
 def unfused(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """As eager code writes it."""
+    """The chain in eager PyTorch."""
     return F.gelu(x + bias)
 
 
@@ -36,7 +36,7 @@ def operands(rows: int, cols: int, dtype: str) -> tuple[torch.Tensor, torch.Tens
 
 
 def traffic(rows: int, cols: int, dtype: str) -> Traffic:
-    """x in and out, the bias in."""
+    """Reads x and the bias, writes the result."""
     moved = (2 * rows * cols + cols) * DTYPES[dtype].itemsize
     # bias; three multiplies, erf, add
     return Traffic(moved, rows * cols * (1 + 5))
@@ -70,7 +70,7 @@ def traffic(rows: int, cols: int, dtype: str) -> Traffic:
     irregular=[{"rows": 1, "cols": 1}, {"rows": 37, "cols": 77}, {"rows": 3, "cols": 1500}],
 )
 def fused(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """Both in one kernel, in fp32."""
+    """Bias and GELU in one kernel, in fp32."""
     rows, cols = x.shape
     tile = patch(cols)
     out = torch.empty_like(x)

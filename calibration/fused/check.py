@@ -1,8 +1,8 @@
 """`python -m calibration.fused.check [VARIANT …]`: every kernel against its reference.
 
-Irregular sizes, a line of JSON each; exits with 1 if a kernel is off. On a GPU, or with
-TRITON_INTERPRET=1 on any machine; the interpreter's bf16 products are wrong, so it is left out
-there. Results begin as NaN, so that an element that no program wrote is seen.
+Checks irregular sizes and prints a line of JSON for each; exits with 1 if a kernel is wrong. Runs
+on a GPU, or with TRITON_INTERPRET=1 on any machine, but without bf16, whose products are wrong in
+the interpreter. Results are initialised with NaN to detect elements that no program writes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import torch
 from calibration.fused import VARIANTS, Variant
 
 LIMIT = {"fp32": 2e-5, "fp16": 2**-9, "bf16": 2**-6}
-"""Two units in the last place of a half; for fp32, what long sums leave."""
+"""Two units in the last place of fp16 or bf16; for fp32, the rounding errors of long sums."""
 
 
 def checks(names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Variant, its params and the largest relative error, for each irregular size and dtype."""
+    """Yield the variant, its params and the largest relative error, for each irregular size and
+    dtype."""
     on_gpu = torch.cuda.is_available()
     torch.set_default_device("cuda" if on_gpu else "cpu")
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -31,7 +31,7 @@ def _kernel(logits, target, loss, vocabulary, COLS: tl.constexpr):
 
 
 def unfused(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """As language models write it: a cast, log-softmax, the target's element."""
+    """The chain of language models: a cast, log-softmax, the target's element."""
     return F.cross_entropy(logits.to(torch.float32), target, reduction="none")
 
 
@@ -42,7 +42,7 @@ def operands(rows: int, vocabulary: int, dtype: str) -> tuple[torch.Tensor, torc
 
 
 def traffic(rows: int, vocabulary: int, dtype: str) -> Traffic:
-    """Logits in; a target of 8 bytes in and a loss of 4 out for each row."""
+    """Reads the logits, and a target of 8 bytes per row; writes a loss of 4 bytes per row."""
     moved = rows * vocabulary * DTYPES[dtype].itemsize + rows * (8 + 4)
     # max; subtract, exp; sum
     return Traffic(moved, rows * vocabulary * (1 + 2 + 1))
@@ -92,7 +92,7 @@ def traffic(rows: int, vocabulary: int, dtype: str) -> Traffic:
     ],
 )
 def fused(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """One read of the logits; nothing of their size is written."""
+    """The loss in one kernel, with one read of the logits and one small write per row."""
     rows, vocabulary = logits.shape
     loss = torch.empty(rows, dtype=torch.float32, device=logits.device)
     cols = min(4096, triton.next_power_of_2(vocabulary))

@@ -1,8 +1,8 @@
 """Dropout, then a residual add: x·keep / (1 − p) + residual.
 
 The kernel draws from Philox 4×32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-2011), four numbers a counter. The reference has a Philox of its own, so the mask is checked bit by
-bit; eager's own dropout draws other numbers, and so is timed but not compared.
+2011), four numbers a counter. The reference implements Philox itself, so that the mask is checked
+bit by bit; eager dropout draws other numbers, so that it is timed but not compared.
 """
 
 # pyright: reportMissingParameterType=false
@@ -15,7 +15,7 @@ import triton.language as tl
 from calibration.fused.variant import DTYPES, Traffic, jit, variant
 
 QUARTER = 256
-"""Counters of one program, which takes four times as many elements."""
+"""Counters of one program, which processes four times as many elements."""
 SEED = 0x5DEECE66D
 _WORD = 0xFFFFFFFF
 
@@ -41,12 +41,12 @@ def _drop(x, residual, out, at, size, p, uniform):
 
 
 def unfused(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
-    """What `F.dropout(x, p) + residual` calls on a GPU."""
+    """The ops that `F.dropout(x, p) + residual` calls on a GPU."""
     return torch.native_dropout(x, p, True)[0] + residual
 
 
 def reference(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
-    """The kernel's own mask, drawn again."""
+    """The result with the kernel's own mask, drawn again."""
     kept = uniform(x.numel(), x.device).reshape(x.shape) > torch.tensor(p, dtype=torch.float32)
     return torch.where(kept, x / (1 - p), 0) + residual
 
@@ -74,7 +74,7 @@ def _philox(counter: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def _product(word: torch.Tensor, factor: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """High and low 32 bits of a 64-bit product, by halves, for int64 has a sign."""
+    """High and low 32 bits of a 64-bit product, computed by halves, since int64 is signed."""
     low, high = word * (factor & 0xFFFF), word * (factor >> 16)  # each under 2⁴⁸
     return ((low >> 16) + high) >> 16, (low + ((high & 0xFFFF) << 16)) & _WORD
 
@@ -86,7 +86,7 @@ def operands(size: int, p: float, dtype: str) -> tuple[torch.Tensor, torch.Tenso
 
 
 def traffic(size: int, p: float, dtype: str) -> Traffic:
-    """x and residual in, the sum out; no mask is stored."""
+    """Reads x and residual, writes the sum; no mask is stored."""
     # multiply by the mask and by 1 / (1 − p), add; random numbers are no FLOPs
     return Traffic(3 * size * DTYPES[dtype].itemsize, size * (2 + 1))
 

@@ -1,7 +1,7 @@
 """FlashAttention forward: softmax(q·kᵀ/√d)·v without the matrix of scores in memory.
 
-One program holds a block of queries and walks over the keys with a running maximum and sum
-(Dao, "FlashAttention-2", 2023, algorithm 1). Exponentials are powers of two: the scale takes in
+One program processes a block of queries and iterates over the keys with a running maximum and sum
+(Dao, "FlashAttention-2", 2023, algorithm 1). Exponentials are powers of two: the scale includes
 log₂e.
 """
 
@@ -37,7 +37,7 @@ def _walk(
     CAUSAL: tl.constexpr,
     MASKED: tl.constexpr,
 ):
-    """Add the keys first … last − 1 to the sums; MASKED blocks hold keys that do not count."""
+    """Add the keys first … last − 1 to the sums; MASKED blocks hold keys that are masked out."""
     for start in range(first, last, KEYS):
         key = start + tl.arange(0, KEYS)
         offset = start * DIM
@@ -75,7 +75,7 @@ def _kernel(
     KEYS: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    # the last queries see the most keys: they go first
+    # the last queries see the most keys, so they start first
     block = tl.num_programs(0) - 1 - tl.program_id(0)
     base = tl.program_id(1).to(tl.int64) * seq * DIM
     query = block * QUERIES + tl.arange(0, QUERIES)
@@ -112,7 +112,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(seq: int, dim: int, itemsize: int) -> Blocks:
-    """Blocks that fit registers and shared memory."""
+    """Blocks that fit in registers and shared memory."""
     if itemsize == 4:  # no tensor cores in full fp32
         return Blocks(32, 32, 4, 1)
     if seq <= 64:
@@ -123,7 +123,7 @@ def blocks(seq: int, dim: int, itemsize: int) -> Blocks:
 def unfused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, future: torch.Tensor | None
 ) -> torch.Tensor:
-    """As eager attention writes it."""
+    """The chain of eager attention."""
     scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
     if future is not None:
         scores = scores.masked_fill(future, float("-inf"))
@@ -140,7 +140,7 @@ def operands(
 
 
 def traffic(batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str) -> Traffic:
-    """q, k, v in, the result out; two products over the pairs that count."""
+    """Reads q, k and v, writes the result; two products over the unmasked pairs."""
     moved = 4 * batch * heads * seq * dim * DTYPES[dtype].itemsize
     pairs = seq * (seq + 1) // 2 if causal else seq * seq
     return Traffic(moved, 2 * 2 * batch * heads * pairs * dim)
@@ -181,7 +181,7 @@ def traffic(batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str
 def fused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, future: torch.Tensor | None
 ) -> torch.Tensor:
-    """Scores live in registers alone."""
+    """Attention in one kernel, with the scores only in registers."""
     batch, heads, seq, dim = q.shape
     block = blocks(seq, dim, q.itemsize)
     out = torch.empty_like(q)

@@ -66,7 +66,7 @@ class Tiling(NamedTuple):
 
 
 def tiling(rows: int, cols: int, itemsize: int) -> Tiling:
-    """The largest tile that still gives about one to each of 132 multiprocessors."""
+    """The largest tile that still gives each of 132 multiprocessors about one tile."""
     if itemsize == 4:  # no tensor cores in full fp32
         return Tiling(64, 64, 32, 4, 2)
     for tile in (Tiling(128, 256, 64, 8, 4), Tiling(128, 128, 64, 4, 4), Tiling(64, 128, 64, 4, 4)):
@@ -76,7 +76,7 @@ def tiling(rows: int, cols: int, itemsize: int) -> Tiling:
 
 
 def unfused(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """As eager code writes it: the library's product with its bias, then GELU."""
+    """The chain in eager PyTorch: the library's product with its bias, then GELU."""
     return F.gelu(F.linear(x, weight, bias))
 
 
@@ -88,7 +88,8 @@ def operands(rows: int, cols: int, inner: int, dtype: str) -> tuple[torch.Tensor
 
 
 def traffic(rows: int, cols: int, inner: int, dtype: str) -> Traffic:
-    """Each matrix once; the product's FLOPs, beside which the epilogue's are few."""
+    """Reads or writes each matrix once; counts only the FLOPs of the product, since the epilogue
+    has few."""
     moved = (rows * inner + cols * inner + cols + rows * cols) * DTYPES[dtype].itemsize
     return Traffic(moved, 2 * rows * cols * inner)
 
@@ -123,7 +124,7 @@ def traffic(rows: int, cols: int, inner: int, dtype: str) -> Traffic:
     ],
 )
 def fused(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """The product's tile gets its bias and GELU before it leaves the registers."""
+    """The product in one kernel, with bias and GELU applied to each tile in registers."""
     rows, inner = x.shape
     cols = weight.shape[0]
     tile = tiling(rows, cols, x.itemsize)

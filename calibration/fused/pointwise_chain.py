@@ -1,7 +1,7 @@
-"""A chain of 1 to 64 pointwise ops: ·4, −2, sigmoid, and again.
+"""A chain of 1 to 64 pointwise ops: ·4, −2, sigmoid, repeated.
 
-Two in three ops are cheap and one is not, so that a long chain in fp32 registers leaves the
-bandwidth regime, which the eager chain never does.
+Two of three ops are cheap and one is not, so that a long chain in fp32 registers becomes
+compute-bound, which the eager chain never does.
 """
 
 # pyright: reportMissingParameterType=false
@@ -39,7 +39,7 @@ def _kernel(x, out, size, OPS: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def unfused(x: torch.Tensor, ops: int) -> torch.Tensor:
-    """One eager op a step."""
+    """The chain with one eager op per step."""
     for op in range(ops):
         x = _STEPS[op % 3](x)
     return x
@@ -51,7 +51,7 @@ def operands(size: int, ops: int, dtype: str) -> tuple[torch.Tensor, int]:
 
 
 def traffic(size: int, ops: int, dtype: str) -> Traffic:
-    """In once, out once."""
+    """Reads and writes each number once."""
     cycles, rest = divmod(ops, 3)
     # multiply, subtract, and sigmoid: negate, exp, add, divide
     return Traffic(2 * size * DTYPES[dtype].itemsize, size * (cycles * (1 + 1 + 4) + rest))

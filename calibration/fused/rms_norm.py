@@ -26,7 +26,7 @@ def _kernel(x, weight, out, rows, cols, epsilon, ROWS: tl.constexpr, COLS: tl.co
 
 
 def unfused(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """As the Llama family writes it."""
+    """The chain of the Llama family."""
     y = x.to(torch.float32)
     y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + EPSILON)
     return weight * y.to(x.dtype)
@@ -39,7 +39,7 @@ def operands(rows: int, cols: int, dtype: str) -> tuple[torch.Tensor, torch.Tens
 
 
 def traffic(rows: int, cols: int, dtype: str) -> Traffic:
-    """x in and out, weight in."""
+    """Reads x and weight, writes the result."""
     moved = (2 * rows * cols + cols) * DTYPES[dtype].itemsize
     # square, sum; scale; weight
     return Traffic(moved, rows * cols * (2 + 1 + 1))
@@ -73,7 +73,7 @@ def traffic(rows: int, cols: int, dtype: str) -> Traffic:
     irregular=[{"rows": 1, "cols": 3}, {"rows": 37, "cols": 77}, {"rows": 3, "cols": 3001}],
 )
 def fused(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """One read, one write."""
+    """The norm in one kernel, with one read and one write."""
     rows, cols = x.shape
     tile = whole_rows(cols)
     out = torch.empty_like(x)

@@ -29,7 +29,7 @@ def _kernel(x, cosine, sine, out, seq, heads, half, HEADS: tl.constexpr, HALF: t
 
 
 def unfused(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    """As eager language models write it."""
+    """The chain of eager language models."""
     x1, x2 = x.chunk(2, dim=-1)
     turned = torch.cat((-x2, x1), dim=-1)
     return x * cosine[:, None] + turned * sine[:, None]
@@ -47,7 +47,7 @@ def operands(batch: int, seq: int, heads: int, dim: int, dtype: str) -> tuple[to
 
 
 def traffic(batch: int, seq: int, heads: int, dim: int, dtype: str) -> Traffic:
-    """x in and out; cosines and sines in once, for L2 keeps them between batches."""
+    """Reads and writes x; reads cosines and sines once, since L2 holds them between batches."""
     elements = batch * seq * heads * dim
     # two multiplies and an add
     return Traffic((2 * elements + 2 * seq * dim) * DTYPES[dtype].itemsize, elements * (2 + 1))
@@ -87,7 +87,8 @@ def traffic(batch: int, seq: int, heads: int, dim: int, dtype: str) -> Traffic:
     ],
 )
 def fused(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    """One read, one write; a program takes all heads of a position."""
+    """The rotation in one kernel, with one read and one write; a program processes all heads of a
+    position."""
     batch, seq, heads, dim = x.shape
     half = dim // 2
     out = torch.empty_like(x)

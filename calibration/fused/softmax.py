@@ -1,4 +1,4 @@
-"""Softmax of attention scores as eager attention has it: scaled, a mask added, then normalised."""
+"""Softmax of attention scores as in eager attention: scale, add a mask, normalise."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _kernel(scores, mask, out, rows, queries, keys, scale, ROWS: tl.constexpr, C
 
 
 def unfused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """As eager attention writes it."""
+    """The chain of eager attention."""
     return torch.softmax(scores * SCALE + mask, dim=-1)
 
 
@@ -40,7 +40,7 @@ def operands(heads: int, queries: int, keys: int, dtype: str) -> tuple[torch.Ten
 
 
 def traffic(heads: int, queries: int, keys: int, dtype: str) -> Traffic:
-    """Scores in and out, the mask in."""
+    """Reads the scores and the mask, writes the result."""
     one = queries * keys
     # scale, mask; max; subtract, exp; sum; divide
     return Traffic(
@@ -49,7 +49,8 @@ def traffic(heads: int, queries: int, keys: int, dtype: str) -> Traffic:
 
 
 def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
-    """Keys later than their query: queries − 1 of the first, none of the last."""
+    """The number of masked pairs, with keys later than their query: queries − 1 for the first
+    query, none for the last."""
     return heads * queries * (queries - 1) // 2
 
 
@@ -98,7 +99,7 @@ def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
     ],
 )
 def fused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """One read, one write; the mask's row is shared by the heads."""
+    """The softmax in one kernel, with one read and one write; the heads share the mask's rows."""
     heads, queries, keys = scores.shape
     rows = heads * queries
     tile = whole_rows(keys)

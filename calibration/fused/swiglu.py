@@ -24,7 +24,7 @@ def _kernel(x, out, rows, hidden, ROWS: tl.constexpr, COLS: tl.constexpr):
 
 
 def unfused(x: torch.Tensor) -> torch.Tensor:
-    """As eager code writes it."""
+    """The chain in eager PyTorch."""
     gate, up = x.chunk(2, dim=-1)
     return F.silu(gate) * up
 
@@ -35,7 +35,7 @@ def operands(rows: int, hidden: int, dtype: str) -> tuple[torch.Tensor]:
 
 
 def traffic(rows: int, hidden: int, dtype: str) -> Traffic:
-    """Both halves in, one out."""
+    """Reads both halves, writes one."""
     # negate, exp, add, divide; multiply
     return Traffic(3 * rows * hidden * DTYPES[dtype].itemsize, rows * hidden * (4 + 1))
 
@@ -68,7 +68,7 @@ def traffic(rows: int, hidden: int, dtype: str) -> Traffic:
     irregular=[{"rows": 1, "hidden": 1}, {"rows": 37, "hidden": 77}, {"rows": 3, "hidden": 1500}],
 )
 def fused(x: torch.Tensor) -> torch.Tensor:
-    """Both in one kernel, in fp32."""
+    """Sigmoid and gating in one kernel, in fp32."""
     rows, hidden = x.shape[0], x.shape[1] // 2
     tile = patch(hidden)
     out = torch.empty(rows, hidden, dtype=x.dtype, device=x.device)

@@ -1,4 +1,4 @@
-"""How many rows and columns one program takes, by the width of the rows."""
+"""The tile of one program, by the width of the rows."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Tile(NamedTuple):
 
 
 def whole_rows(cols: int) -> Tile:
-    """Rows that are reduced: as many whole ones as make 2048 elements, at least one."""
+    """A tile of whole rows, for reductions: as many as make 2048 elements, at least one."""
     width = triton.next_power_of_2(cols)
     rows = max(1, 2048 // width)
     return Tile(rows, width, _warps(rows * width))
 
 
 def patch(cols: int) -> Tile:
-    """Elements that stand alone: 1024 of them, in the fewest rows."""
+    """A tile of 1024 independent elements, in as few rows as possible."""
     width = min(1024, triton.next_power_of_2(cols))
     return Tile(1024 // width, width, 4)
 
 
 def _warps(elements: int) -> int:
-    """16 elements a thread, where 4 to 16 warps allow it."""
+    """The number of warps, 4 to 16, for about 16 elements per thread."""
     return min(16, max(4, elements // (32 * 16)))

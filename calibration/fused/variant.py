@@ -1,4 +1,4 @@
-"""A fused Triton kernel beside the chain of operations that it replaces."""
+"""A fused Triton kernel and the chain of operations that it replaces."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from calibration.sweeps.registry import Call, Kind, Params, operation
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 jit: Any = triton.jit
-"""`triton.jit` without its types, which take neither `num_warps` nor a number for a constant."""
+"""`triton.jit` without its types, which accept neither `num_warps` nor a number for a constant."""
 
 Function = Callable[..., Any]
-"""Takes a variant's operands; returns one tensor or a tuple of them."""
+"""A function of a variant's operands that returns one tensor or a tuple of tensors."""
 
 
 class Traffic(NamedTuple):
-    """What a fused kernel cannot do without.
+    """The minimum work of a fused kernel.
 
     `moved_bytes` counts each operand read once and each result written once; `flops` counts one
     for each arithmetic function of the formula, exp, erf and the like too, and two for a
@@ -39,15 +39,15 @@ def _none(**params: Any) -> int:
 
 @dataclass(frozen=True)
 class Variant:
-    """A fused kernel, the eager chain that it replaces, and where the two are held together.
+    """A fused kernel, the eager chain that it replaces, and the points at which they are compared.
 
     `operands(**params)` are random, on torch's default device. `fused(*operands)` launches the
-    kernel, `unfused(*operands)` runs the chain as eager code writes it, and
-    `reference(*operands)` says what is right, for operands of any precision: the chain, unless
-    that draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
-    timed, `irregular` are checked: sizes that divide no block; The latter leaves out "dtype".
-    `matrix` says that the FLOPs are those of a matrix product, `zeros(**params)` how many elements
-    of the result are 0 because a mask hides them.
+    kernel, `unfused(*operands)` runs the chain as eager code writes it, and `reference(*operands)`
+    returns the correct result, for operands of any precision: the chain, unless it draws its own
+    random numbers. `traffic(**params)` is the fused kernel's. `points` are timed, `irregular` are
+    checked: sizes that divide no block; The latter leaves out "dtype". `matrix` says that the FLOPs
+    are those of a matrix product, `zeros(**params)` how many elements of the result are 0 because a
+    mask hides them.
     """
 
     name: str
@@ -114,7 +114,7 @@ def variant(
     def decorate(fused: Function) -> Function:
         name = fused.__module__.rpartition(".")[2]
         if name in VARIANTS:
-            raise ValueError(f"{name} is a variant already")
+            raise ValueError(f"{name} is already a variant")
         variant = Variant(
             name,
             fused,
@@ -145,7 +145,7 @@ def _register(variant: Variant, name: str, function: Function, kind: Kind) -> No
 
 
 class _Seen(TorchDispatchMode):
-    """Notes the ops that reach a backend."""
+    """Records the ops that reach a backend."""
 
     def __init__(self) -> None:
         super().__init__()

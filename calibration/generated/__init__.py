@@ -1,4 +1,4 @@
-"""What generated kernels are timed on: small functions as `torch.compile` compiles them.
+"""Small functions, compiled by `torch.compile`, on which generated kernels are timed.
 
 Importing the package registers them all, kind "generated". May import sweeps, cases, measure and
 record.

@@ -1,10 +1,10 @@
 """Time generated kernels and the host of compiled steps: `python -m calibration.generated FOLDER`.
 
-Needs a CUDA GPU, PyTorch and Triton. First all is compiled, by as many processes as there are
-cores; then the host's cases are timed into `FOLDER/compiled_host.jsonl`, and each function alone
-into `FOLDER/generated_1.jsonl` and, tuned again, `generated_2.jsonl`. Inductor chooses between
-tiles by timing them, and where two come near to each other it chooses now one and now the other.
-Every line is on disk as soon as it is known; the same command goes on where an earlier one ended.
+Needs a CUDA GPU, PyTorch and Triton. First everything is compiled, by one process per core; then
+the host's cases are timed into `FOLDER/compiled_host.jsonl`, and each function alone into
+`FOLDER/generated_1.jsonl` and, tuned again, `generated_2.jsonl`. Inductor chooses between tiles by
+timing them, and its choice varies between tiles of similar speed. Every line is written to disk at
+once; the same command continues where an earlier one ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CACHE = Path(tempfile.gettempdir()) / "generated-kernels"
 
 
 def compiling() -> dict[str, str]:
-    """The settings of every process, so that all find each other's results."""
+    """The settings of every process, so that all share their compiled results."""
     return {
         "TORCHINDUCTOR_CACHE_DIR": str(CACHE),
         "TRITON_CACHE_DIR": str(CACHE / "triton"),
@@ -32,7 +32,7 @@ def compiling() -> dict[str, str]:
 
 
 def warm(seconds: float, limit: int | None) -> None:
-    """Compile everything, and forget what was tuned while others used the GPU."""
+    """Compile everything, and discard the tuning from while other processes used the GPU."""
     count = max(1, min(16, (os.cpu_count() or 2) - 1))
     command = [sys.executable, "-m", "calibration.generated.warm"]
     more = ["--seconds", str(seconds), *(["--limit", str(limit)] if limit else [])]
@@ -48,13 +48,13 @@ def warm(seconds: float, limit: int | None) -> None:
 
 
 def untune() -> None:
-    """Forget what was tuned: while others used the GPU, or by one throw of near ties."""
+    """Discard tuning results, which other processes or near ties may have influenced."""
     for tuned in CACHE.rglob("*.best_config"):
         tuned.unlink()
 
 
 def timed(module: str, folder: Path, seconds: float, *options: str) -> None:
-    """Run a module that measures into the folder, in a process of its own."""
+    """Run a measuring module on the folder, in a separate process."""
     command = [sys.executable, "-m", module, str(folder), "--seconds", str(seconds), *options]
     try:
         subprocess.run(command, timeout=seconds + 25, check=False)
@@ -67,14 +67,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
     parser.add_argument("--limit", type=int, help="only the first N points and host cases")
-    parser.add_argument("--rounds", type=int, default=2, help="each tunes anew (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="each tunes again (%(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first round's number")
     parser.add_argument("--skip-host", action="store_true", help="no host cases")
     options = parser.parse_args()
     began_s = time.perf_counter()
     options.folder.mkdir(parents=True, exist_ok=True)
     limited = ["--limit", str(options.limit)] if options.limit else []
-    os.environ |= compiling()  # read when torch is imported, so by the processes started here
+    os.environ |= compiling()  # read when the processes started here import torch
     warm(0.3 * options.seconds, options.limit)
     print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
     if not options.skip_host:

@@ -1,4 +1,4 @@
-"""The bench for generated kernels: besides times, how each was configured and what was written."""
+"""The bench for generated kernels: besides times, their configurations and code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from calibration.sweeps.registry import Point
 
 class GeneratedBench(GpuBench):
     """Samples get `configurations`: each generated kernel's name, tile, warps, registers, spilled
-    registers and shared bytes. The code of each point goes to `sources`, a line of JSON a point.
+    registers and shared bytes. The code of each point goes to `sources`, one line of JSON per
+    point.
     """
 
     def __init__(self, device: Device, watch: Watch, sources: Path) -> None:
@@ -36,8 +37,8 @@ class GeneratedBench(GpuBench):
 
 
 def configurations(module: ModuleType) -> list[dict[str, Any]]:
-    """The generated kernels of a module that Inductor wrote, as they were tuned when they first
-    ran; what this version does not tell is None."""
+    """The generated kernels of a module that Inductor wrote, as tuned in their first run; fields
+    that this version does not report are None."""
     choices: list[dict[str, Any]] = []
     for name, kernel in vars(module).items():
         launchers = getattr(kernel, "launchers", None)

@@ -1,7 +1,7 @@
-"""Functions as `torch.compile` runs them, and registered to be timed.
+"""Functions under `torch.compile`, registered for timing.
 
-A function is compiled where its operands lie in memory; on meta tensors it runs op by op, so that
-the same point can be traced.
+A function is compiled if its operands are in memory; on meta tensors it runs op by op, so that the
+same point can be traced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from calibration.sweeps.registry import Call, Params, operation
 
 Function = Callable[..., Any]
 MOST_SHAPES = 4096
-"""Compiled versions that a process keeps of one function; the ninth would run uncompiled else."""
+"""Limit on compiled versions of one function per process; by default the ninth would run
+uncompiled."""
 
 
 def points(sizes: Iterable[Params], half: Sequence[str] = ("bf16",)) -> list[Params]:
@@ -45,7 +46,7 @@ def compiled(function: Function, operands: Sequence[Tensor]) -> Call:
 
 class Trained:
     """The call that runs `function(*operands)` forward and backward, from a random gradient to the
-    gradients of all operands that want one."""
+    gradients of all operands that require one."""
 
     def __init__(self, function: Function, operands: Sequence[Tensor]) -> None:
         self.operands = operands
@@ -55,11 +56,11 @@ class Trained:
         self.wanted = [each for each in operands if each.requires_grad]
 
     def forward(self) -> Tensor:
-        """The forward pass alone."""
+        """The call of the forward pass alone."""
         return self.run(*self.operands)
 
     def __call__(self) -> object:
-        output = self.forward()  # which is a result too, or its kernel would have less to do
+        output = self.forward()  # a result too, or its kernel would have less work
         return output, torch.autograd.grad(output, self.wanted, self.gradient)
 
 

@@ -1,4 +1,4 @@
-"""What a function costs in registers: chains of one function, long enough to leave the bandwidth.
+"""The cost of a function in registers: chains of one function, long enough to be compute-bound.
 
 Each maps its result back into a range in which it is smooth and fast: no overflow, no denormal
 numbers, no angle beyond the fast path of a sine.
@@ -57,7 +57,7 @@ def _points() -> list[Params]:
 
 @generated(_points)
 def generated_function_chain(name: str, dtype: str, size: int, ops: int) -> Call:
-    """A function applied to its own result, `ops` times."""
+    """Apply a function to its own result, `ops` times."""
     function = CHAINED[name]
 
     def chain(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The measured kernels of compiled functions beside those that our own rules make of them."""
+"""The measured kernels of compiled functions, with the kernels of our own fusion rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
 @dataclass(frozen=True)
 class Matched:
     """A generated kernel: its point, its name, its work, and the share of its bytes in L2 and
-    seconds, warm and cold. `own` is how full of written lines the call leaves L2."""
+    seconds, warm and cold. `own` is the share of L2 that holds lines written by the call."""
 
     point: Point
     name: str
@@ -44,7 +44,7 @@ class Matched:
 
 
 def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
-    """Every measured function, its launches as our rules fuse them."""
+    """Every measured function, with its launches as fused by our rules."""
     logs = sorted((folder or MEASUREMENTS / gpu.id).glob("generated_*.jsonl*"))
     rounds = [read(path).samples for path in logs]
     for point in points("generated"):
@@ -56,8 +56,8 @@ def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
 
 
 def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
-    """Each kernel's geometric mean over the rounds that launched the same kernels as the last one:
-    each round was tuned again, and chose one or the other of tiles of nearly equal speed."""
+    """Each kernel's geometric mean over the rounds that launched the same kernels as the last one,
+    since each round was tuned again and chose between tiles of nearly equal speed."""
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]
@@ -73,7 +73,7 @@ def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
 
 
 def traced(point: Point) -> Trace:
-    """A point's ops, those of its backward pass marked."""
+    """A point's ops, with those of its backward pass marked."""
     trace = trace_call(point.make)
     if not point.operation.startswith("generated_train"):
         return trace
@@ -89,8 +89,8 @@ def traced(point: Point) -> Trace:
 
 
 def matched(call: Swept) -> list[Matched]:
-    """A call's generated kernels with their works, in launch order; none where the rules make
-    others than the compiler did."""
+    """A call's generated kernels with their works, in launch order; none if the rules give other
+    kernels than the compiler."""
     works = [each for each in call.launches if each[0].family == "generated"]
     kernels = [each for each in call.kernels if each[0].startswith(_GENERATED)]
     if [_kind(work) for work, _, _ in works] != [_KINDS.get(name[7:10]) for name, _, _ in kernels]:
@@ -107,8 +107,8 @@ def _kind(work: Work) -> str:
 
 
 def samples(sweeps: Iterable[Swept], gpu: GPU) -> list[Sample]:
-    """What the fit may see: all but the points that are held out, and functions of which our rules
-    make other kernels than the compiler did."""
+    """The samples for the fit: all except held-out points and functions for which our rules give
+    other kernels than the compiler."""
     every = [each for call in sweeps for each in matched(call)]
     others = otherwise(every, gpu)
     return merged(
@@ -120,9 +120,9 @@ def samples(sweeps: Iterable[Swept], gpu: GPU) -> list[Sample]:
 
 
 def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
-    """Functions whose kernels are alike in number and kind, but not in what they do: those that
-    would have to move more from and to DRAM than it can, as where the compiler computes a value
-    anew in the backward pass, and norms, whose weights' gradients it sums beside the input's."""
+    """Functions whose kernels agree in number and kind, but not in their work: those that would
+    exceed DRAM's bandwidth, since the compiler recomputes a value in the backward pass, and norms,
+    since it sums the weights' gradients together with the input's."""
     fastest = gpu.bandwidth_bytes_per_s
     large = 2 * (gpu.l2_bytes or 0)
     faster = {

@@ -1,4 +1,5 @@
-"""Loops that read other than they write: transposes, slices, concatenations, images, rotations."""
+"""Loops that read and write in different orders: transposes, slices, concatenations, images,
+rotations."""
 
 from __future__ import annotations
 
@@ -29,20 +30,20 @@ def _matrices() -> list[Params]:
 
 @generated(_matrices)
 def generated_transposed_add(dtype: str, rows: int, cols: int) -> Call:
-    """One operand lies by columns."""
+    """Add two tensors, one of which is stored by columns."""
     operands = [random(rows, cols, dtype=dtype), random(cols, rows, dtype=dtype)]
     return compiled(lambda x, y: x + y.t(), operands)
 
 
 @generated(_matrices)
 def generated_strided(dtype: str, rows: int, cols: int) -> Call:
-    """Every other column."""
+    """Read every other column."""
     return compiled(lambda x: torch.relu(x[:, ::2]) * 2, [random(rows, 2 * cols, dtype=dtype)])
 
 
 @generated(_matrices)
 def generated_concat(dtype: str, rows: int, cols: int) -> Call:
-    """Two tensors side by side, clipped."""
+    """Concatenate two tensors side by side, then clip."""
     operands = [random(rows, cols, dtype=dtype) for _ in range(2)]
     return compiled(lambda x, y: torch.relu(torch.cat([x, y], dim=-1)), operands)
 
@@ -65,7 +66,7 @@ def _heads() -> list[Params]:
 
 @generated(_heads)
 def generated_rotary(dtype: str, batch: int, seq: int, heads: int, width: int) -> Call:
-    """Each head of [batch, seq, heads, width] turned by its position's angle."""
+    """Rotate each head of [batch, seq, heads, width] by the angle of its position."""
 
     def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         low, high = x.chunk(2, dim=-1)
@@ -77,7 +78,7 @@ def generated_rotary(dtype: str, batch: int, seq: int, heads: int, width: int) -
 
 @generated(_heads)
 def generated_heads_apart(dtype: str, batch: int, seq: int, heads: int, width: int) -> Call:
-    """[batch, seq, heads, width] scaled and laid out as [batch, heads, seq, width]."""
+    """Scale [batch, seq, heads, width] and copy it to [batch, heads, seq, width]."""
     x = random(batch, seq, heads, width, dtype=dtype)
     return compiled(lambda x: (x * 0.125).transpose(1, 2).contiguous(), [x])
 
@@ -104,7 +105,7 @@ def _pictures() -> list[Params]:
 
 @generated(_pictures)
 def generated_to_channels_last(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """An image copied to another layout."""
+    """Copy images to channels last."""
 
     def laid(x: Tensor) -> Tensor:
         return torch.relu(x).contiguous(memory_format=torch.channels_last)

@@ -1,4 +1,5 @@
-"""Loops over elements: chains of cheap and of dear ops, conversions, broadcasts, many operands."""
+"""Loops over elements: chains of cheap and of expensive ops, conversions, broadcasts, many
+operands."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def generated_cheap_chain(dtype: str, size: int, ops: int) -> Call:
 
 @generated(lambda: _chains((2**12, 60_000, 2**18, 2**21, 2**23)))
 def generated_dear_chain(dtype: str, size: int, ops: int) -> Call:
-    """Sigmoids, each of the one before."""
+    """A chain of sigmoids."""
 
     def chain(x: Tensor) -> Tensor:
         for _ in range(ops):
@@ -156,7 +157,7 @@ def generated_bias_gelu(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_rows)
 def generated_bias_gelu_tanh(dtype: str, rows: int, cols: int) -> Call:
-    """The same by the approximation, and a residual added."""
+    """A bias by column, GELU by the tanh approximation, and a residual."""
     operands = [
         random(rows, cols, dtype=dtype),
         random(cols, dtype=dtype),
@@ -167,7 +168,7 @@ def generated_bias_gelu_tanh(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_rows)
 def generated_swiglu(dtype: str, rows: int, cols: int) -> Call:
-    """The two halves of one tensor, gated."""
+    """Gate one half of a tensor by the other."""
 
     def gated(x: Tensor) -> Tensor:
         gate, up = x.chunk(2, dim=-1)
@@ -189,7 +190,7 @@ def generated_scaled_by_row(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(lambda: [{"dtype": "fp32", "size": size} for size in (768, *SIZES)])
 def generated_adam(dtype: str, size: int) -> Call:
-    """Weights, gradient and two moments in; weights and moments out."""
+    """An Adam step: reads weights, gradient and two moments, writes weights and moments."""
 
     def step(p: Tensor, g: Tensor, m: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         m = m + (g - m) * 0.1

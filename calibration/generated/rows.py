@@ -63,7 +63,7 @@ def _matrices(shapes: list[tuple[int, int]] = SHAPES) -> list[Params]:
     ]
 )
 def generated_reduced_rows(name: str, dtype: str, rows: int, cols: int) -> Call:
-    """A number a row, nothing else written."""
+    """Reduce each row to one number."""
     reduced = REDUCTIONS[name]
     return compiled(lambda x: reduced(x), [random(rows, cols, dtype=dtype)])
 
@@ -76,7 +76,7 @@ def generated_softmax(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_log_softmax(dtype: str, rows: int, cols: int) -> Call:
-    """Its logarithm, in fp32."""
+    """The logarithm of softmax, in fp32."""
     return compiled(lambda x: torch.log_softmax(x.float(), -1), [random(rows, cols, dtype=dtype)])
 
 
@@ -106,14 +106,14 @@ def generated_masked_softmax(dtype: str, heads: int, queries: int, keys: int) ->
 
 @generated(_matrices)
 def generated_layer_norm(dtype: str, rows: int, cols: int) -> Call:
-    """With scale and shift."""
+    """Layer norm with scale and shift."""
     operands = [random(rows, cols, dtype=dtype), *(random(cols, dtype=dtype) for _ in range(2))]
     return compiled(lambda x, w, b: F.layer_norm(x, (cols,), w, b), operands)
 
 
 @generated(_matrices)
 def generated_add_layer_norm(dtype: str, rows: int, cols: int) -> Call:
-    """Of a sum that is a result too."""
+    """Layer norm of a sum, which is a second result."""
 
     def added(x: Tensor, y: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         total = x + y
@@ -125,7 +125,7 @@ def generated_add_layer_norm(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_rms_norm(dtype: str, rows: int, cols: int) -> Call:
-    """In fp32, as language models write it."""
+    """RMS norm in fp32, as in language models."""
 
     def norm(x: Tensor, w: Tensor) -> Tensor:
         y = x.float()
@@ -137,7 +137,7 @@ def generated_rms_norm(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_gelu_norm(dtype: str, rows: int, cols: int) -> Call:
-    """A dear loop before the reduction and a dropout after it."""
+    """An expensive loop before the reduction and dropout after it."""
 
     def norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
         return F.dropout(F.layer_norm(F.gelu(x), (cols,), w, b), 0.1, True)
@@ -181,7 +181,7 @@ def generated_cross_entropy(dtype: str, rows: int, vocabulary: int) -> Call:
     )
 )
 def generated_embedding_norm(dtype: str, picked: int, cols: int) -> Call:
-    """Rows of a table, a position added, normalised."""
+    """Rows of a table plus positions, normalised."""
     words, table = indices(picked, below=30522), random(30522, cols, dtype=dtype)
     place, w, b = (random(n, cols, dtype=dtype).squeeze(0) for n in (picked, 1, 1))
 
@@ -193,6 +193,6 @@ def generated_embedding_norm(dtype: str, picked: int, cols: int) -> Call:
 
 @generated(lambda: points({"size": 2**log2} for log2 in (12, 15, 17, 19, 20, 22, 23, 25, 26)))
 def generated_mean_of_squares(dtype: str, size: int) -> Call:
-    """One number of a whole tensor, in as many steps as it takes."""
+    """Reduce a whole tensor to one number, in several kernels if needed."""
     operands = [random(size, dtype=dtype) for _ in range(2)]
     return compiled(lambda x, y: ((x.float() - y.float()) ** 2).mean(), operands)

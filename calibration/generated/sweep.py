@@ -18,7 +18,7 @@ from calibration.measure.run import Progress, Sweep, load, planned
 
 
 def measure(folder: Path, number: int, until_s: float, limit: int | None) -> None:
-    """Time the points that the log of this round lacks until then."""
+    """Time the points that the log of this round lacks, until the time limit."""
     device = find()
     watch = Watch(device)
     card = {"gpu": device.name, **asdict(device)}
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--round", type=int, default=1, help="its log's number (%(default)s)")
     parser.add_argument("--limit", type=int, help="only the first N points")
     options = parser.parse_args()
-    began_s = time.perf_counter() - 15  # importing torch, by whichever package came first
+    began_s = time.perf_counter() - 15  # the import of torch
     options.folder.mkdir(parents=True, exist_ok=True)
     measure(options.folder, options.round, began_s + options.seconds, options.limit)
 

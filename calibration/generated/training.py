@@ -35,7 +35,7 @@ def _with_weights(dtype: str, rows: int, cols: int, weights: int) -> list[Tensor
 
 @generated(_matrices)
 def generated_column_sums(dtype: str, rows: int, cols: int) -> Call:
-    """A bias's gradient of a product's."""
+    """The gradient of a bias, from a product's gradient."""
     operands = [random(rows, cols, dtype=dtype) for _ in range(2)]
     return compiled(lambda x, y: (x * y).sum(0), operands)
 
@@ -48,7 +48,7 @@ def generated_train_bias_gelu(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_train_layer_norm(dtype: str, rows: int, cols: int) -> Call:
-    """With scale and shift, of a sum."""
+    """Layer norm of a sum, with scale and shift."""
 
     def norm(x: Tensor, w: Tensor, b: Tensor, y: Tensor) -> Tensor:
         return F.layer_norm(x + y, (cols,), w, b)
@@ -59,7 +59,7 @@ def generated_train_layer_norm(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_train_rms_norm(dtype: str, rows: int, cols: int) -> Call:
-    """In fp32, as language models write it."""
+    """RMS norm in fp32, as in language models."""
 
     def norm(x: Tensor, w: Tensor) -> Tensor:
         y = x.float()
@@ -71,7 +71,7 @@ def generated_train_rms_norm(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_matrices)
 def generated_train_swiglu(dtype: str, rows: int, cols: int) -> Call:
-    """Two tensors, gated."""
+    """Gate one tensor by another."""
     operands = [random(rows, cols, dtype=dtype, grad=True) for _ in range(2)]
     return Trained(lambda gate, up: F.silu(gate) * up, operands)
 
@@ -136,7 +136,7 @@ def generated_train_softmax(dtype: str, heads: int, queries: int) -> Call:
 def generated_train_batch_norm(
     dtype: str, batch: int, channels: int, side: int, last: bool
 ) -> Call:
-    """A batch's statistics, and ReLU; images with their channels last or first."""
+    """Batch norm with the batch's statistics, then ReLU; images with channels last or first."""
     x = random(batch, channels, side, side, dtype=dtype, grad=True)
     x = channels_last(x, grad=True) if last else x
     w, b = (random(channels, dtype="fp32", grad=True) for _ in range(2))
@@ -153,6 +153,6 @@ def generated_train_batch_norm(
     )
 )
 def generated_train_embedding(dtype: str, picked: int, cols: int) -> Call:
-    """Rows of a table, scaled; the gradient goes into rows that may be the same."""
+    """Rows of a table, scaled; the gradient is added into rows that may repeat."""
     table, words = random(30522, cols, dtype=dtype, grad=True), indices(picked, below=30522)
     return Trained(lambda table, words: F.embedding(words, table) * 2, [table, words])

@@ -1,7 +1,8 @@
 """Compile a share of the functions into Inductor's cache, so that they can be timed in one process.
 
 `python -m calibration.generated.warm SHARE OF --seconds N [--limit N]`: of every `OF` points and
-host cases this one takes number `SHARE`. Nothing is timed here: many do it at once on one GPU.
+host cases this process compiles number `SHARE`. Nothing is timed here, since many processes share
+one GPU.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from calibration.sweeps.registry import Point
 
 
 def jobs(limit: int | None) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is compiled, by name: the host's cases, which take longest, and then the points."""
+    """The jobs by name: the host's cases, which take longest, and then the points."""
     for case in COMPILED_HOST[:limit]:
         yield case.name, lambda case=case: Step(case, "cuda")()
     for point in planned(load("generated", print))[:limit]:
@@ -49,7 +50,7 @@ def main() -> None:
             break
         try:
             job()
-        except Exception as error:  # it is tried again, and recorded, where it is timed
+        except Exception as error:  # the timing run tries it again and records the error
             print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
         done += 1
         torch._dynamo.reset()

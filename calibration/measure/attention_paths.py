@@ -1,7 +1,7 @@
 """Record the kernels that attention launches, by mask, strides, dtype, lengths and mode.
 
 `python -m calibration.measure.attention_paths FILE --seconds 110` on a machine with a GPU writes
-one line of JSON per case, the most valuable first. A failed case records its error and the next
+one line of JSON per case, the most valuable first. A failed case records its error, and the next
 one follows. The parts:
 
 - `network`: small networks of transformers, random weights, in eager mode, captured and compiled:
@@ -49,7 +49,8 @@ Row = dict[str, Any]
 
 
 CAPTURES_S = 15.0
-"""Seconds for the captures, which run in a process of their own: a failed one can break it."""
+"""Seconds for the captures, which run in a separate process, since a failed capture can break
+it."""
 
 
 class Paths:
@@ -75,7 +76,7 @@ class Paths:
         began = time.perf_counter()
         try:
             yield row
-        except Exception as error:  # anything that a network or a kernel raises
+        except Exception as error:  # networks and kernels may raise anything
             row["failed"] = f"{type(error).__name__}: {error}"[:300]
         row["wall_s"] = round(time.perf_counter() - began, 3)
         self.write(**row)
@@ -267,7 +268,7 @@ PARTS: dict[str, Callable[[Paths], None]] = {
     "captured_kernels": Paths.captured_kernels,
     "capture": Paths.captures,
 }
-"""In the order of running; the last runs in a process of its own."""
+"""The parts in running order; the last one runs in a separate process."""
 
 
 def main() -> None:

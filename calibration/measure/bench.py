@@ -1,4 +1,4 @@
-"""The GPU as a bench: makes the calls of points, times them, and reads their kernels."""
+"""A bench on a GPU: prepares the calls of points, times them, and reads their kernels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from calibration.measure.timing import kernels, replayed
 from calibration.sweeps.registry import Call, Point
 
 BATCH = 60
-"""Points whose kernels are read in one profiler session, which takes long to start."""
+"""Points per profiler session, which takes long to start."""
 
 
 class GpuBench:
-    """One GPU, on a stream of its own, since nothing can be captured on the default one.
+    """One GPU, on a separate stream, since the default one does not allow captures.
 
-    `time` and `hold` keep a point's call, with its operands, until `kernels` reads what it
-    launches and lets it go.
+    `time` and `hold` keep a point's call, with its operands, until `kernels` has read its kernels
+    and releases it.
     """
 
     def __init__(self, device: Device, watch: Watch) -> None:
@@ -40,11 +40,11 @@ class GpuBench:
             return point.make()
 
     def time(self, point: Point) -> dict[str, Any]:
-        """The fields of a sample that timing gives. Raises what the call raises."""
+        """The fields of a sample that timing gives. Raises the errors of the call."""
         call = self.held[point.name][1] if point.name in self.held else self._make(point)
         reading: dict[str, Any] = {}
         timing = asdict(replayed(call, during=lambda: reading.update(self.watch.reading())))
-        # a call of 5 ms reads the same in two runs as in five
+        # two runs of a call of 5 ms are as good as five
         self.held[point.name] = (point, call, 5 if timing["median_s"] < 5e-3 else 2)
         for key in ("median_s", "relative_iqr"):
             timing[key] = float(f"{timing[key]:.5g}")
@@ -58,15 +58,15 @@ class GpuBench:
         self.held[point.name] = (point, call, 3)
 
     def full(self) -> bool:
-        """Are the held operands as many, or as large, as one session may hold?"""
+        """Whether the held points reach the limit of one session, by number or memory."""
         return len(self.held) >= BATCH or torch.cuda.memory_allocated() > self.memory_bytes / 4
 
     def kernels(self) -> list[tuple[Point, list[Kernel] | str]]:
-        """The kernels of all held points, or why they could not be read; all are let go."""
+        """The kernels of all held points, or the error; releases the points."""
         held = list(self.held.values())
         self.held.clear()
         launches = _read(held)
-        if isinstance(launches, str):  # one spoils the session of all: each alone
+        if isinstance(launches, str):  # one point broke the session of all: one session each
             launches = [result for each in held for result in _alone(each)]
         points = [point for point, _, _ in held]
         held.clear()
@@ -82,7 +82,7 @@ class GpuBench:
         return {name: float(f"{seconds:.5g}") for name, seconds in times.items()}
 
     def works(self) -> bool:
-        """Does CUDA still answer? After an illegal access it never does again in this process."""
+        """Whether CUDA still works; after an illegal access it never does again in this process."""
         try:
             torch.cuda.synchronize()
             torch.cuda.empty_cache()

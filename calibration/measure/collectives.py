@@ -1,14 +1,14 @@
-"""Time NCCL's collectives over all GPUs of this machine, and kernels beside them.
+"""Time NCCL's collectives over all GPUs of this machine, alone and next to kernels.
 
 `python -m calibration.measure.collectives FILE --seconds 100` writes JSON lines: the machine, then
-one line per point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves
-the choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the
-whole array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
+one line per point. Each protocol is forced by `NCCL_PROTO` in separate processes; "auto" leaves the
+choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the whole
+array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
 
     stream_s   back to back on a stream, per call, the slowest rank's median
     graph_s    the same calls replayed from a CUDA graph
     issue_s    host seconds of a call that returns before the GPU is done
-    alone_s, beside_s   (part "overlap") a kernel alone and while collectives run beside it
+    alone_s, beside_s   (part "overlap") a kernel alone, and while collectives run at the same time
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZES = [1024 * 4**i for i in range(11)]
 FINE = [2**i for i in range(10, 31)]
 PROTOCOLS = ("auto", "LL", "LL128", "Simple")
 BESIDE_S = 0.02
-"""How long a kernel and a collective run beside each other."""
+"""Seconds for which kernels and collectives run at the same time."""
 PORT = 29541
 Call = Callable[[], Any]
 
@@ -53,7 +53,7 @@ def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
     def one_way() -> Any:
         return dist.send(whole, peer) if rank % 2 == 0 else dist.recv(whole, peer)
 
-    torch_2_11: Any = dist  # newer versions call these two otherwise
+    torch_2_11: Any = dist  # newer versions have other names for these two
     by_name: dict[str, Call] = {
         "all_reduce": lambda: dist.all_reduce(whole),
         "all_gather": lambda: torch_2_11.all_gather_into_tensor(whole, part),
@@ -74,7 +74,7 @@ def slowest(seconds: float) -> float:
 
 
 def stream_s(call: Call, repeats: int, rounds: int = 5) -> tuple[float, float]:
-    """(GPU seconds a call back to back, host seconds to issue one), medians of rounds."""
+    """(GPU seconds per call, calls back to back; host seconds to issue one), medians of rounds."""
     each: list[float] = []
     issued: list[float] = []
     for _ in range(rounds):
@@ -95,7 +95,7 @@ def stream_s(call: Call, repeats: int, rounds: int = 5) -> tuple[float, float]:
 
 
 def graph_s(call: Call, repeats: int) -> float:
-    """GPU seconds a call, replayed from a CUDA graph of `repeats` calls."""
+    """GPU seconds per call, replayed from a CUDA graph of `repeats` calls."""
     graph = torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
@@ -107,7 +107,7 @@ def graph_s(call: Call, repeats: int) -> float:
 
 
 def points(protocol: str) -> Iterator[tuple[str, int]]:
-    """Collective and size, those that tell most first."""
+    """Collectives and sizes, the most informative first."""
     if protocol != "auto":
         yield from ((name, size) for name in ("all_reduce", "all_gather") for size in SIZES)
         yield from (("reduce_scatter", size) for size in SIZES)
@@ -119,7 +119,7 @@ def points(protocol: str) -> Iterator[tuple[str, int]]:
 
 
 def kernels() -> dict[str, Call]:
-    """Kernels of each kind to run beside a collective."""
+    """Kernels of each kind to run next to a collective."""
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     small = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
     long = torch.randn(2**28, device="cuda", dtype=torch.bfloat16)
@@ -133,7 +133,8 @@ def kernels() -> dict[str, Call]:
 
 
 def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> None:
-    """Each kernel alone and beside a collective on another stream, and the collective likewise."""
+    """Time each kernel alone and next to a collective on another stream, and the collective
+    likewise."""
     side = torch.cuda.Stream()
     for name, size in (("all_reduce", 2**28), ("all_gather", 2**28), ("reduce_scatter", 2**26)):
         call = calls(name, size, rank, ranks)

@@ -1,9 +1,9 @@
-"""What the other modes of torch.compile take of memory and of the host: `python -m
+"""Memory and host time of the other modes of torch.compile: `python -m
 calibration.measure.compile_modes FILE` on a machine with a GPU, about 90 s.
 
-One line of JSON each: the host's speed, the allocator's pools after a step (CUDA graphs have their
-own), periods of steps ruled by their host, beside their eager twins, and of replayed steps with
-breaks. `measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 after the host's.
+Writes lines of JSON: the host's speed, the allocator's pools after a step (CUDA graphs have their
+own), periods of host-bound steps and their eager twins, and of replayed steps with breaks.
+`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 after the host's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 def ready(case: Case) -> Step:
-    """A step that has run a few times, nothing else being held."""
+    """A step that has run a few times, with no other memory allocated."""
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     gc.collect()
     torch.cuda.empty_cache()
@@ -53,8 +53,8 @@ def ready(case: Case) -> Step:
 
 
 def held(case: Case) -> Row:
-    """Bytes at a step's peak, with the first ones and without; by pool what the allocator has
-    reserved, and what of it is in use."""
+    """Bytes at a step's peak, with and without the first steps; reserved and used bytes of the
+    allocator by pool."""
     begin = torch.cuda.memory_allocated()
     step = ready(case)
     first_peak = torch.cuda.max_memory_allocated()
@@ -102,7 +102,7 @@ def rows() -> Iterator[Row]:
 
 
 def main() -> None:
-    """Write each row as soon as it is there."""
+    """Write each row as soon as it is measured."""
     with Path(sys.argv[1]).open("w") as out:
         for row in rows():
             out.write(json.dumps(row) + "\n")

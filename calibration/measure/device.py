@@ -1,4 +1,4 @@
-"""The GPU that is measured: which it is, its data sheet, who else uses it, and how it feels.
+"""The measured GPU: its name and data sheet, its other processes, clocks and power.
 
 Needs torch; clocks, power and other processes come from pynvml (package nvidia-ml-py), and stay
 unknown without it.
@@ -28,7 +28,7 @@ THROTTLES = {
     0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
 }  # fmt: skip
 """NVML's reasons for a clock below the highest, nvmlClocksEventReason*; idle (1) and a clock that
-somebody set (2, 0x100) slow nothing down by themselves."""
+the user set (2, 0x100) are not throttling."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def find() -> Device:
 
 
 def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
-    """The id of the data sheet that lists this name of a GPU, as torch spells it.
+    """The id of the data sheet that lists this name of a GPU, as torch reports it.
 
-    Letter case counts for nothing, and '-' is '_'. InputError, with a file to begin with, where
-    no sheet lists it; `units` and `memory_bytes` go into that file.
+    Letter case and the difference of '-' and '_' are ignored. Raises InputError, with a template of
+    a file that has `units` and `memory_bytes`, if no sheet lists it.
     """
     wanted = _spelling(name)
     for path in _paths():
@@ -105,12 +105,12 @@ def _spelling(name: str) -> str:
 
 
 def users_folder() -> Path:
-    """Where a user's own data sheets lie, as `simulator.hardware.gpu` has it."""
+    """The folder of the user's own data sheets, as in `simulator.hardware.gpu`."""
     if named := os.environ.get("RIDGEPOINT_GPUS"):
         return Path(named)
     try:
         import platformdirs
-    except ImportError:  # a GPU machine where nothing can be installed
+    except ImportError:  # a GPU machine without the package
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         return Path(base) / "ridgepoint" / "gpus"
     return Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus"
@@ -121,7 +121,7 @@ def _paths() -> list[Path]:
 
 
 def versions() -> dict[str, str | int | None]:
-    """Versions of what runs, and the CPU's name; None for what is not there."""
+    """Versions of the software, and the CPU's name; None for missing packages."""
     return {
         "torch": str(torch.__version__),
         "cuda": torch.version.cuda,
@@ -141,7 +141,7 @@ def _version(package: str) -> str | None:
 
 
 def cpu() -> str:
-    """The CPU's name and how many logical cores may be used."""
+    """The CPU's name and the number of usable logical cores."""
     name = platform.processor() or platform.machine()
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
@@ -155,7 +155,7 @@ def cpu() -> str:
 class Watch:
     """Clocks, power, throttling and other processes of one GPU, through NVML.
 
-    Where pynvml is missing, or the GPU does not tell, a figure is None; this is said once.
+    A figure is None if pynvml is missing or the GPU does not report it; a message says so once.
     """
 
     def __init__(self, device: Device) -> None:
@@ -194,12 +194,13 @@ class Watch:
             return None
         try:
             return getattr(self._nvml, name)(self._handle, *arguments)
-        except (AttributeError, self._nvml.NVMLError):  # not told by this GPU, driver or pynvml
+        except (AttributeError, self._nvml.NVMLError):  # not reported by this GPU, driver or pynvml
             return None
 
     def reading(self) -> dict[str, Any]:
-        """`clock_hz` of the SMs, `memory_clock_hz`, `power_w` (as the driver averages it) and the
-        names of what throttles; call it while the GPU works. Says once what slows a GPU by heat."""
+        """`clock_hz` of the SMs, `memory_clock_hz`, `power_w` (averaged by the driver) and the
+        names of throttling reasons; call it while the GPU works. Warns once of throttling by
+        heat."""
         clock_mhz = self._ask("nvmlDeviceGetClockInfo", 1)  # NVML_CLOCK_SM
         memory_mhz = self._ask("nvmlDeviceGetClockInfo", 2)  # NVML_CLOCK_MEM
         power_mw = self._ask("nvmlDeviceGetPowerUsage")
@@ -221,8 +222,8 @@ class Watch:
         }
 
     def other_processes(self, own_bytes: int) -> float | None:
-        """The share of the GPU's memory that other compute processes hold: 0 for none, None where
-        it is not known. `own_bytes` is what this process holds. Warns once."""
+        """The share of the GPU's memory that other compute processes hold: 0 for none, None if
+        unknown. `own_bytes` is the memory of this process. Warns once."""
         listed = self._ask("nvmlDeviceGetComputeRunningProcesses")
         if listed is None:
             return None
@@ -247,10 +248,10 @@ def throttles(mask: int) -> list[str]:
 def others(
     processes: Sequence[tuple[int, int | None]], own_pid: int, own_bytes: int
 ) -> list[tuple[int, int | None]]:
-    """The processes of (pid, bytes) that are not this one.
+    """The other processes among (pid, bytes).
 
-    In a container NVML may list the pids outside: then the one whose memory is nearest to this
-    process's own counts as this one.
+    In a container NVML may list the pids of the host; then the process whose memory is nearest to
+    `own_bytes` counts as this one.
     """
     if own_pid in (pid for pid, _ in processes):
         return [each for each in processes if each[0] != own_pid]

@@ -1,7 +1,7 @@
-"""Measure what energy kernels and steps take on a GPU, sustained.
+"""Measure the energy of kernels and steps on a GPU, in sustained runs.
 
-`python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the
-machine, then the GPU at rest, then a line for each of `cases.energy.CASES`, or with `--steps` of
+`python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: the machine,
+the GPU at rest, then a line for each of `cases.energy.CASES`, or with `--steps` for each of
 `cases.energy_steps.ENERGY_STEPS`, as many as the time allows. After a pause at rest a case runs for
 `WARM_S`, and then for `MEASURED_S` more, over which its power is the slope of the driver's energy
 counter. No setting of the card is touched. `--dry` tries the script on a machine without a GPU.
@@ -58,7 +58,7 @@ class GpuRun:
             torch.cuda.synchronize()
 
     def _calls(self) -> None:
-        for _ in range(self.copies):  # what a call returns is freed before the next
+        for _ in range(self.copies):  # the result of a call is freed before the next
             self._call()
 
     @staticmethod
@@ -72,7 +72,8 @@ class GpuRun:
         return max(begin.elapsed_time(end) * 1e-3 / 3, 1e-6)
 
     def marks(self, seconds: float) -> list[tuple[float, int]]:
-        """Run for so long; when (by perf_counter) each chunk ended, and the iterations until it."""
+        """Run for `seconds`; return the end of each chunk (by perf_counter) and the iterations
+        until then."""
         events: list[Any] = []
         queued: deque[Any] = deque()
         until = time.perf_counter() + seconds
@@ -92,7 +93,7 @@ class GpuRun:
 
 
 class HostRun:
-    """The same on the CPU, to try the script."""
+    """The same on the CPU, to test the script."""
 
     how, copies = "host", 1
 
@@ -108,7 +109,8 @@ class HostRun:
 
 
 def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float) -> float | None:
-    """Seconds per iteration over the chunks that ended within this time; None where too few did."""
+    """Seconds per iteration over the chunks that ended within this time; None if there are too
+    few."""
     inside = [mark for mark in marks if begin_s <= mark[0] <= end_s]
     if len(inside) < 2:
         return None
@@ -116,7 +118,7 @@ def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float
 
 
 def power_w(rows: list[Row], begin_s: float, end_s: float) -> float | None:
-    """The slope of the energy counter over the readings of this time; None where it is unknown."""
+    """The slope of the energy counter over the readings of this time; None if unknown."""
     inside = [(r[0], r[1]) for r in rows if r[0] and r[1] and begin_s <= r[0] <= end_s]
     if len(inside) < 4:
         return None
@@ -176,7 +178,7 @@ def measured(
 
 
 def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
-    """The GPU without work, a context open on it."""
+    """The GPU without work, with an open context."""
     with Readings(meter) as readings:
         begin_s = time.perf_counter()
         time.sleep(seconds)
@@ -190,7 +192,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--steps", action="store_true", help="the whole steps that no fit has seen")
-    parser.add_argument("--first", type=int, default=0, help="the place of the first case")
+    parser.add_argument("--first", type=int, default=0, help="index of the first case")
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds

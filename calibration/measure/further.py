@@ -1,9 +1,9 @@
 """Measure the kernels of many further points of the sweeps' draws.
 
 `python -m calibration.measure.further FILE --kind blind --times 30 --seconds 300` draws 30 times as
-many points as the sweeps have, none of which they have, and writes a log with the kernels of each,
-warm and cold. Calls are not timed on their own: a point takes some 10 ms. Run it again to go on
-after a call that left CUDA unusable.
+many points as the sweeps have, all different from theirs, and writes a log with the kernels of
+each, warm and cold. Calls are not timed separately: a point takes about 10 ms. Run it again to
+continue after a call that left CUDA unusable.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def read(path: str, points: int) -> list[list[Kernel]]:
 
 
 class Sessions:
-    """Collects calls, profiles them together, and writes what other processes read of each
-    session."""
+    """Collects calls, profiles them together, and writes the results that other processes read from
+    each session."""
 
     def __init__(self, log: Log, readers: ProcessPoolExecutor, folder: str) -> None:
         self.log, self.readers, self.folder = log, readers, Path(folder)
@@ -65,7 +65,7 @@ class Sessions:
         self.count = 0
 
     def add(self, point: Point) -> None:
-        """Make a point's call and run it once. Raises what the call raises."""
+        """Make a point's call and run it once. Raises the errors of the call."""
         with torch.device("cuda"):
             call = point.make()
         call()
@@ -74,14 +74,14 @@ class Sessions:
             self.profile()
 
     def profile(self) -> None:
-        """Run all calls under the profiler and let them go."""
+        """Run all calls under the profiler and release them."""
         points = [point for point, _ in self.calls]
         path = self.folder / f"{self.count}.json"
         self.count += 1
         try:
             profiled([call for _, call in self.calls], [_RUNS] * len(points), path)
             self.reading.append((points, self.readers.submit(read, str(path), len(points))))
-        except Exception as error:  # a call may raise anything, all of its session are lost
+        except Exception as error:  # a call may raise anything; its whole session is lost
             for point in points:
                 self.write(point, {"kernels": [], "kernels_failed": said(error)})
         self.calls.clear()
@@ -89,7 +89,7 @@ class Sessions:
         self.collect(most=8)
 
     def collect(self, most: int = 0) -> None:
-        """Write the sessions that have been read; wait until at most so many are left."""
+        """Write the sessions that have been read; wait until at most `most` are left."""
         while self.reading and (len(self.reading) > most or self.reading[0][1].done()):
             points, future = self.reading.popleft()
             for point, kernels in zip(points, future.result(), strict=True):
@@ -101,7 +101,7 @@ class Sessions:
 
 
 def main() -> int:
-    """Measure until the time is over. Exit status 3 where CUDA became unusable."""
+    """Measure until the time is over. Returns exit status 3 if CUDA became unusable."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--kind", choices=("library", "blind"), default="library")
@@ -130,7 +130,7 @@ def main() -> int:
                 print(f"{count} points, {until_s - time.perf_counter():.0f} s left", flush=True)
             try:
                 sessions.add(point)
-            except Exception as error:  # a draw may ask for what no kernel does
+            except Exception as error:  # a draw may be a call without a kernel
                 sessions.write(point, {"failed": said(error)})
                 if not works():
                     sessions.collect()
@@ -141,7 +141,7 @@ def main() -> int:
 
 
 def works() -> bool:
-    """Whether CUDA still answers in this process."""
+    """Whether CUDA still works in this process."""
     try:
         torch.cuda.synchronize()
     except RuntimeError:

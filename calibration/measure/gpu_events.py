@@ -1,6 +1,6 @@
 """The GPU's events of a call, by PyTorch's profiler.
 
-Its hooks stay in the process and lengthen every later launch: nothing is to be timed after it.
+Its hooks stay in the process and lengthen every later launch, so do not time anything after it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
-"""Categories of what runs on the GPU."""
+"""Categories of events on the GPU."""
 
 
 def gpu_events(step: Callable[[], object]) -> list[dict[str, Any]]:
-    """The profiler's events of one call, as a Chrome trace has them."""
+    """The profiler's events of one call, as in a Chrome trace."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         step()
         torch.cuda.synchronize()

@@ -1,9 +1,9 @@
-"""What a break of a compiled step's graph costs.
+"""The cost of a break in the graph of a compiled step.
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
 the predictions are compared with the packaged measurement. Blocks of a small network with a break
-after each: the slope over the number of breaks is what one more graph takes. What predicts is
-imported where it is needed: a machine that measures has PyTorch and numpy alone.
+after each: the slope over the number of breaks is the time of one more graph. The simulator is
+imported only for predictions, since a measuring machine has only PyTorch and numpy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIDTH = 64
 
 class Broken(nn.Module):
     """Blocks, with the graph broken after each of the first `breaks`; written out without a loop
-    over breaks, which would keep the function around them from being compiled."""
+    over breaks, which would prevent compilation of the enclosing function."""
 
     def __init__(self, breaks: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def _chain(parts: int, breaks: bool) -> Callable[[nn.ModuleList, Tensor], Tensor
 
 
 def measured_s(breaks: int, training: bool, mode: str | None = None) -> float:
-    """Seconds a step, back to back, in a mode of torch.compile."""
+    """Seconds per step, back to back, in a mode of torch.compile."""
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     module = Broken(breaks).cuda().train(training)
     run: Any = torch.compile(module, mode=mode)
@@ -92,7 +92,7 @@ def measured_s(breaks: int, training: bool, mode: str | None = None) -> float:
 
 
 def measure(path: Path) -> None:
-    """Time every step, in inference and in training, and write them beside the host's speed."""
+    """Time every step, in inference and in training, and write the times with the host's speed."""
     machine = {"gpu": find().name, **versions()}
     steps: list[dict[str, Any]] = []
     for training in (False, True):
@@ -117,7 +117,7 @@ def step_of(breaks: int, training: bool) -> Trace:
 
 
 def predicted_s(breaks: int, training: bool) -> float:
-    """The same step, as the partition rules predict it beside the reference host."""
+    """The same step, predicted by the partition rules with the reference host."""
     from simulator import predict_trace
 
     return predict_trace(step_of(breaks, training), mode="compiled").period_s
@@ -130,8 +130,8 @@ def recorded(training: bool) -> list[tuple[int, float]]:
 
 
 def slopes(training: bool) -> tuple[float, float]:
-    """Seconds that one more graph takes beside the reference host, measured and predicted. The step
-    without a break says how fast the host was."""
+    """Seconds of one more graph on the reference host, measured and predicted. The step without a
+    break gives the speed of the host."""
     rows = recorded(training)
     slower = rows[0][1] / predicted_s(rows[0][0], training)
     counts = [breaks for breaks, _ in rows[1:]]
@@ -142,7 +142,7 @@ def slopes(training: bool) -> tuple[float, float]:
 
 
 def validate() -> None:
-    """Print each step's period, then the seconds that one more graph takes."""
+    """Print each step's period, then the seconds of one more graph."""
     for training in (False, True):
         print("training" if training else "inference")
         for breaks, was in recorded(training):

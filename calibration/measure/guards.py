@@ -1,13 +1,13 @@
-"""Measure what Dynamo's guards take: `python -m calibration.measure.guards FILE --seconds 110`.
+"""Measure the time of Dynamo's guards: `python -m calibration.measure.guards FILE --seconds 110`.
 
 JSON lines: the machine with its host index, then one line per network in inference. The network is
-compiled by a backend that generates no work, so that a call takes only what precedes the compiled
+compiled by a backend that generates no work, so that a call takes only the time before the compiled
 code: the guards, and passing the inputs.
 
     call_s   seconds of a call, the smallest of its rounds
     guards   nodes of the guard tree; inputs of the graph, modules, and weights and buffers
     holders  modules that hold an object other than tensors, modules, numbers and functions
-    host_s   the host's fixed work beside it
+    host_s   the host's fixed work, timed next to it
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def measured(case: Case, device: str) -> dict[str, Any]:
 
 
 def holds_objects(module: torch.nn.Module) -> bool:
-    """Does a module hold an object, such as a configuration, beside tensors and plain values?"""
+    """Whether a module holds an object, such as a configuration, in addition to tensors and plain
+    values."""
     own = ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
     return any(not isinstance(value, _PLAIN) for _, value in own)
 
@@ -143,7 +144,7 @@ def main() -> None:
             try:
                 row["host_s"] = period(work, 0.03, 3, "cpu").median_s
                 row |= measured(case, device)
-            except Exception as error:  # a package may lack it, a network may raise anything
+            except Exception as error:  # a package may be missing, a network may raise anything
                 row["failed"] = repr(error)[:300]
             say(row)
             print(case.name, row.get("failed") or f"{row['call_s'] * 1e6:.0f} µs", flush=True)

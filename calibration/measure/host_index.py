@@ -1,10 +1,10 @@
-"""How fast this host is, by a few seconds of fixed work beside every measurement.
+"""The speed of this host, from a few seconds of fixed work next to every measurement.
 
-Hosts of one kind differ by far more than GPUs of one kind do, so each measuring process says how
-long its own host took over the same steps. On the GPU they are micro-networks ruled by their host;
-on the CPU the same ones over tensors of 256 numbers, where Python and the dispatcher take nearly
-all of the time and nothing is launched. The latter run without a GPU, and so tell a host apart
-from the one beside a measured GPU.
+Hosts of one kind differ far more than GPUs of one kind, so each measuring process records the time
+of its host for the same steps. On the GPU they are host-bound micro-networks; on the CPU the same
+networks over tensors of 256 numbers, where Python and the dispatcher take nearly all of the time
+and nothing is launched. The latter run without a GPU, and so compare a host with that of a measured
+GPU.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ ON_CPU = (
     "softmaxes", "sums", "identities", "pythoncalls",
 )  # fmt: skip
 REFERENCE = Case("linears", "fp32", "inference", 4)
-"""On the CPU it says how fast the host is just now, between other measurements."""
+"""The case that gives the current speed of the host, on the CPU, between other measurements."""
 CASE_S = 0.25
-"""Seconds a case: 19 of them take about 5."""
+"""Seconds per case; 19 cases take about 5 s."""
 
 
 def _cases(device: Literal["cuda", "cpu"]) -> dict[str, Case]:
-    """Cases by the name under which they are stored; those on the GPU as the recordings name
-    them, those on the CPU marked."""
+    """Cases by the name under which they are stored: on the GPU as in the recordings, on the CPU
+    with a mark."""
     names = ON_GPU if device == "cuda" else ON_CPU
     cases = [Case(name, "fp32", "inference", 4) for name in names]
     return {case.name + ("" if device == "cuda" else ON_CPU_MARK): case for case in cases}
 
 
 def suite(gpu: bool, timed: Callable[..., Any] = period) -> dict[str, float]:
-    """Seconds a step by case: on CPU tensors, and with `gpu` on CUDA ones too."""
+    """Seconds per step by case: on CPU tensors, and with `gpu` also on CUDA tensors."""
     devices: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu") if gpu else ("cpu",)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # waking others takes longer than 256 numbers do
+    torch.set_num_threads(1)  # waking other threads takes longer than 256 numbers
     try:
         return {name: s for device in devices for name, s in _timed(device, timed)}
     finally:
@@ -64,8 +64,8 @@ def _timed(
 
 
 def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> float:
-    """How many times as long this host takes as the reference: the median ratio over the cases
-    that both have, those with a GPU where there are such. InputError where they share none."""
+    """The time of this host relative to the reference: the median ratio over the cases of both,
+    those on a GPU if there are any. Raises InputError if they share none."""
     shared = [name for name in reference if name in measured]
     shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
     if not shared:

@@ -1,6 +1,8 @@
-"""Fixed host work in a few milliseconds: how fast interpreter, dispatcher and driver are just now.
+"""Fixed host work of a few milliseconds, which gives the current speed of interpreter, dispatcher
+and driver.
 
-Run beside each measured case, in the same second. Each probe takes 0.1 to 0.4 ms on a fast host.
+It runs next to each measured case, in the same second. Each probe takes 0.1 to 0.4 ms on a fast
+host.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Time host-bound steps, each with fixed host work timed beside it: `python -m
+"""Time host-bound steps, each together with fixed host work: `python -m
 calibration.measure.host_truth OUT.jsonl --seconds 130`, on a machine with a GPU.
 
-The first line says the machine. Each further one is a case: rounds of (probes, cold, alone,
+The first line describes the machine. Each further line is a case: rounds of (probes, cold, alone,
 steady), then the probes once more.
 
     probes   seconds of each run of the fixed work, by name (`calibration.measure.host_probes`)
-    cold     seconds of single steps, as the host returns from them, in the 20 ms after the probes
+    cold     seconds until the host returns from single steps, in the 20 ms after the probes
     alone    (issue, latency) of single steps from an idle GPU: until the host has issued it, and
              until the GPU is done
-    steady   seconds a step of a block back to back, and how many it had
+    steady   seconds per step in a block back to back, and the number of steps
 
-Where a step can be captured, `graph` has the period of its replay: next to what its GPU is busy.
+If a step can be captured, `graph` has the period of its replay, which is nearly its GPU-busy time.
 `--dry` runs every case once on the CPU.
 """
 
@@ -38,11 +38,12 @@ from calibration.measure.timing import period
 
 COLD_S, ALONE, STEADY_S, ROUNDS = 0.02, 3, 0.04, 3
 COMPILED_S = 30.0
-"""Kept at the end for compiled steps."""
+"""Seconds reserved at the end for compiled steps."""
 
 
 def machine() -> dict[str, Any]:
-    """Versions, and what /proc/cpuinfo says of the first processor; all of their clocks."""
+    """Versions, the fields of the first processor in /proc/cpuinfo, and the clocks of all
+    processors."""
     said: dict[str, Any] = {
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -123,7 +124,8 @@ class Clocked:
 
 
 def _capturable(case: Case) -> bool:
-    """Not where the host waits for the GPU: a failed capture breaks the process's generator."""
+    """Not called if the host waits for the GPU, since a failed capture breaks the process's
+    generator."""
     waits = case.network.removeprefix("ops-") in {*WAITING, "randn", "dropout"}
     return not waits and not any(
         part in case.network
@@ -132,7 +134,7 @@ def _capturable(case: Case) -> bool:
 
 
 def replayed_s(step: Step) -> dict[str, Any]:
-    """The period of a CUDA graph of the step and how long the host takes to ask for a replay, or
+    """The period of a CUDA graph of the step and the host's time to launch a replay, or the reason
     why there is none."""
     try:
         stream = torch.cuda.Stream()
@@ -156,7 +158,8 @@ def replayed_s(step: Step) -> dict[str, Any]:
 
 
 def by_turns() -> Iterator[Case]:
-    """Packages' networks, the catalogue's and three micro-cases in turn, until all are through."""
+    """A package's network, one of the catalogue and three micro-cases in turn, until all are
+    done."""
     thrice = zip_longest(*[iter(MICRO_CASES)] * 3)
     for packaged, own, micro in zip_longest(PACKAGED_CASES, CATALOGUE, thrice):
         yield from (case for case in (packaged, own, *(micro or ())) if case is not None)
@@ -184,7 +187,7 @@ def main() -> None:
             began = time.perf_counter()
             try:
                 row = clocked.case(case)
-            except Exception as error:  # a package may lack it, a network may raise anything
+            except Exception as error:  # a package may be missing, a network may raise anything
                 row: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:500]}
             row["took_s"] = round(time.perf_counter() - began, 3)
             write(row)

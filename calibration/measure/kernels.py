@@ -1,4 +1,4 @@
-"""Which kernels a call launched, read from a profiler's trace."""
+"""The kernels that a call launched, from a profiler's trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 Kernel = tuple[str, float, float | None]
-"""A kernel's name, and its seconds warm and cold; None where the cold runs launched others."""
+"""A kernel's name, and its seconds warm and cold; None if the cold runs launched other kernels."""
 
 _GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
 _RANGE = re.compile(r"^point(\d+)\.(warm|cold)(\d+)$")
@@ -19,9 +19,9 @@ _RANGE = re.compile(r"^point(\d+)\.(warm|cold)(\d+)$")
 def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kernel]]:
     """Kernels by point from a Chrome trace whose ranges are named `point3.warm0`.
 
-    A launch belongs to the range that holds its start, on whatever thread: a backward pass
-    launches from autograd's. Only the runs that launched the same kernels as most warm ones count;
-    a kernel's time is its median over them.
+    A launch belongs to the range that contains its start, on any thread, since a backward pass
+    launches from autograd's thread. Only runs with the same kernels as most warm runs count; a
+    kernel's time is its median over these runs.
     """
     ranges: list[tuple[float, float, tuple[int, str, int]]] = []
     launched_at: dict[int, float] = {}
@@ -38,7 +38,7 @@ def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kerne
     ranges.sort()
     starts = [start for start, _, _ in ranges]
     runs: dict[tuple[int, str, int], list[tuple[str, float]]] = {key: [] for _, _, key in ranges}
-    # by launch, since kernels of several streams start in any order; a graph's share one launch
+    # by launch, since streams start kernels in any order; a graph has one launch
     timed = [(launched_at.get(k["args"].get("correlation", -1), float("-inf")), k) for k in kernels]
     for at, kernel in sorted(timed, key=lambda pair: (pair[0], pair[1]["ts"])):
         place = bisect_right(starts, at) - 1

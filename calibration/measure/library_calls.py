@@ -1,8 +1,8 @@
-"""Measure what the host takes for a library call, eager and from Inductor's wrapper.
+"""Measure the host's time for a library call, in eager mode and from Inductor's wrapper.
 
 `python -m calibration.measure.library_calls FILE --seconds 150` writes JSON lines: the machine with
-its host index, then a line a kind of call. A chain of so many tiny calls is timed back to back, as
-eager PyTorch and compiled; the slope over the length of the chain is what one call takes.
+its host index, then one line per kind of call. Chains of tiny calls are timed back to back, eager
+and compiled; the slope over the length of the chain is the time of one call.
 
     eager_s, compiled_s   seconds of a chain, by its length, medians
     kernels               GPU kernels of the longest compiled chain, by name

@@ -1,9 +1,8 @@
-"""Samples on disk: one checksummed, synced line each, so that a crash costs one at most.
+"""Samples on disk: one checksummed, synced line each, so that a crash loses at most one.
 
-A line is the CRC-32 of the rest in eight hex digits, a space, and JSON. The first holds the
-`header` (GPU, versions), the others what is known since: a `process` that measures, a `reference`
-against drift, or something about a `point`. Later lines about a point extend and override the
-earlier ones.
+A line is the CRC-32 of the rest in eight hex digits, a space, and JSON. The first line holds the
+`header` (GPU, versions), the others a `process` that measures, a `reference` against drift, or data
+of a `point`. Later lines about a point extend and override the earlier ones.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from simulator.errors import InputError
 
 VERSION = 1
 IDENTITY = ("version", "gpu", "sheet", "torch", "cuda", "cudnn", "triton")
-"""What must agree for samples to lie in one file. Drivers and CPUs may differ from process to
-process, and each process says its own."""
+"""Fields that must agree within one file. Drivers and CPUs may differ between processes, and each
+process records its own."""
 
 Row = dict[str, Any]
 _BEGIN = re.compile(rb'[0-9a-f]{8} \{"header"')
@@ -36,7 +35,7 @@ _BEGIN = re.compile(rb'[0-9a-f]{8} \{"header"')
 
 @dataclass
 class Measurements:
-    """What a log holds: the samples by point name, in the order in which they were begun."""
+    """The contents of a log: samples by point name, in the order of their beginning."""
 
     header: Row
     processes: list[Row] = field(default_factory=list[Row])
@@ -45,7 +44,7 @@ class Measurements:
     corrupt_lines: list[int] = field(default_factory=list[int])
 
     def add(self, row: Row) -> None:
-        """Take in what one line says."""
+        """Add the data of one line."""
         if "point" in row:
             sample = self.samples.setdefault(Point(**row["point"]).name, {})
             if "warm" in row:
@@ -63,23 +62,23 @@ class Measurements:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Why a point could not be measured, by name."""
+        """The reasons why points could not be measured, by name."""
         return {name: s["failed"] for name, s in self.samples.items() if "failed" in s}
 
     @property
     def without_kernels(self) -> set[str]:
-        """Names of the points that were timed and whose kernels were not yet read."""
+        """Names of the points that were timed, but whose kernels have not been read yet."""
         return {name for name, s in self.samples.items() if "warm" in s and "kernels" not in s}
 
 
 def encoded(row: Row) -> bytes:
-    """One line, its checksum first."""
+    """One line, with its checksum first."""
     text = json.dumps(row, separators=(",", ":"), allow_nan=False).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def decoded(line: bytes) -> Row | None:
-    """What a line says; None where it is torn or was changed."""
+    """The content of a line; None if it is torn or changed."""
     checksum, _, text = line.removesuffix(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
         return None
@@ -91,7 +90,8 @@ def decoded(line: bytes) -> Row | None:
 
 
 def read(path: Path) -> Measurements:
-    """The samples of a `.jsonl` or `.jsonl.gz`. InputError where it is no log of this version."""
+    """The samples of a `.jsonl` or `.jsonl.gz`. Raises InputError if it is not a log of this
+    version."""
     try:
         raw = path.read_bytes()
         if path.suffix == ".gz":
@@ -133,13 +133,13 @@ def _rows(raw: bytes) -> Iterator[tuple[int, Row | None]]:
 
 
 def _intact_bytes(raw: bytes) -> int:
-    """The length of a log without its last line, if that was torn."""
+    """The length of a log without a torn last line."""
     begin = raw.rfind(b"\n", 0, max(len(raw) - 1, 0)) + 1
     return len(raw) if decoded(raw[begin:]) is not None else begin
 
 
 class Log:
-    """A log open for writing, and what it held when it was opened.
+    """A log open for writing, with the contents that it had when it was opened.
 
     A torn last line is cut off; `found.corrupt_lines` numbers damaged ones before it, whose
     samples count as not measured. InputError for another GPU's or version's log, for one that
@@ -164,7 +164,7 @@ class Log:
             raise
 
     def _take_up(self, raw: bytes, header: Row) -> None:
-        """Go on after what the file holds, or begin it."""
+        """Continue after the contents of the file, or begin it."""
         fresh = not raw or (b"\n" not in raw and (len(raw) < 18 or bool(_BEGIN.match(raw))))
         self._end = 0 if fresh else _intact_bytes(raw)
         self.found = Measurements(header) if fresh else _parsed(self.path, raw[: self._end] or raw)
@@ -191,7 +191,7 @@ class Log:
         line = encoded(row)
         try:
             rest = line
-            while rest:  # an unbuffered file may take less than it is given
+            while rest:  # an unbuffered file may accept only a part of the bytes
                 rest = rest[self.file.write(rest) :]
             os.fsync(self.file.fileno())
         except OSError as error:
@@ -208,7 +208,7 @@ class Log:
         self.found.add(row)
 
     def _cut(self) -> None:
-        """Take back a line of which only a part was written; the next opening does it else."""
+        """Remove a partly written line; if that fails, the next opening removes it."""
         try:
             self.file.truncate(self._end)
         except OSError:
@@ -230,7 +230,7 @@ class Log:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """One process a log, where the system has such locks; they end with the process."""
+    """Lock the log for one process, if the system has such locks; they end with the process."""
     try:
         import fcntl
     except ImportError:

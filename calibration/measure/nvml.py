@@ -15,14 +15,14 @@ from typing import Any, Protocol
 
 _CLOCK_SM, _CLOCK_MEMORY, _TEMPERATURE_GPU = 1, 2, 0
 COLUMNS = ("time_s", "energy_j", "power_w", "clock_hz", "memory_clock_hz", "celsius", "reasons")
-"""What one reading holds. `power_w` is the driver's own average, of one second on Hopper; `reasons`
-is NVML's mask of what holds the clock down (4: software power cap, 1: idle)."""
+"""The fields of one reading. `power_w` is averaged by the driver, over one second on Hopper;
+`reasons` is NVML's mask of reasons for a lowered clock (4: software power cap, 1: idle)."""
 
 Row = tuple[float | None, ...]
 
 
 class Meter(Protocol):
-    """What readings are taken from."""
+    """A source of readings."""
 
     def reading(self) -> Row: ...
 
@@ -30,7 +30,7 @@ class Meter(Protocol):
 
 
 class Nvml:
-    """The GPU of this UUID. OSError where there is no driver, RuntimeError where NVML refuses."""
+    """The GPU with this UUID. Raises OSError without a driver, RuntimeError if NVML refuses."""
 
     def __init__(self, uuid: str) -> None:
         self._library: Any = ctypes.CDLL("libnvidia-ml.so.1")
@@ -61,7 +61,7 @@ class Nvml:
         return None if millijoules is None else millijoules * 1e-3
 
     def reading(self) -> Row:
-        """One value for each of `COLUMNS`; None where this GPU does not tell."""
+        """One value for each of `COLUMNS`; None if this GPU does not report it."""
         energy_j = self.energy_j()
         now_s = time.perf_counter()
         reasons = self._read("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong)
@@ -78,7 +78,7 @@ class Nvml:
         )
 
     def limits(self) -> dict[str, float | None]:
-        """The limit that holds, the vendor's own, and the highest clocks."""
+        """The current power limit, the default one, and the highest clocks."""
         return {
             "limit_w": self._scaled("nvmlDeviceGetEnforcedPowerLimit", 1e-3),
             "default_limit_w": self._scaled("nvmlDeviceGetPowerManagementDefaultLimit", 1e-3),
@@ -105,7 +105,7 @@ class FakeMeter:
 
 @dataclass
 class Readings:
-    """Readings at an interval, from a thread of their own, while the GPU works."""
+    """Readings at an interval, from a separate thread, while the GPU works."""
 
     meter: Meter
     every_s: float = 0.04

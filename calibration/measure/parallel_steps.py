@@ -1,18 +1,18 @@
-"""Time steps over all GPUs of this machine beside the same step on one.
+"""Time steps over all GPUs of this machine, and the same steps on one GPU.
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
-machine, then one line per step of `calibration.cases.parallel_steps`, from that place on and then
-the earlier ones. A step that fails or hangs is written as such, and the next one begins in new
-processes. In the time that is left, the same steps run once more under the profiler, which slows
-all later launches of its process; their lines hold `rank_kernels_s` alone.
+machine, then one line per step of `calibration.cases.parallel_steps`, from that index on and then
+the earlier ones. A step that fails or hangs is recorded as failed, and the next one begins in new
+processes. In the remaining time, the same steps run again under the profiler, which slows all later
+launches of its process; their lines hold only `rank_kernels_s`.
 
     period_s, periods_s     the slowest rank's seconds a step, the median of three blocks, and each
     rank_periods_s          each rank's own median, before it waits for the others at a block's end
     peak_bytes              each rank's peak of allocated memory
     one_gpu                 the same figures of the twin on one GPU, all ranks at once
-    rank_kernels_s          each rank's GPU seconds a step by NCCL kernel, a wait for a peer among
-                            them, and of all other kernels
-    host_reference_s        the host's fixed work, beside the step
+    rank_kernels_s          each rank's GPU seconds per step by NCCL kernel, including waits for
+                            peers, and of all other kernels
+    host_reference_s        the host's fixed work, timed next to the step
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from calibration.measure.timing import period
 
 PORT = 29542
 HUNG_S = 30  # of one collective
-LEAST_S = 8  # in which another step can be measured
+LEAST_S = 8  # time to measure another step
 PROFILED = (13, 12, 15, 0, 3, 1, 17, 14, 22, 7, 30, 36, 9, 2, 24)
-"""The places of the steps whose kernels are worth reading, those that tell most first."""
+"""The indices of the steps whose kernels are worth reading, the most informative first."""
 T = TypeVar("T")
 
 
@@ -61,7 +61,7 @@ def of_each(value: Any) -> list[Any]:
 
 
 def together(act: Callable[[], T]) -> T:
-    """What `act` returns. Raises RuntimeError on all ranks if it raises on one."""
+    """The result of `act`. Raises RuntimeError on all ranks if it raises on one."""
     result: Any = None
     text = ""
     try:
@@ -104,7 +104,7 @@ def timed(call: Call) -> dict[str, Any]:
 
 
 def kernels_s(call: Call) -> dict[str, float]:
-    """GPU seconds a step by kind of NCCL kernel, and of all other kernels."""
+    """GPU seconds per step by kind of NCCL kernel, and of all other kernels."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         for _ in range(2):
             call()
@@ -134,7 +134,7 @@ def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
 
 
 def emptied() -> None:
-    """Free what a step left: stages and DDP hold themselves in cycles."""
+    """Free the memory of a step: stages and DDP contain reference cycles."""
     gc.collect()
     torch.cuda.empty_cache()
 
@@ -198,7 +198,7 @@ def main() -> None:
                 measure, (ranks, path, until, places, port), ranks
             )
             break
-        except Exception as error:  # a process died: its step is written off
+        except Exception as error:  # a process died: its step has failed
             places = places[len(options.file.read_text("utf-8").splitlines()) - before :]
             if places:
                 text = f"{type(error).__name__}: {str(error)[-300:]}"

@@ -1,10 +1,10 @@
-"""What steps take of memory, block by block.
+"""The memory of steps, block by block: `python -m calibration.measure.peak_memory FILE --seconds
+N`.
 
-`python -m calibration.measure.peak_memory FILE --seconds N` writes it.
-
-Recurrent layers and small U-Nets, whose peak the workspaces and reserves of cuDNN decide. One line
-of JSON a case: bytes before a step, at its peak and after it, and every block that the step takes
-(+) and gives back (−), in order, as the caching allocator rounds them. Needs a CUDA GPU and torch.
+The cases are recurrent layers and small U-Nets, whose peak depends on the workspaces and reserves
+of cuDNN. Each case writes one line of JSON: bytes before a step, at its peak and after it, and
+every block that the step allocates (+) and frees (−), in order, as rounded by the caching
+allocator. Needs a CUDA GPU and torch.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SmallUNet(nn.Module):
 
 
 class Sequences(nn.Module):
-    """A recurrent layer's outputs alone: [N, T, features] to [N, T, hidden]."""
+    """Only the outputs of a recurrent layer: [N, T, features] to [N, T, hidden]."""
 
     def __init__(self, cell: str, features: int, hidden: int, layers: int, both_ways: bool) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Sequences(nn.Module):
 
 
 def cases() -> Iterator[Row]:
-    """Plain JSON: a network's kind and sizes, the dtype, and whether it trains."""
+    """A case as plain JSON: a network's kind and sizes, the dtype, and whether it trains."""
     recurrent = [
         ("lstm", 256, 256, 1, False, 64, 128),
         ("lstm", 512, 512, 2, False, 32, 256),
@@ -147,14 +147,14 @@ def step_of(case: Row, device: str) -> Callable[[], object]:
 
 
 def blocks() -> list[int]:
-    """Bytes taken (+) and given back (−) since the history began, in order."""
+    """Bytes allocated (+) and freed (−) since the history began, in order."""
     sign = {"alloc": 1, "free_completed": -1}
     trace = torch.cuda.memory._snapshot()["device_traces"][0]  # pyright: ignore
     return [sign[e["action"]] * e["size"] for e in trace if e["action"] in sign]
 
 
 def measured(case: Row) -> Row:
-    """The case beside what its step takes, once it has run three times."""
+    """The case and the memory of its step, after three runs."""
     gc.collect()
     torch.cuda.empty_cache()
     begin = torch.cuda.memory_allocated()

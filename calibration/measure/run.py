@@ -1,4 +1,4 @@
-"""Run the sweeps: in what order, against drift, within a time, and what is said meanwhile."""
+"""Run the sweeps: their order, checks for drift, time limit and progress."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PACKAGES: dict[str, str] = {
     "generated": "calibration.generated", "blind": "calibration.blind",
 }  # fmt: skip
 APART = ("generated", "blind")
-"""Measured only where the kind is named: generated kernels take minutes to compile, and blind calls
+"""Kinds that are measured only by name: generated kernels take minutes to compile, and blind calls
 are in no fit."""
 BLOCK = 20
-"""Points between two looks at the reference."""
+"""Points between two timings of the reference."""
 
 DRIFT = 0.02
 """The relative change of the reference above which a block is measured again."""
@@ -34,9 +34,9 @@ QUICK_POINTS = 600
 
 
 def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
-    """Register the points of a kind, or of all but those in `APART`, and return their operations.
-    Packages that cannot be imported are skipped, each with a message. Raises InputError if no
-    operation is left."""
+    """Register the points of a kind, or of all kinds except those in `APART`, and return their
+    operations. Packages that cannot be imported are skipped, each with a message. Raises InputError
+    if no operation is left."""
     for each, package in PACKAGES.items():
         if each in APART and kind != each:
             continue
@@ -59,9 +59,9 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
 def planned(
     operations: Iterable[Operation], quick: bool = False, only: str = "", seed: int = 0
 ) -> list[Point]:
-    """Points in the order in which they are measured: one of each operation, then all operations
-    at an even pace, so that every prefix covers them all. `only` is a regular expression on the
-    point's name; `quick` thins each sweep evenly. The same arguments give the same order."""
+    """Points in the order of measurement: one of each operation, then all operations at an even
+    pace, so that any first part covers them all. `only` is a regular expression on the point's
+    name; `quick` thins each sweep evenly. The same arguments give the same order."""
     try:
         pattern = re.compile(only)
     except re.error as error:
@@ -89,7 +89,8 @@ def planned(
 
 
 class Bench(Protocol):
-    """What times points. `time` and `hold` keep a point's call until its kernels are read."""
+    """The interface of a bench that times points. `time` and `hold` keep a point's call until its
+    kernels are read."""
 
     def time(self, point: Point) -> dict[str, Any]: ...
     def hold(self, point: Point) -> None: ...
@@ -100,7 +101,8 @@ class Bench(Protocol):
 
 
 class Progress:
-    """Done, total and time left. Rewrites its line on a terminal; elsewhere a line each 10 s."""
+    """Progress: points done, their total and the time left. Rewrites its line on a terminal;
+    elsewhere prints a line every 10 s."""
 
     def __init__(
         self,
@@ -117,13 +119,14 @@ class Progress:
 
     @property
     def eta_s(self) -> float:
-        """Seconds until all is done at the pace so far, or until the time is up."""
+        """Seconds until all points are done at the pace so far, or until the time is up."""
         now_s = self.clock()
         pace_s = (now_s - self._began_s) / self.done if self.done else 0.1
         return max(0.0, min(pace_s * (self.total - self.done), self.until_s - now_s))
 
     def line(self, name: str) -> str:
-        """Such as `120/600 points, 2 failed, 1 min 5 s left: softmax(…)`."""
+        """The text of the progress, such as `120/600 points, 2 failed, 1 min 5 s left:
+        softmax(…)`."""
         failed = f", {self.failures} failed" if self.failures else ""
         return f"{self.done}/{self.total} points{failed}, {spoken(self.eta_s)} left: {name}"
 
@@ -144,7 +147,7 @@ class Progress:
 
 
 def spoken(seconds: float) -> str:
-    """A time to wait, such as `4 min 10 s`."""
+    """The text of a waiting time, such as `4 min 10 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
@@ -152,9 +155,9 @@ def spoken(seconds: float) -> str:
 class Sweep:
     """Measures points into a log, block by block.
 
-    After each block the reference is timed again. Where it moved by more than 2% the block is
-    measured a second time, and marked `drifted` where the reference after that agrees with neither
-    of the two before.
+    After each block the reference is timed again. If it changed by more than 2%, the block is
+    measured a second time, and marked `drifted` if the reference after that agrees with neither of
+    the two before.
     """
 
     def __init__(
@@ -165,7 +168,8 @@ class Sweep:
         self._reserve_s = 8.0  # the last profiler session; the first is the slowest
 
     def run(self, points: Sequence[Point]) -> bool:
-        """Measure what the log lacks; False if the time was up before the end."""
+        """Measure the points that the log lacks; returns False if the time was up before the
+        end."""
         before = self._reference()
         block: list[Point] = []
         complete = True
@@ -189,9 +193,9 @@ class Sweep:
         return complete
 
     def _one(self, point: Point) -> bool:
-        """Time a point, or hold it where its kernels alone are missing; was it timed?
+        """Time a point, or hold it if only its kernels are missing; returns whether it was timed.
 
-        Out of memory, the held operands are let go and it is tried once more.
+        If memory is too small, the held operands are released and the point is tried once more.
         """
         timed_before = "warm" in self.log.found.samples.get(point.name, {})
         attempt = self._hold if timed_before else self._time
@@ -207,7 +211,8 @@ class Sweep:
         return not (failure or timed_before)
 
     def _time(self, point: Point) -> tuple[str, bool]:
-        """Why a point could not be timed ("" if it was), and whether memory was too small."""
+        """The reason why a point could not be timed ("" if it was), and whether memory was too
+        small."""
         try:
             sample = self.bench.time(point)
         except Exception as error:  # a sweep's call may raise anything
@@ -240,13 +245,13 @@ class Sweep:
         return seconds
 
     def _close(self, block: Sequence[Point], before: dict[str, float]) -> dict[str, float]:
-        """The reference after a block, the block measured again where it had moved."""
+        """The reference after a block, which is measured again if the reference changed."""
         after = self._reference()
         if moved(before, after) <= DRIFT:
             return after
         for point in block:
             failure, _ = self._time(point)
-            if failure:  # the first time stands, and is marked if the reference moves again
+            if failure:  # the first time is used, and marked if the reference changes again
                 self._go_on(point, failure)
             if self.bench.full():
                 self._read_kernels()

@@ -1,16 +1,16 @@
-"""Measure what serving Llama-3-8B takes on a GPU: `python -m calibration.measure.serving FILE
---seconds 110`.
+"""Measure serving of Llama-3-8B on a GPU: `python -m calibration.measure.serving FILE --seconds
+110`.
 
-JSON lines: first the machine and its host's fixed work. Then, as long as the time allows,
+Writes JSON lines: first the machine and its host's fixed work. Then, as the time allows,
 
-    step     a prefill or a decode of `calibration.cases.serving`: seconds a step back to back and
-             alone, eager with the host's probes beside it, and as a replayed CUDA graph
+    step     a prefill or a decode of `calibration.cases.serving`: seconds per step, back to back
+             and alone: eager, with the host's probes, and as a replayed CUDA graph
     serving  a load served by continuous batching, decodes as CUDA graphs or eager: seconds of
-             each request's first and last token, and of each iteration; all at once, then at
-             shares of the rate that this gave
+             each request's first and last token, and of each iteration; all at once, then at shares
+             of the rate that this reached
     static   one batch: its prefill, then its decodes
-    energy   joules of a prefill and of a decode over and over
-    kernels  the profiler's kernels of a few eager steps: name, how many, seconds of all
+    energy   joules of a repeated prefill and of a repeated decode
+    kernels  the profiler's kernels of a few eager steps: name, number, total seconds
 
 `--dry` tries the script on a host without a GPU.
 """
@@ -49,7 +49,7 @@ Call = Callable[[], object]
 Row = dict[str, Any]
 STEP_S = 0.25
 KERNELS_S = 9.0
-"""Kept for the kernels at the end."""
+"""Seconds reserved for the kernels at the end."""
 _PERCENTILES = (50, 90, 99)
 
 
@@ -69,13 +69,13 @@ class Measuring:
         finally:
             torch.set_default_dtype(torch.float32)
         shared: Any = copy.copy(self.decode)
-        shared.__class__ = Llama  # of the same weights
+        shared.__class__ = Llama  # with the same weights
         self.prefill: Llama = shared
         self.probes = Probes(device)
         self.server: LlamaServer | None = None
 
     def call(self, point: Point) -> Call:
-        """A step of this point, its operands prepared."""
+        """A step of this point, with prepared operands."""
         module = self.decode if point.kind == "decode" else self.prefill
         with torch.device(self.device):
             inputs = module.example_inputs(point.batch, point.tokens)
@@ -100,7 +100,7 @@ class Measuring:
         return row
 
     def served(self, engine: str, load: Load, seconds: float) -> Row:
-        """A load by an engine, "graph" or "eager"."""
+        """A load served by an engine, "graph" or "eager"."""
         suite = self.suite
         graphs = engine == "graph" and self.device == "cuda"
         if self.server is None or self.server.graphs != graphs:
@@ -172,7 +172,7 @@ def _rounded(values: list[float]) -> list[float | None]:
 
 
 def _summary(load: Load, served: Run) -> Row:
-    """Percentiles in seconds over answered requests, tokens a second, mean decodes."""
+    """Percentiles in seconds over answered requests, tokens per second, and mean decodes."""
     arrival, output = np.array(load.arrival_s), np.array(load.output)
     first, last = np.array(served.first_s), np.array(served.last_s)
     done = ~np.isnan(last)
@@ -190,8 +190,8 @@ def _summary(load: Load, served: Run) -> Row:
 
 
 def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
-    """What to measure, most valuable first: the head of a line, and under "of" what gives the
-    rest; "takes_s" is the time without which it is not begun."""
+    """The parts to measure, most valuable first: the first fields of a line, under "of" the
+    function that gives the rest, and under "takes_s" the time that must be left to begin it."""
     suite = measuring.suite
     for point in suite.points:
         head = {"part": "step", "kind": point.kind, "batch": point.batch, "tokens": point.tokens}
@@ -253,7 +253,7 @@ def main() -> None:
     meter: Meter = FakeMeter()
     gpu = "none"
     if not options.dry:
-        torch.cuda.set_stream(torch.cuda.Stream())  # captures need one of their own
+        torch.cuda.set_stream(torch.cuda.Stream())  # captures need a separate stream
         properties = torch.cuda.get_device_properties()
         gpu, meter = properties.name, Nvml(str(properties.uuid))
 

@@ -1,4 +1,4 @@
-"""The only stopwatch: every time in a measurement file was taken here.
+"""The only stopwatch: all times in measurement files come from this module.
 
 `period` and `latency` time whole steps by the host's clock. `replayed` times one call on the GPU
 alone, by events around replays of a CUDA graph. `kernels` reads each kernel of many calls from one
@@ -26,17 +26,17 @@ from calibration.measure.kernels import Kernel, kernels_of
 
 Call = Callable[[], object]
 STEADY = 0.03
-"""The relative interquartile range at which samples are enough."""
+"""The relative interquartile range at which there are enough samples."""
 
 _RUN_S = 5e-4
-"""What lies between two events: long against their resolution (0.5 µs) and a replay's start."""
+"""Seconds between two events: long compared with their resolution (0.5 µs) and a replay's start."""
 
 _MOST_COPIES = 200
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds: the median of the samples and their interquartile range over it."""
+    """Median of the samples in seconds, and their interquartile range relative to it."""
 
     median_s: float
     relative_iqr: float
@@ -45,7 +45,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Replayed(Timing):
-    """Seconds a call, from replays of a graph of it or, where it can't be captured, a stream."""
+    """Seconds per call, from replays of its graph or, if it cannot be captured, from a stream."""
 
     how: Literal["graph", "stream"]
 
@@ -58,7 +58,7 @@ def _summary(samples_s: list[float]) -> Timing:
 def period(
     step: Call, budget_s: float = 1.0, blocks: int = 7, device: Literal["cuda", "cpu"] = "cuda"
 ) -> Timing:
-    """A step back to back: blocks of steps, synchronised only at the end of each block."""
+    """Time steps back to back: blocks of steps, synchronised only at the end of each block."""
     wait: Call = torch.cuda.synchronize if device == "cuda" else int
     step()
     wait()
@@ -79,7 +79,7 @@ def period(
 
 
 def latency(step: Call, budget_s: float = 0.5) -> Timing:
-    """One step alone: from an idle GPU until the GPU is idle again."""
+    """Time one step alone: from an idle GPU until the GPU is idle again."""
     samples: list[float] = []
     until = time.perf_counter() + budget_s
     while len(samples) < 5 or (time.perf_counter() < until and len(samples) < 200):
@@ -92,11 +92,11 @@ def latency(step: Call, budget_s: float = 0.5) -> Timing:
 
 
 def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> Replayed:
-    """A call on the GPU, its operands as the call before left them, without the host.
+    """Time a call on the GPU, without the host, with its operands as the call before left them.
 
     Runs on torch's current stream, which must not be the default one if graphs are to be made:
     a backward pass runs where its forward pass ran. `during` is called once while the GPU works,
-    to read its clocks. Raises what the call raises.
+    to read its clocks. Raises the errors of the call.
     """
     call()  # autotuning, compilation, workspaces
     captured = _graph(call) if _asynchronous(call) else None
@@ -111,7 +111,7 @@ def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> 
 
 
 def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
-    """A graph whose replay takes long enough to be timed, and how many calls are in it."""
+    """A graph whose replay is long enough to time, and the number of calls in it."""
     copies = int(np.clip(_RUN_S / _elapsed_s(call, 3), 1, 50))
     graph = _captured(call, copies)
     if graph is None:
@@ -124,7 +124,7 @@ def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
 
 
 def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Timing:
-    """Rounds of runs between events, until they are steady or the time is up."""
+    """Time rounds of runs between events, until they are steady or the time is up."""
     a_round = int(np.clip(budget_s / 4 / max(_elapsed_s(run, 1), 1e-6), 1, 5))
     samples: list[float] = []
     until = time.perf_counter() + budget_s
@@ -147,7 +147,7 @@ def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Ti
 
 
 def _elapsed_s(run: Call, times: int) -> float:
-    """Seconds a run, host and gaps included: good enough to choose a count by."""
+    """Seconds per run, host and gaps included: accurate enough to choose a count."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     for _ in range(times):
@@ -158,9 +158,9 @@ def _elapsed_s(run: Call, times: int) -> float:
 
 
 def _asynchronous(call: Call) -> bool:
-    """Does the call never wait for the GPU? One that does breaks a capture."""
+    """Whether the call never waits for the GPU; waiting breaks a capture."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch calls the mode a prototype
+        warnings.simplefilter("ignore")  # torch warns that the mode is a prototype
         torch.cuda.set_sync_debug_mode("error")
         try:
             call()
@@ -174,7 +174,7 @@ def _asynchronous(call: Call) -> bool:
 
 
 def _captured(call: Call, copies: int) -> torch.cuda.CUDAGraph | None:
-    """A graph of `copies` calls in a row; None where capturing failed.
+    """A graph of `copies` calls in a row; None if the capture failed.
 
     Unlike `torch.cuda.graph` this keeps the allocator's cache and collects no garbage, which
     would take longer than the timing.
@@ -202,8 +202,8 @@ def _captured(call: Call, copies: int) -> torch.cuda.CUDAGraph | None:
 
 
 def mend(pool: Any) -> None:
-    """After a failed capture the allocator still holds its pool open, and the generator believes
-    that it is being captured; a small capture that ends well sets the generator right."""
+    """Repair the state after a failed capture: the allocator still has its pool open, and the
+    generator still has its capture flag set, which a small successful capture resets."""
     with contextlib.suppress(RuntimeError):
         torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
     with contextlib.suppress(RuntimeError):
@@ -228,7 +228,7 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     """Write the Chrome trace of one profiler session over all calls, for `kernels_of`.
 
     calls  already run once, so that nothing compiles here
-    runs   how often each is run warm, and again cold
+    runs   number of warm runs of each, and of cold runs
 
     Warm: back to back. Cold: after a kernel that reads and writes as much as L2 holds, four times
     over. It leaves lines to be written back beside clean ones, as a network's kernels do: on an
@@ -240,7 +240,7 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         for point, (call, times) in enumerate(zip(calls, runs, strict=True)):
-            for _ in range(times):  # one pass leaves L2 only partly with the operands
+            for _ in range(times):  # one pass loads only a part of the operands into L2
                 call()
             for run in range(times):
                 with record_function(f"point{point}.warm{run}"):

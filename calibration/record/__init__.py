@@ -1,4 +1,4 @@
-"""Writes and reads recordings, and makes data files of them.
+"""Writes and reads recordings, and creates data files from them.
 
-May import cases, measure, sweeps and fused, and the simulator where it reads.
+May import cases, measure, sweeps and fused, and the simulator to read.
 """

@@ -1,7 +1,8 @@
-"""Which algorithm of a convolution a kernel's name stands for, and which one was lowered.
+"""The algorithm of a convolution from a kernel's name, compared with the lowered one.
 
-cuDNN selects by heuristics, and for one convolution in seven another algorithm than is lowered. Its
-time says nothing of the kernel that is predicted: such a sample is left out of the fit.
+cuDNN selects by heuristics, and for one convolution in seven it runs another algorithm than the
+lowered one. The time of such a kernel does not describe the predicted one, so that the sample is
+left out of the fit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _IMPLICIT = re.compile(r"implicit_gemm|cutlass_tensorop|ImplicitGemm")
 
 def algorithm(kernel: str) -> str:
     """The algorithm of a kernel by its name: a plain "product", an "implicit" one on tensor cores,
-    that of a "first" layer's few channels, or a "direct" one on vector lanes."""
+    one for a "first" layer with few channels, or a "direct" one on vector lanes."""
     if _PRODUCT.search(kernel):
         return "product"
     if _FIRST.search(kernel):
@@ -31,7 +32,7 @@ def algorithm(kernel: str) -> str:
 
 
 def lowered_algorithms(work: Work) -> tuple[str, ...]:
-    """The algorithms that a lowered convolution of dense channels may be run by; none: any. Direct
+    """The algorithms that may run a lowered convolution of dense channels; empty if any may. Direct
     ones, large filters, and gradients of lines that 16-byte loads cannot fetch are run by several
     algorithms, for which no rule is known."""
     variant, direction = work.dims.get("variant"), work.dims["direction"]
@@ -45,6 +46,6 @@ def lowered_algorithms(work: Work) -> tuple[str, ...]:
 
 
 def runs_as_lowered(work: Work, kernel: str) -> bool:
-    """Whether a kernel of this name is what a convolution was lowered to."""
+    """Whether a kernel of this name runs the algorithm to which a convolution was lowered."""
     expected = lowered_algorithms(work) if work.family == "conv" else ()
     return not expected or algorithm(kernel) in expected

@@ -1,9 +1,9 @@
 """900 random convolutions, forward and backward, as recorded on the H200.
 
-`convolution_sweep.json.gz` holds rows [name, inputs, outputs, kernels] as of a recording. A row
-named "S" opens a case: dtype (f, b or h), layout (n or l for channels last), batch, channels in
-and out, side, kernel, stride, padding, groups, and whether there is a bias. Operands lay in memory
-as the allocator left them, and each case ran twice, the second time under the profiler.
+`convolution_sweep.json.gz` holds rows [name, inputs, outputs, kernels] as in a recording. A row
+named "S" opens a case: dtype (f, b or h), layout (n or l for channels last), batch, channels in and
+out, side, kernel, stride, padding, groups, and whether there is a bias. Operands were where the
+allocator put them, and each case ran twice, the second time under the profiler.
 """
 
 from __future__ import annotations

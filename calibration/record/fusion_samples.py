@@ -1,7 +1,8 @@
-"""What fusing a chain gains: predicted from the chain alone, against the fused Triton kernel.
+"""The gain of fusing a chain, predicted from the chain alone, compared with the fused Triton
+kernel.
 
-A fused kernel is one launch that moves the chain's outer bytes and does all its instructions. Its
-curve is fitted to the points that are not held out; nothing in it knows which kernel it was.
+A fused kernel is one launch that moves the chain's outer bytes and executes all its instructions.
+Its curve is fitted to the points that are not held out, without knowledge of the kernel's name.
 """
 
 from __future__ import annotations
@@ -52,10 +53,9 @@ class Gain:
 
 
 def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_bytes: float) -> Work:
-    """A chain as one launch: what it must move, and every instruction of it. `operands` are what it
-    reads and, last, its result. L2 finds what was used up to `reach_bytes` before: a smaller
-    operand than the result comes from DRAM each time that it is read again where more lies
-    between."""
+    """A chain as one launch, with its outer bytes and all its instructions. `operands` are its
+    inputs and, last, its result. L2 holds data used up to `reach_bytes` before: an operand smaller
+    than the result is reread from DRAM if there is more traffic in between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
     reducing = [op for op in ops if kind(op) == "reduction"]
     every = [work for op in reducing for work in works(op) or ()]
@@ -86,8 +86,8 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
-    """Every measured point of the variants that are no matrix products; of those that were measured
-    again the first time."""
+    """Every measured point of the variants that are not matrix products; of repeated points the
+    first measurement."""
     logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
     measured = {name: row for log in logs for name, row in read(log).samples.items()}
     for name, variant in VARIANTS.items():
@@ -114,7 +114,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
 
 
 def hiding(chain: Swept, zeros: int) -> Swept:
-    """A chain whose softmax makes `zeros` zeros, which no trace shows."""
+    """A chain whose softmax produces `zeros` zeros, which a trace does not show."""
     launches = [
         (with_zero_exponentials(work, zeros), hot, cold)
         if work.family == "softmax"
@@ -125,7 +125,7 @@ def hiding(chain: Swept, zeros: int) -> Swept:
 
 
 class Operand(NamedTuple):
-    """Something that a kernel reads or writes: a storage, and how often the kernel passes over
+    """An operand that a kernel reads or writes: a storage, and how often the kernel passes over
     it."""
 
     elements: int
@@ -134,7 +134,7 @@ class Operand(NamedTuple):
 
 
 def external(trace: Trace) -> list[Operand]:
-    """What a call was given, and its result."""
+    """The operands of a call, and its result."""
     operands: dict[int, Operand] = {}
     for op in trace.ops:
         result = op.outputs[0].shape if kind(op.signature) != "none" else ()
@@ -147,15 +147,15 @@ def external(trace: Trace) -> list[Operand]:
 
 
 def passes(shape: Sequence[int], result: Sequence[int]) -> int:
-    """How often a loop over the result passes an operand that is broadcast to it, from its begin to
-    its end: once for each place along the axes outside of its own."""
+    """How often a loop over the result passes over a broadcast operand: once for each index along
+    the axes outside the operand's own."""
     lead = len(result) - len(shape)
     own = next((d for d, size in enumerate(shape) if size > 1), len(shape))
     return prod(result[: lead + own]) if lead >= 0 else 1
 
 
 def in_place(trace: Trace) -> int:
-    """Bytes of what a call was given and writes: they are moved twice, but lie in L2 once."""
+    """Bytes of operands that a call also writes: they are moved twice, but are in L2 once."""
     written = {
         storage: tensor.nbytes
         for op in trace.ops
@@ -167,14 +167,14 @@ def in_place(trace: Trace) -> int:
 
 
 def samples(gains: Iterable[Gain]) -> list[Sample]:
-    """The fused kernels that the fit may see."""
+    """The fused kernels for the fit."""
     return [
         Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in gains if not g.point.held_out
     ]
 
 
 def outcomes(gains: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
-    """Predicted over measured gain of the points that are held out."""
+    """Predicted over measured gain of the held-out points."""
     return [
         Outcome(
             g.point.name, "fused Triton kernels", "gain over the chain", _ratio(g, gpu, learned)

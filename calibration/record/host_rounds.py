@@ -1,5 +1,5 @@
-"""Host-bound steps as `calibration.measure.host_truth` timed them: rounds, each with how fast the
-host was just then."""
+"""Host-bound steps timed by `calibration.measure.host_truth`, as rounds with the host's speed at
+that time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ FEW = 64
 _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
 _STEADY = 0.15
-"""A round counts if the host was as fast after it as before, to the logarithm of so much."""
+"""A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25
-"""Of its issue: a step alone that takes longer is not ruled by its host."""
+"""A step alone is host-bound if its time over its issue time is at most this."""
 
 
 class Round(NamedTuple):
-    """Seconds a step, back to back, and how many times as long as the reference the host took."""
+    """Seconds per step, back to back, and the time factors of the host relative to the
+    reference."""
 
     seconds: float
     host: Parts
@@ -49,7 +50,7 @@ class Step(NamedTuple):
 
     @property
     def family(self) -> str:
-        """What is left out together: a network in all its modes and sizes."""
+        """The group that is held out together: a network in all its modes and sizes."""
         network = self.case["network"]
         package, _, rest = network.partition("-")
         alone = package in ("transformers", "timm")
@@ -57,13 +58,13 @@ class Step(NamedTuple):
 
 
 def lines(machine: str) -> Iterator[dict[str, Any]]:
-    """All that was written on a machine."""
+    """All lines that were written on a machine."""
     with gzip.open(MEASUREMENTS / machine / "host_truth.jsonl.gz", "rt") as file:
         yield from map(json.loads, file)
 
 
 def reference_index() -> dict[str, float]:
-    """What the fixed steps took on the reference, in the last process that timed them there."""
+    """Times of the fixed steps on the reference, in the last process that timed them there."""
     return [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
 
 
@@ -79,7 +80,7 @@ def quiet() -> dict[str, float]:
 
 
 def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> Parts:
-    """How many times as long as the reference the parts take, as
+    """The times of the parts relative to the reference, as in
     `simulator.hardware.host_speed.parts`."""
 
     def times(names: tuple[str, ...]) -> float:
@@ -102,7 +103,7 @@ def beside(probes: Probes) -> Host:
 
 
 def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
-    """The steps of a mode that the host rules, with the rounds in which it kept its speed."""
+    """The host-bound steps of a mode, with the rounds in which the host's speed was steady."""
     reference = quiet()
     for row in lines(machine):
         if not row.get("rounds") or row["case"]["mode"] != mode:
@@ -125,9 +126,9 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
 
 
 def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
-    """Recorded steps of at most `FEW` kernels, each as one round beside its process's host. In
-    those with more launches the profiler's hooks, left from the case before, lengthen each launch
-    by 2 to 4 µs."""
+    """Recorded steps of at most `FEW` kernels, each as one round with its process's host. In steps
+    with more launches the profiler's hooks, left from the case before, lengthen each launch by 2 to
+    4 µs."""
     for suite in ("host", "recordings"):
         at = parts(host_index(suite), reference)
         for each in recordings(suite):
@@ -137,5 +138,5 @@ def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
 
 
 def _between(a: Parts, b: Parts) -> Parts:
-    """Halfway from one speed to the other."""
+    """The geometric mean of two speeds."""
     return Parts(*(sqrt(x * y) for x, y in zip(a, b, strict=True)))

@@ -1,6 +1,6 @@
-"""What the real Inductor makes of the catalogue: `python -m calibration.record.inductor_schedules`
-asks its scheduler, without a GPU, for each case that is not yet stored for the torch that is
-installed, and keeps launches, buffers and origins as they came.
+"""Schedules of the real Inductor for the catalogue: `python -m
+calibration.record.inductor_schedules` runs its scheduler, without a GPU, for each case that is not
+yet stored for the installed torch, and stores launches, buffers and origins unchanged.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from simulator.scenario.scenario import Scenario
 
 FOLDER = MEASUREMENTS / "inductor"
 LAYERS = 3
-"""Blocks of networks that repeat one: the first, one in the middle, and the last."""
+"""The stored blocks of networks that repeat one: the first, one in the middle, and the last."""
 _LEFT_OUT = ("llama3-8b", "llama3-70b", "bert-large", "gpt2-xl", "vit-l16", "mixtral")
-"""Prefixes of names: what differs from a smaller entry in its sizes alone."""
+"""Prefixes of names of entries that differ from a smaller entry only in their sizes."""
 _FEW = ("mlp-tiny", "bert-base", "gpt2", "vit-b16", "resnet18")
 _SMALL = {"mlp-tiny": 64, "mlp-wide": 64, "dlrm": 256, "chain": 1, "convnet-tiny": 64}
 
@@ -69,8 +69,8 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def cases() -> Iterator[Case]:
-    """Inference and training in bf16, inference in fp32; a few networks in autocast and fp16, in
-    which most are compiled as in bf16."""
+    """Inference and training in bf16, inference in fp32; a few networks in autocast and fp16, since
+    most compile to the same as in bf16."""
     for training, dtype, names in (
         (False, "bf16", tuple(CATALOGUE)),
         (True, "bf16", tuple(CATALOGUE)),
@@ -97,12 +97,12 @@ def _left_out(name: str) -> bool:
 
 
 def file_of(version: str) -> Path:
-    """Where the schedules of a version of torch are."""
+    """The file of the schedules of a version of torch."""
     return FOLDER / f"torch-{version.split('+')[0]}.jsonl.gz"
 
 
 def rows(path: Path) -> list[Row]:
-    """What is stored, in order; nothing where there is no file."""
+    """The stored rows, in order; empty without a file."""
     if not path.exists():
         return []
     with gzip.open(path) as lines:
@@ -110,7 +110,7 @@ def rows(path: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Ask for what is missing, one at a time."""
+    """Compile the missing cases, one at a time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pattern", nargs="?", default="", help="part of a case's name to ask again")
     pattern = parser.parse_args().pattern

@@ -1,4 +1,4 @@
-"""The sweep of the libraries' kernels, read back: each point's launches beside their seconds."""
+"""The recorded sweep of the libraries' kernels: each point's launches and their seconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simulator.whatif.edits.tensor_float import TensorFloat
 
 @dataclass(frozen=True)
 class Swept:
-    """One call as it was lowered and as it was measured.
+    """One call, lowered and measured.
 
     `launches` are (work, share of its bytes in L2 warm, and cold), `kernels` (name, seconds warm,
     and cold), all in launch order.
@@ -35,8 +35,8 @@ class Swept:
     kernels: list[tuple[str, float, float]]
 
     def samples(self) -> Iterator[Sample]:
-        """Its launches as samples, warm and cold: after a flush, which leaves L2 full of what it
-        wrote."""
+        """Its launches as samples, warm and cold. Cold is after a flush, which leaves L2 full of
+        written lines."""
         works = [work for work, _, _ in self.launches]
         own = dirty(works)
         warm = {id(work): share for work, share, _ in self.launches}
@@ -48,11 +48,11 @@ class Swept:
 
 
 FILES = ("samples", "kernels", "factorizations", "varied")
-"""Sweeps of a GPU's folder, as they were measured one after another."""
+"""Sweeps in a GPU's folder, in the order of measurement."""
 
 
 def sampled(gpu: GPU, path: Path | None = None) -> dict[str, Row]:
-    """What was measured of each point on a GPU, by the point's name; of one file, or of all."""
+    """The measurements of each point on a GPU, by the point's name, from one file or all files."""
     every = [path] if path else [MEASUREMENTS / gpu.id / f"{name}.jsonl.gz" for name in FILES]
     return {
         name: row for each in every if each.is_file() for name, row in read(each).samples.items()
@@ -60,7 +60,7 @@ def sampled(gpu: GPU, path: Path | None = None) -> dict[str, Row]:
 
 
 def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
-    """Every measured point of a library's call, traced again: either those held out, or the
+    """Every measured point of a library's call, traced again: either the held-out points or the
     others."""
     measured = sampled(gpu, path)
     for point in points("library"):
@@ -70,7 +70,7 @@ def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> I
 
 
 FURTHER = ("drawn", "further", "drawn_second", "further_second")
-"""Further points of the sweeps' draws, of the blind calls' too."""
+"""Further points of the draws of sweeps and of blind calls."""
 
 
 def further(gpu: GPU) -> Iterator[Swept]:
@@ -85,7 +85,7 @@ def further(gpu: GPU) -> Iterator[Swept]:
 
 
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
-    """A point's launches beside its kernels."""
+    """A point's launches and its kernels."""
     if point.params.get("dtype") == "tf32":  # `allow_tf32`, which a trace does not show
         trace = TensorFloat("**")(trace)
     kernels = [
@@ -95,8 +95,8 @@ def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
 
 
 def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
-    """The launches of a call, as `Swept` has them. Operands that fit together are in L2 when it is
-    repeated; after a flush only what the call itself wrote is."""
+    """The launches of a call, as in `Swept`. In a repeated call, operands that fit together are in
+    L2; after a flush, only data written by the call itself."""
     every = Launched(trace, gpu)
     costs = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
     touched = sum(work.bytes for _, works in costs for work in works)
@@ -109,7 +109,7 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
 
 
 def _operands(trace: Trace) -> int:
-    """Bytes of the distinct tensors of a call; what is written in place counts once."""
+    """Bytes of the distinct tensors of a call; tensors written in place count once."""
     size: dict[int, int] = {}
     for op in trace.ops:
         for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
@@ -118,8 +118,8 @@ def _operands(trace: Trace) -> int:
 
 
 def kept(share: float) -> float:
-    """How much of what a call touches L2 still has when it is repeated at once, where that is so
-    many times L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
+    """The share of a call's data that L2 still holds when the call is repeated, given its size
+    relative to L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
     return min(1.0, max(0.0, (1.3 - share) / 0.5))
 
 
@@ -136,9 +136,9 @@ AWKWARD = (
     "blind_convolution_backward",
     "blind_convolution_1d",
 )
-"""Convolutions of which cuDNN runs a third by other kernels than are lowered. The fit sees those
-that run as lowered, and of them the curves in `AWKWARD_CURVES` alone: with all of them in the fit
-the convolutions of ResNets in float32 came out 5% slower."""
+"""Convolutions of which cuDNN runs a third by other kernels than the lowered ones. The fit uses
+those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves in the fit,
+the convolutions of ResNets in float32 were predicted 5% slower."""
 AWKWARD_CURVES = (
     "conv_fwd_uneven",
     "conv_dgrad_uneven",
@@ -155,12 +155,12 @@ _ON_LANES = re.compile(
 
 
 def samples(sweeps: Iterable[Swept]) -> list[Sample]:
-    """What the fit may see: all but the points that are held out, and parts of `AWKWARD` ones."""
+    """The samples for the fit: all except held-out points and parts of `AWKWARD` ones."""
     return merged(s for each in sweeps if not each.point.held_out for s in matched(each))
 
 
 def matched(each: Swept) -> Iterator[Sample]:
-    """A call's samples, but those of `AWKWARD` convolutions that ran by other kernels."""
+    """A call's samples, without `AWKWARD` convolutions that other kernels ran."""
     if each.point.operation not in AWKWARD:
         yield from each.samples()
     elif _runs_as_lowered(each):
@@ -168,6 +168,7 @@ def matched(each: Swept) -> Iterator[Sample]:
 
 
 def _runs_as_lowered(each: Swept) -> bool:
-    """Whether the same units convolve: vector lanes in one kernel at least, or in none."""
+    """Whether the measured kernels use the lowered units: vector lanes in at least one kernel, or
+    in none."""
     lanes = [work.engine == "vector" for work, _, _ in each.launches if work.family == "conv"]
     return any(lanes) == any(_ON_LANES.search(name) for name, _, _ in each.kernels)

@@ -1,4 +1,4 @@
-"""The whole steps that were timed, as one small file for the explorer to lay over predictions.
+"""The timed whole steps, as one small file that the explorer compares with predictions.
 
 `python -m calibration.record.measured_steps` writes `simulator/measured/<gpu>.json` from the
 recordings.
@@ -21,14 +21,15 @@ from simulator.measured.steps import FOLDER, MeasuredStep
 RECORDED = ("recordings", "validation")
 TIMED = ("batches", "compiled", "compiled_validation")  # compiled_blind had a host half as fast
 GPUS = ("h200_sxm",)
-"""The H100's host took twice as long at times as at others: what it says of periods is little."""
+"""The GPUs whose host ran at a steady speed; the H100's host was sometimes half as fast, so that
+its periods say little."""
 
 FITTED = ("recordings", "compiled")
-"""Suites that fits have seen, `compiled` that of the host alone; no other was in any fit."""
+"""Suites that fits used (`compiled` only in the fit of the host); no other suite was in any fit."""
 
 
 def steps(gpu: str) -> Iterator[MeasuredStep]:
-    """Every step of a GPU that was timed, those of graphs too."""
+    """Every timed step of a GPU, including those of graphs."""
     for suite in RECORDED:
         slower = index(host_index(suite, gpu), find_host().reference)
         for recording in recordings(suite, gpu):
@@ -63,7 +64,7 @@ def _step(
 
 
 def text(gpu: str) -> str:
-    """The file of a GPU: one step a line."""
+    """The file of a GPU, with one step per line."""
     lines = [json.dumps(msgspec.to_builtins(step), sort_keys=True) for step in steps(gpu)]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 

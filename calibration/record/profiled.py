@@ -1,7 +1,7 @@
-"""What PyTorch's profiler says of a step: its kernels, each op's, and how long the GPU is busy.
+"""Profile a step with PyTorch's profiler: its kernels by op, and its GPU-busy time.
 
-Its hooks stay in the process and lengthen every later launch (`calibration.record.profiler_hooks`):
-nothing is to be timed after it.
+The profiler's hooks stay in the process and lengthen every later launch
+(`calibration.record.profiler_hooks`), so do not time anything after it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RANGE = re.compile(r"^op(\d+)$")
 
 
 class OpLog(TorchDispatchMode):
-    """Writes down each dispatched op and marks its range for the profiler."""
+    """Records each dispatched op and marks its range for the profiler."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def _tensors(values: Any) -> list[Any]:
 def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str, int]]]:
     """For each op the kernels that it launched, as (name, nanoseconds), in launch order.
 
-    A launch belongs to the innermost op range on its thread that holds its start.
+    A launch belongs to the innermost op range on its thread that contains its start.
     """
     ranges: dict[int, list[tuple[float, float, int]]] = {}
     launches: dict[int, tuple[int, float]] = {}
@@ -74,7 +74,7 @@ def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str
     for kernel in sorted(kernels, key=lambda k: k["ts"]):
         thread, at = launches.get(kernel["args"].get("correlation", -1), (-1, 0.0))
         spans = ranges.get(thread, [])
-        row = ops  # launched by no op
+        row = ops  # not launched by an op
         place = bisect_right(spans, (at, float("inf"), 0))
         for start, end, op in reversed(spans[max(0, place - 50) : place]):
             if start <= at <= end:
@@ -95,7 +95,7 @@ def busy_s(events: list[dict[str, Any]]) -> tuple[float, int]:
 
 
 def captured(step: Callable[[], object]) -> torch.cuda.CUDAGraph:
-    """A CUDA graph of a step that has run before. RuntimeError where it cannot be captured."""
+    """A CUDA graph of a step that has run before. Raises RuntimeError if it cannot be captured."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -109,7 +109,7 @@ def captured(step: Callable[[], object]) -> torch.cuda.CUDAGraph:
 
 
 def profiled(row: dict[str, Any], case: Case) -> dict[str, Any]:
-    """The row of a timed case with what the profiler says of it, of its graph and of its twin."""
+    """The row of a timed case, with the profiles of the step, its graph and its twin."""
     step = Step(case, "cuda")
     for _ in range(3):
         step()

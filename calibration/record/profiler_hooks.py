@@ -1,9 +1,9 @@
-"""What PyTorch's profiler leaves behind in a process: after its first session the driver calls
-hooks at every call of its own, though nothing is recorded any more, so each launch takes longer.
+"""The hooks that PyTorch's profiler leaves in a process: after its first session the driver calls
+hooks at every call, although nothing is recorded any more, so each launch takes longer.
 
 `calibration.record.write` times all cases before it profiles any. Older recordings profiled each
-case before they timed the next one, its eager twin and its rounds; they are compared with the host
-with the hooks. Nobody who trains or serves a network has them.
+case before they timed the next one, its eager twin and its rounds; they are compared with
+predictions for a host with the hooks. Normal training and serving run without them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 
 PROFILED_LAUNCH_S = 3.9e-6
-"""More of a launch, on the default host. The same loops of adds, scales, linear layers and norms
-took 1.9, 1.8, 3.8 and 4.0 µs more a launch in a process that had profiled than before, on a host
-that takes 0.72 times as long as the default; the eager twins of compiled inference steps that their
-host rules, on hosts of 0.74 (9 steps: 3.2 µs) and 1.0, agree with it."""
+"""Additional seconds of a launch, on the default host. The same loops of adds, scales, linear
+layers and norms took 1.9, 1.8, 3.8 and 4.0 µs more per launch in a process that had profiled than
+before, on a host that takes 0.72 times as long as the default; the eager twins of host-bound
+compiled inference steps, on hosts of 0.74 (9 steps: 3.2 µs) and 1.0, agree with this."""
 
 
 def hooked(host: Host) -> Host:
-    """The same host once the profiler has run in its process."""
+    """The same host after the profiler has run in its process."""
     longer_s = PROFILED_LAUNCH_S * host.launch_s / find_host().launch_s
     return msgspec.structs.replace(
         host, seconds=host.seconds | {"launch": host.launch_s + longer_s}

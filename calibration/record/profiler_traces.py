@@ -1,7 +1,7 @@
 """Profiler traces of real steps, as a user's own PyTorch profiler would write them.
 
-`python -m calibration.record.profiler_traces FOLDER` writes a `NAME.json.gz` each. It needs a CUDA
-GPU.
+`python -m calibration.record.profiler_traces FOLDER` writes a `NAME.json.gz` for each. It needs a
+CUDA GPU.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEPS = {
 
 
 def main() -> None:
-    """Profile each step once, after three that warm up."""
+    """Profile each step once, after three warm-up steps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder

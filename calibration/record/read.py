@@ -48,9 +48,9 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 class Timed(msgspec.Struct, frozen=True):
-    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` the
-    period of its eager twin in the same process, of a compiled step. `host_index` is what the fixed
-    host suite took in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
+    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` is the
+    period of a compiled step's eager twin in the same process. `host_index` are the times of the
+    fixed host suite in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
     `profiled`: PyTorch's profiler had run in the process before the step was timed, and
     `twin_profiled` before its twin and the rounds were (`calibration.record.profiler_hooks`)."""
 
@@ -74,12 +74,12 @@ class Timed(msgspec.Struct, frozen=True):
 
 
 def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
-    """Every case of a suite that was timed without its ops."""
+    """Every case of a suite that was timed without recording its ops."""
     host: dict[str, float] = {}
     apart = profiled = False
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
-            if "host_index" in row:  # each process says so before its cases
+            if "host_index" in row:  # each process writes its index before its cases
                 host, apart, profiled = row["host_index"], "profiled" in row, False
             if "period" in row:
                 yield Timed(
@@ -101,7 +101,7 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
 
 
 def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:
-    """Every recorded case of a suite on a GPU, in the order in which it was recorded."""
+    """Every recorded case of a suite on a GPU, in the order of recording."""
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         for line in lines:
             row = json.loads(line)
@@ -110,7 +110,7 @@ def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Rec
 
 
 def host_index(suite: str, gpu: str = "h200_sxm") -> dict[str, float]:
-    """What the fixed host suite took in the process that recorded a suite."""
+    """Times of the fixed host suite in the process that recorded a suite."""
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         return json.loads(next(lines))["host_index"]
 

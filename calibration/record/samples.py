@@ -1,4 +1,4 @@
-"""What is fitted: launches as measured, each with its work and where its operands lay."""
+"""Samples for fits: measured launches, each with its work and the location of its operands."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Pair = tuple[Recording, Trace]
 
 _MAIN = {"gemm", "gemv", "conv", "attention", "factorization"}
 _BESIDE = re.compile(r"splitKreduce|lementWise|lemWise|at::native(?!.*conv_depthwise)")
-"""Kernels that a library launches beside its algorithm's own."""
+"""Kernels that a library launches in addition to those of its algorithm."""
 
 L2_REACH = 0.6
-"""Share of L2 within which data written before is still found; of 0.3 to 1.0 it fits best."""
+"""Share of L2 that still holds data written before; the best fit from 0.3 to 1.0."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One launch as measured: its work, the share of its bytes in L2, its seconds, and how full L2
-    was of what others had written."""
+    """One measured launch: its work, the share of its bytes in L2, its seconds, and the share of L2
+    full of lines that other kernels had written."""
 
     work: Work
     hot: float
@@ -40,13 +40,13 @@ class Sample:
 
 
 def merged(parts: Iterable[Sample]) -> list[Sample]:
-    """The same work where L2 was alike is one sample, its median."""
+    """Merge samples of the same work with equal states of L2 into their median."""
     seconds: dict[tuple[bytes, float, float], list[float]] = {}
     works: dict[bytes, Work] = {}
     for sample in parts:
         text = msgspec.json.encode(sample.work)
         works[text] = sample.work
-        dirty = sample.dirty if sample.hot < 1 else 0.0  # what is in L2 evicts nothing
+        dirty = sample.dirty if sample.hot < 1 else 0.0  # data in L2 evicts nothing
         seconds.setdefault((text, sample.hot, dirty), []).append(sample.seconds)
     return [
         Sample(works[text], hot, float(np.median(seconds[text, hot, dirty])), dirty)
@@ -55,7 +55,7 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
 
 
 def dirty(works: Iterable[Work]) -> float:
-    """How full L2 is of written lines where these run time and again, in tenths."""
+    """The share of L2 full of written lines if these works run repeatedly, in tenths."""
     every = list(works)
     written, moved = sum(w.write_bytes for w in every), sum(w.bytes for w in every)
     return round(min(1.0, 2 * written / max(moved, 1)), 1)
@@ -74,7 +74,7 @@ def recorded(pairs: Iterable[Pair], gpu: GPU) -> list[Sample]:
 
 
 class Launched:
-    """A trace as a GPU is asked to run it: the works of each op and where its operands lie."""
+    """A trace lowered for a GPU: the works of each op and the location of its operands."""
 
     def __init__(self, trace: Trace, gpu: GPU) -> None:
         lowered = lower(trace, gpu)
@@ -87,7 +87,7 @@ class Launched:
             self._works.setdefault(op, []).append(lowered.works[work])
 
     def works(self, op: int) -> list[Work]:
-        """The launches of the op at this place."""
+        """The launches of the op at this index."""
         return self._works.get(op, [])
 
     def hot(self, op: int) -> float:
@@ -106,23 +106,23 @@ _NAMES = {
     "bias": ("elementWise_bp2",),
     "rnn": ("RNN_blockPersist",),
 }  # fmt: skip
-"""What tells a helping kernel around a convolution or a recurrence, by its role."""
+"""Patterns of the names of auxiliary kernels around a convolution or a recurrence, by role."""
 
 
 _Roles = dict[str, tuple[list[Work], list[tuple[str, float]]]]
 
 
 def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[tuple[Work, float]]:
-    """Each work with the seconds of its kernel.
+    """Match each work with the seconds of its kernel.
 
     A library may launch its conversions and fills in another order than they are lowered: they are
-    matched by name, and among equal names by instructions, since more take longer. Around a
-    convolution or a recurrence each role is matched where it has as many kernels as works. A
-    convolution that ran by another algorithm than it was lowered to is left out, and so is a single
-    one with more helpers than were lowered; where any algorithm may run it, these are its own.
-    ATen's own kernels come in order. Else the one work of the library's own algorithm has all the
-    seconds but those of the shortest kernels, one for each other work; without such a work nothing
-    is matched.
+    matched by name, and among equal names by instructions, since more instructions take longer.
+    Around a convolution or a recurrence each role is matched if it has as many kernels as works. A
+    convolution that ran by another algorithm than the lowered one is left out, and so is a single
+    one with more auxiliary kernels than were lowered; if any algorithm may run it, these kernels
+    are part of it. ATen's own kernels are matched in order. Otherwise the one work of the library's
+    algorithm gets all the seconds except those of the shortest kernels, one for each other work;
+    without such a work nothing is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(some) == len(timed) for some, timed in by_role.values()):
@@ -201,8 +201,8 @@ def _role(work: Work) -> str:
 
 
 def convolutions(gpu: GPU) -> list[Sample]:
-    """Convolutions of the sweep, their main kernels alone. Operands that fit were in L2, since
-    each case had run before."""
+    """Convolutions of the sweep, only their main kernels. Operands that fit were in L2, since each
+    case had run before."""
     reach = (gpu.l2_bytes or 0) * L2_REACH
     samples: list[Sample] = []
     for signature, kernels in cases():

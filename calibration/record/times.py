@@ -15,17 +15,18 @@ from calibration.measure.timing import latency, period
 from calibration.record.profiled import OpLog, captured
 
 ROUNDS = 15
-"""Turns of a compiled step and its eager twin: in their median a busy second does not count."""
+"""Rounds of a compiled step and its eager twin; the median removes the influence of a busy
+second."""
 _FEWEST_ROUNDS = 5
 
 _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
-"""A failed capture leaves the process's generator broken, so these are not captured at all."""
+"""A failed capture breaks the process's generator, so these networks are not captured."""
 
 
 def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[str, Any]:
-    """Run one case and return its memory and its times as plain data, with fixed host work timed
-    before and after; those of its graph too where it is `whole`, which `ops` marks.
-    `budget` times the usual seconds go into each figure."""
+    """Run one case and return its memory and times as plain data, with fixed host work timed before
+    and after; if it is `whole`, marked by `ops`, also those of its graph. Each figure takes
+    `budget` times the usual seconds."""
     step = Step(case, "cuda")
     for _ in range(3):  # optimizer state, autotuning, workspaces, compilation
         step()
@@ -76,8 +77,8 @@ def _graph(step: Step, budget: float) -> dict[str, Any]:
 
 
 def _beside_eager(case: Case, compiled: Step, budget: float) -> dict[str, Any]:
-    """The same step as eager PyTorch runs it; and rounds in which both alternate, each round with
-    what the host took over fixed work just before: neighbours on its CPU slow it for seconds."""
+    """The same step as eager PyTorch runs it; and rounds in which both alternate, each with the
+    time of fixed host work just before, since other processes on the CPU slow it for seconds."""
     step = Step(replace(case, mode="eager"), "cuda")
     for _ in range(3):
         step()

@@ -1,14 +1,14 @@
-"""Record what eager and compiled PyTorch really do: the ops it dispatches, the kernels each
-launches, and how long a step takes.
+"""Record eager and compiled PyTorch on a GPU: the dispatched ops, the kernels of each, and the time
+of a step.
 
-`python -m calibration.record.write FOLDER --suite NAME` writes one JSON line a case to
+`python -m calibration.record.write FOLDER --suite NAME` writes one JSON line per case to
 `FOLDER/NAME.jsonl`, each with the op sequence, the kernels by op, and the step's period, latency,
 GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else. All cases are timed
-before any is profiled: the profiler's hooks lengthen the launches of a process for good. The times
-alone lie in `FOLDER/NAME.timed.jsonl` meanwhile. Cases that a file has are not run again, so that
-the same command goes on where it was stopped. On a GPU that is there for minutes, `--spread` takes
-the suite in an order of which every beginning spans it, and `--budget 0.4` times each case for 0.4
-times as long.
+before any is profiled, since the profiler's hooks permanently lengthen the launches of a process.
+Until then the times are in `FOLDER/NAME.timed.jsonl`. Cases that a file has are not run again, so
+that the same command continues where it was stopped. On a GPU with little time, `--spread` orders
+the suite so that any first part covers all of it, and `--budget 0.4` times each case for 0.4 times
+as long.
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ from calibration.record.times import times
 _WHOLE = ("recordings", "host", "validation", "packages", "packages_second", "own")
 """Suites whose ops are recorded as well."""
 _TIMED_SHARE = 0.6
-"""The share of the seconds in which cases are timed; they are profiled in the rest."""
+"""The share of the seconds for timing cases; the rest is for profiling."""
 Row = dict[str, Any]
 
 
 def rows(path: Path) -> list[Row]:
-    """All lines of a file but one that was cut off; none where there is no file."""
+    """All complete lines of a file; none without a file."""
     whole = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [json.loads(line) for line in whole if line.endswith("\n")]
 
 
 def recorded(path: Path) -> set[str]:
-    """The names of the cases that a file has."""
+    """The names of the cases in a file."""
     return {row["case"]["name"] for row in rows(path) if "case" in row}
 
 
 def times_of(path: Path) -> Path:
-    """Where the times of a suite wait for what the profiler says."""
+    """The file of a suite's times until it is profiled."""
     return path.with_suffix(".timed.jsonl")
 
 
 def planned(suite: str, path: Path, only: str = "", spread: bool = False) -> list[Case]:
-    """The cases that are left to time: those of the name `only` that the files lack."""
+    """The cases that are left to time: those with names that match `only` and that the files
+    lack."""
     cases = list(SUITES[suite])
     if spread:
         random.Random(0).shuffle(cases)
@@ -66,8 +67,8 @@ def planned(suite: str, path: Path, only: str = "", spread: bool = False) -> lis
 
 
 def waiting(path: Path) -> Iterator[Row]:
-    """What was timed and is not in the file yet: each case after the line of its process, which
-    says that the profiler came after all of its times."""
+    """The timed cases that are not in the file yet, each after the line of its process, which
+    states that the profiler ran after all of its times."""
     written = rows(path)
     begun = [row["host_index"] for row in written if "host_index" in row]
     names = {row["case"]["name"] for row in written if "case" in row}
@@ -95,7 +96,7 @@ class Pass:
         self.out.flush()
 
     def run(self, case: Row, measure: Callable[[], Row]) -> bool:
-        """Write what `measure` returns, or how it failed; False if the time is up."""
+        """Write the result of `measure`, or its error; returns False if the time is up."""
         if time.perf_counter() > self.until:
             print("out of time before", case["name"], flush=True)
             return False
@@ -126,14 +127,14 @@ def _case(row: Row) -> Case:
 
 
 def main() -> None:
-    """Time a suite, then profile it, and say each case's figures as it is done."""
+    """Time a suite, then profile it, and print each case's figures when it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--suite", choices=SUITES, default="recordings")
     parser.add_argument("--only", default="", help="regular expression on the case's name")
     parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
     parser.add_argument("--limit", type=int, help="only the first N cases")
-    parser.add_argument("--spread", action="store_true", help="every beginning spans the suite")
+    parser.add_argument("--spread", action="store_true", help="any first part covers the suite")
     parser.add_argument("--budget", type=float, default=1.0, help="times the seconds of a case")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Lines that kernels wrote wait in L2 and are written back while the next kernels read: how many.
+"""Measure how many written lines in L2 are written back while the next kernels read.
 
 `python -m calibration.record.written_back FILE` times kernels on a CUDA GPU after a kernel that
-filled L2 by reading alone, and after one that filled it by writing. `figures` derives the constants
+filled L2 only by reading, and after one that filled it by writing. `figures` derives the constants
 of `simulator.timing.kernel_models` from it.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from simulator.hardware.gpu import GPU  # needs more than a GPU machine may have
+    from simulator.hardware.gpu import GPU  # imports that a GPU machine may lack
 
 FILE = Path(__file__).parents[1] / "measurements" / "h200_sxm" / "written_back.json.gz"
 REPEATS = 7
@@ -27,7 +27,7 @@ REPEATS = 7
 
 @dataclass(frozen=True)
 class Case:
-    """One kernel: bytes read and moved, seconds after readers and after writers."""
+    """One kernel: bytes read and moved, and seconds after a reading and after a writing kernel."""
 
     name: str
     read_bytes: int
@@ -47,8 +47,9 @@ def cases(path: Path | None = None) -> list[Case]:
 
 
 def figures(cases: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
-    """Bytes written back for each byte read, of kernels that read less than L2 holds; and the most
-    that is written back, as a share of L2, by kernels that read more than twice as much."""
+    """Bytes written back per byte read, by kernels that read less than the size of L2; and the
+    largest amount written back, as a share of L2, by kernels that read more than twice the size of
+    L2."""
     l2_bytes = gpu.l2_bytes or 0
     rate = gpu.bandwidth_bytes_per_s * dram_reach
     extra = {c.name: max(0.0, c.dirty_s - c.clean_s) * rate for c in cases}
@@ -67,8 +68,8 @@ _AFTER = ("clean_s", "dirty_s")
 
 
 def measure() -> dict[str, Any]:
-    """Seconds of each kernel, `REPEATS` times after each kind of flush, as the profiler has it."""
-    # a GPU machine alone: reading the recording needs no torch
+    """Seconds of each kernel from the profiler, `REPEATS` times after each kind of flush."""
+    # only on a GPU machine: reading the recording needs no torch
     import torch
     from torch.profiler import record_function
 

@@ -1,7 +1,7 @@
-"""What the libraries' kernels are timed on: importing this package registers every sweep of them.
+"""The calls on which the libraries' kernels are timed; importing this package registers all sweeps.
 
-A point is one call as networks make it. Kernels of one's own live in other packages and register
-by the same decorator. Imports nothing else of calibration.
+A point is one call as in networks. Our own kernels are in other packages and register by the same
+decorator. Imports nothing else of calibration.
 """
 
 from calibration.sweeps import (

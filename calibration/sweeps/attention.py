@@ -1,7 +1,7 @@
-"""scaled_dot_product_attention by each of its backends, asked for by name.
+"""scaled_dot_product_attention by each of its backends, called by name.
 
-`F.scaled_dot_product_attention` picks one of these ops; called themselves, they are the same on
-any GPU and need no context to be traced.
+`F.scaled_dot_product_attention` chooses one of these ops; direct calls are the same on any GPU and
+need no context for tracing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, pick, sweep, to
 aten = torch.ops.aten
 BACKENDS = {"flash": 4.0, "cudnn": 4.0, "efficient": 3.0, "math": 1.5}
 MOST_FLOPS = {"flash": 4e12, "cudnn": 4e12, "efficient": 1.5e12, "math": 2e11}
-_MOST_SCORES = 1e8  # what the math backend keeps in memory, in float32, about five times
+_MOST_SCORES = 1e8  # scores, which the math backend stores about five times in float32
 
 
 def _layer(rng: Random, training: bool) -> Params | None:
@@ -44,7 +44,7 @@ def _layer(rng: Random, training: bool) -> Params | None:
     elif kind < 0.75:
         keys = tokens(rng, 32, 4096)  # cross-attention
     if masked:
-        keys = 16 * -(-keys // 16)  # rows that the efficient kernel takes without padding
+        keys = 16 * -(-keys // 16)  # rows that the efficient kernel reads without padding
     scores = batch * heads * queries * keys
     largest = batch * heads * max(queries, keys) * width * ITEM_BYTES[dtype]
     bias = batch * queries * keys * ITEM_BYTES[dtype] if masked else 0
@@ -82,8 +82,9 @@ def attention(
     masked: bool,
     interleaved: bool,
 ) -> Call:
-    """[batch, heads, queries, width] over as many keys; `interleaved` where the heads lie within
-    each token, as a projection leaves them; `masked` adds a [batch, 1, queries, keys] bias."""
+    """Attention of [batch, heads, queries, width] over as many keys; with `interleaved` the heads
+    of a token are contiguous, as after a projection; `masked` adds a [batch, 1, queries, keys]
+    bias."""
     q = _heads(batch, heads, queries, width, dtype, interleaved)
     k, v = (_heads(batch, kv_heads, keys, width, dtype, interleaved) for _ in range(2))
     mask = random(batch, 1, queries, keys, dtype=dtype) if masked else None
@@ -104,7 +105,7 @@ def attention_backward(
     masked: bool,
     interleaved: bool,
 ) -> Call:
-    """Gradients of queries, keys and values; arguments as of `attention`."""
+    """Gradients of queries, keys and values; arguments as for `attention`."""
     q = _heads(batch, heads, queries, width, dtype, interleaved).requires_grad_()
     k, v = (
         _heads(batch, kv_heads, keys, width, dtype, interleaved).requires_grad_() for _ in range(2)

@@ -1,4 +1,4 @@
-"""Sums over all but one dimension, as the gradients of biases and scales are."""
+"""Sums over all but one dimension, as in gradients of biases and scales."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _columns(rng: Random) -> Params | None:
 
 @operation(sweep("column_sum", 180, _columns))
 def column_sum(dtype: str, rows: int, cols: int, keep: bool) -> Call:
-    """[rows, cols] to [cols], or to [1, cols]."""
+    """Sum [rows, cols] to [cols], or to [1, cols]."""
     x = random(rows, cols, dtype=dtype)
     return lambda: x.sum(0, keepdim=keep)
 
@@ -42,7 +42,7 @@ def _picture(rng: Random) -> Params | None:
 
 @operation(sweep("channel_sum", 80, _picture))
 def channel_sum(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side] to [channels]; `last` where the channels lie innermost."""
+    """Sum [batch, channels, side, side] to [channels]; `last` is channels last in memory."""
     x = random(batch, channels, side, side, dtype=dtype)
     x = channels_last(x) if last else x
     return lambda: torch.sum(x, (0, 2, 3))

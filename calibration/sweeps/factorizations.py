@@ -1,4 +1,4 @@
-"""Linear algebra through cuSOLVER, cuBLAS and MAGMA: factorizations and what solves by them."""
+"""Linear algebra through cuSOLVER, cuBLAS and MAGMA: factorizations and solvers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _matrices(names: dict[str, float]) -> Callable[[Random], Params | None]:
 
 @operation(sweep("square_factorization", 56, _matrices(dict.fromkeys(_SQUARE, 1.0))))
 def square_factorization(name: str, batch: int, side: int) -> Call:
-    """fp32 [batch, side, side], well-conditioned."""
+    """Factorize well-conditioned fp32 [batch, side, side]."""
     a = random(batch, side, side, dtype="fp32") / side**0.5 + 3 * torch.eye(side)
     run = _SQUARE[name]
     return lambda: run(a)
@@ -55,7 +55,7 @@ def square_factorization(name: str, batch: int, side: int) -> Call:
 
 @operation(sweep("symmetric_factorization", 44, _matrices(dict.fromkeys(_SYMMETRIC, 1.0))))
 def symmetric_factorization(name: str, batch: int, side: int) -> Call:
-    """fp32 [batch, side, side], symmetric and positive definite."""
+    """Factorize symmetric, positive definite fp32 [batch, side, side]."""
     a = random(batch, side, side, dtype="fp32")
     a = a @ a.mT / side + torch.eye(side)
     run = _SYMMETRIC[name]
@@ -69,7 +69,7 @@ def _tall(rng: Random) -> Params | None:
 
 @operation(sweep("tall_factorization", 52, _tall))
 def tall_factorization(name: str, batch: int, side: int, times: int) -> Call:
-    """fp32 [batch, times · side, side]."""
+    """Factorize fp32 [batch, times · side, side]."""
     a, run = random(batch, times * side, side, dtype="fp32"), _TALL[name]
     return lambda: run(a)
 
@@ -82,7 +82,8 @@ def _system(rng: Random) -> Params | None:
 
 @operation(sweep("solve", 60, _system))
 def solve(name: str, batch: int, side: int, columns: int) -> Call:
-    """fp32 [batch, side, side] X = [batch, side, columns], the factors given but for "solve"."""
+    """Solve fp32 [batch, side, side] X = [batch, side, columns]; the factors are given, except for
+    "solve"."""
     a = random(batch, side, side, dtype="fp32") / side**0.5 + 3 * torch.eye(side)
     b = random(batch, side, columns, dtype="fp32")
     if name == "solve":

@@ -52,7 +52,7 @@ def _pair(rng: Random) -> Params:
 
 @operation(sweep("elementwise_loss", 42, _pair))
 def elementwise_loss(name: str, dtype: str, elements: int) -> Call:
-    """A mean over two tensors of one shape."""
+    """The mean loss of two tensors of one shape."""
     x, y = random(elements, dtype=dtype), random(elements, dtype=dtype)
     return lambda: LOSSES[name](x, y)
 

@@ -79,7 +79,7 @@ def _pictures(dtype: str, last: bool, batch: int, channels: int, side: int, grad
 
 
 def _weights(channels: int, grad: bool) -> tuple[Tensor, Tensor]:
-    """Scale and shift in float32, as autocast keeps them and `module.to` would not."""
+    """Scale and shift in float32, as under autocast, but not after `module.to`."""
     return random(channels, dtype="fp32", grad=grad), random(channels, dtype="fp32", grad=grad)
 
 
@@ -89,7 +89,8 @@ def _statistics(channels: int) -> tuple[Tensor, Tensor]:
 
 @operation(sweep("batch_norm", 160, _picture))
 def batch_norm(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side] by its own statistics, which are kept: training."""
+    """Batch norm of [batch, channels, side, side] in training, by the batch's statistics, which
+    update the running ones."""
     x = _pictures(dtype, last, batch, channels, side, False)
     (w, b), (mean, variance) = _weights(channels, False), _statistics(channels)
     return lambda: F.batch_norm(x, mean, variance, w, b, True)
@@ -97,7 +98,7 @@ def batch_norm(dtype: str, last: bool, batch: int, channels: int, side: int) -> 
 
 @operation(sweep("batch_norm_inference", 140, _picture))
 def batch_norm_inference(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side] by the statistics kept."""
+    """Batch norm of [batch, channels, side, side] by the running statistics."""
     x = _pictures(dtype, last, batch, channels, side, False)
     (w, b), (mean, variance) = _weights(channels, False), _statistics(channels)
     return lambda: F.batch_norm(x, mean, variance, w, b, False)
@@ -120,7 +121,7 @@ def _grouped(rng: Random) -> Params | None:
 
 @operation(sweep("group_norm", 54, _grouped))
 def group_norm(dtype: str, last: bool, batch: int, channels: int, side: int, groups: int) -> Call:
-    """[batch, channels, side, side] over each group of channels."""
+    """Group norm of [batch, channels, side, side]."""
     x = _pictures(dtype, last, batch, channels, side, False)
     w, b = random(channels, dtype=dtype), random(channels, dtype=dtype)
     return lambda: F.group_norm(x, groups, w, b)

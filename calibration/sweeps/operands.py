@@ -1,6 +1,6 @@
 """Random operands by dtype name, on torch's default device, and the call of a backward pass.
 
-Never zeros: a GPU multiplies those at less power, so at a higher clock.
+Operands are never zeros, since a GPU multiplies zeros at less power, thus at a higher clock.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ DTYPES = {
 
 
 def random(*shape: int, dtype: str, grad: bool = False) -> Tensor:
-    """Normal numbers; whole ones over an 8-bit dtype's range, up to 1000 in a wider integer, and
-    true for half of a mask."""
+    """Normal random numbers; for integers the whole range of an 8-bit dtype, or up to 1000 in a
+    wider one; for a mask half are true."""
     kind = DTYPES[dtype]
     if dtype == "fp8":
         return torch.randn(shape, dtype=torch.bfloat16).to(kind)
@@ -34,7 +34,7 @@ def random(*shape: int, dtype: str, grad: bool = False) -> Tensor:
 
 
 def indices(*shape: int, below: int) -> Tensor:
-    """Random int64 places in [0, below)."""
+    """Random int64 indices in [0, below)."""
     return torch.randint(0, below, shape)
 
 
@@ -45,7 +45,7 @@ def channels_last(x: Tensor, grad: bool = False) -> Tensor:
 
 
 def backward(y: Tensor, inputs: Sequence[Tensor]) -> Call:
-    """The call that makes the gradients of `inputs` from a random one of `y`, time and again."""
+    """A repeatable call that computes the gradients of `inputs` from a random gradient of `y`."""
     gy = torch.randn_like(y)
     wanted = list(inputs)
     return lambda: torch.autograd.grad(y, wanted, gy, retain_graph=True)

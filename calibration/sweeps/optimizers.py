@@ -107,7 +107,7 @@ def _weights(network: str, d: int, layers: int, dtype: str) -> list[Tensor]:
 def optimizer_step(name: str, dtype: str, network: str, d: int, layers: int) -> Call:
     """One step, with its state allocated, over all weights of a network of width `d`."""
     optimizer = OPTIMIZERS[name](_weights(network, d, layers, dtype))
-    with torch.device("cpu"):  # where the count of steps lives, but for fused ones
+    with torch.device("cpu"):  # the device of the step count, except for fused optimizers
         optimizer.step()
     return optimizer.step
 
@@ -117,7 +117,7 @@ def gradient_norm(dtype: str, network: str, d: int, layers: int) -> Call:
     """Gradients clipped to a common norm of 1."""
     gradients = [weight.detach() for weight in _weights(network, d, layers, dtype)]
 
-    def clipped() -> object:  # torch.nn.utils.clip_grad_norm_, which asks meta tensors otherwise
+    def clipped() -> object:  # clip_grad_norm_, which differs on meta tensors
         norms = torch.ops.aten._foreach_norm(gradients)
         total = torch.linalg.vector_norm(torch.stack(norms))
         factor = torch.clamp(1.0 / (total + 1e-6), max=1.0)
@@ -128,7 +128,7 @@ def gradient_norm(dtype: str, network: str, d: int, layers: int) -> Call:
 
 @operation(sweep("foreach_add", 30, _network))
 def foreach_add(dtype: str, network: str, d: int, layers: int) -> Call:
-    """Every weight moved a little towards its gradient, as an average of weights is."""
+    """Move every weight a little towards its gradient, as for an average of weights."""
     weights = _weights(network, d, layers, dtype)
     moved = [weight.detach() for weight in weights]
     gradients = [weight.grad for weight in weights]

@@ -1,4 +1,4 @@
-"""Element by element: every arity, broadcast, strided, in place and of mixed dtypes."""
+"""Elementwise ops: every arity, broadcast, strided, in place and of mixed dtypes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ IN_PLACE: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "clamp_": lambda x, y: x.clamp_(-1.0, 1.0),
     "neg_": lambda x, y: x.neg_(),
 }
-"""Ops that keep their operand within bounds however often they run."""
+"""Ops that keep their operand within bounds, even if they run many times."""
 TERNARY: dict[str, Callable[[Any, Any, Any], torch.Tensor]] = {
     "addcmul": lambda x, y, z: torch.addcmul(x, y, z, value=0.5),
     "addcdiv": lambda x, y, z: torch.addcdiv(x, y, z, value=0.5),
@@ -88,7 +88,7 @@ def binary(name: str, dtype: str, elements: int) -> Call:
 
 @operation(sweep("with_scalar", 72, _of(SCALAR)))
 def with_scalar(name: str, dtype: str, elements: int) -> Call:
-    """An operand and a number of the host's."""
+    """An operand and a Python number."""
     x, function = random(elements, dtype=dtype), SCALAR[name]
     return lambda: function(x)
 
@@ -140,8 +140,8 @@ def _broadcast(rng: Random) -> Params:
 
 @operation(sweep("broadcast", 120, _broadcast))
 def broadcast(name: str, dtype: str, pattern: str, rows: int, cols: int) -> Call:
-    """[rows, cols] and a row, a column or a single value; "both" a row and a column; "channel" a
-    [rows, cols, 8, 8] picture and a value for each of its channels."""
+    """[rows, cols] and a row, a column or a single value; "both" is a row and a column; "channel"
+    is a [rows, cols, 8, 8] picture and a value for each of its channels."""
     shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         "row": ((rows, cols), (cols,)),
         "column": ((rows, cols), (rows, 1)),
@@ -168,8 +168,8 @@ def _strided(rng: Random) -> Params:
 
 @operation(sweep("strided", 160, _strided))
 def strided(name: str, dtype: str, rows: int, cols: int, layout: str) -> Call:
-    """Two operands [rows, cols] of which one is transposed, or a slice of a wider tensor; both
-    halves of one tensor, as in a gated layer; or both transposed alike."""
+    """Two operands [rows, cols]: one is transposed, or a slice of a wider tensor; or they are
+    halves of one tensor, as in a gated layer; or both are transposed."""
     wide, function = random(rows, 2 * cols, dtype=dtype), BINARY[name]
     x, y = random(rows, cols, dtype=dtype), random(cols, rows, dtype=dtype).t()
     if layout == "sliced":
@@ -191,6 +191,6 @@ def _mixed(rng: Random) -> Params:
 
 @operation(sweep("mixed", 42, _mixed))
 def mixed(name: str, left: str, elements: int) -> Call:
-    """An operand of another dtype and one of float32, into float32."""
+    """An operand of another dtype and one of float32, with a float32 result."""
     x, y, function = random(elements, dtype=left), random(elements, dtype="fp32"), BINARY[name]
     return lambda: function(x, y)

@@ -1,4 +1,4 @@
-"""Matrix products as nn.Linear, its backward pass, attention and mixtures of experts ask them."""
+"""Matrix products as in nn.Linear, its backward pass, attention and mixtures of experts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, pick, sweep, tokens, whole, width
 
 MOST_FLOPS = {"fp32": 7e11, "tf32": 4e12, "bf16": 1e13, "fp16": 1e13, "fp8": 2e13, "int8": 1e13}
-"""About 20 ms on a fast GPU."""
+"""FLOPs of a product that takes about 20 ms on a fast GPU."""
 _DTYPES = {"bf16": 45.0, "fp16": 20.0, "fp32": 20.0, "tf32": 15.0}
 
 
@@ -23,7 +23,7 @@ def _fits(dtype: str, b: int, m: int, n: int, k: int) -> bool:
 
 
 def _rows(rng: Random) -> int:
-    """Few in decoding, thousands in training, and what lies between."""
+    """A number of rows: few as in decoding, thousands as in training, or in between."""
     kind = rng.random()
     if kind < 0.3:
         return whole(rng, 1, 64)
@@ -46,7 +46,7 @@ def _linear(rng: Random) -> Params | None:
 
 @operation(sweep("linear", 2400, _linear))
 def linear(dtype: str, m: int, n: int, k: int, bias: bool) -> Call:
-    """[m, k] by weights [n, k] and maybe a bias [n]: the forward pass of nn.Linear."""
+    """[m, k] by weights [n, k], with or without a bias [n]: the forward pass of nn.Linear."""
     x, w = random(m, k, dtype=dtype), random(n, k, dtype=dtype)
     b = random(n, dtype=dtype) if bias else None
     return _rounded(dtype, lambda: F.linear(x, w, b))
@@ -66,8 +66,8 @@ def _product(rng: Random) -> Params | None:
 
 @operation(sweep("product", 1700, _product))
 def product(dtype: str, layout: str, m: int, n: int, k: int) -> Call:
-    """[m, k] @ [k, n]; "t" where an operand is stored transposed. "nn" makes the gradient of a
-    linear layer's input, "tn" that of its weights."""
+    """[m, k] @ [k, n]; "t" marks an operand that is stored transposed. "nn" computes the gradient
+    of a linear layer's input, "tn" that of its weights."""
     a, b = _stored(layout[0], m, k, dtype=dtype), _stored(layout[1], k, n, dtype=dtype)
     return _rounded(dtype, lambda: torch.mm(a, b))
 
@@ -81,7 +81,7 @@ def _near_squares(rng: Random) -> Params | None:
 
 @operation(sweep("square_product", 240, _near_squares))
 def square_product(dtype: str, m: int, n: int, k: int) -> Call:
-    """[m, k] @ [k, n] with sides of about one size, row by row."""
+    """[m, k] @ [k, n] with sides of similar size, stored by rows."""
     a, b = random(m, k, dtype=dtype), random(k, n, dtype=dtype)
     return _rounded(dtype, lambda: torch.mm(a, b))
 
@@ -122,14 +122,14 @@ def _batched(rng: Random) -> Params | None:
 
 @operation(sweep("batched_product", 1000, _batched))
 def batched_product(dtype: str, layout: str, b: int, m: int, n: int, k: int) -> Call:
-    """[b, m, k] @ [b, k, n]; "t" where an operand's matrices are stored transposed."""
+    """[b, m, k] @ [b, k, n]; "t" marks an operand whose matrices are stored transposed."""
     x, y = _stored(layout[0], b, m, k, dtype=dtype), _stored(layout[1], b, k, n, dtype=dtype)
     return _rounded(dtype, lambda: torch.bmm(x, y))
 
 
 def _eighths(rng: Random) -> Params | None:
     m, n, k = 16 * -(-_rows(rng) // 16), width(rng, 64, 16384), width(rng, 64, 16384)
-    n, k = (16 * -(-side // 16) for side in (n, k))  # what cuBLAS takes
+    n, k = (16 * -(-side // 16) for side in (n, k))  # as cuBLAS requires
     return {"m": m, "n": n, "k": k} if _fits("fp8", 1, m, n, k) else None
 
 
@@ -175,7 +175,7 @@ def _stored(layout: str, *shape: int, dtype: str) -> Tensor:
 
 
 def _rounded(dtype: str, call: Call) -> Call:
-    """The call, with float32 rounded to TF32 where the sweep says so."""
+    """The call, with float32 rounded to TF32 if the sweep requires it."""
     if dtype != "tf32":
         return call
 

@@ -1,4 +1,5 @@
-"""Which calls are timed: one decorated function a kind of call, with the points of its sweep."""
+"""The registry of timed calls: one decorated function per kind of call, with the points of its
+sweep."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ HELD_OUT = 0.2
 
 @dataclass(frozen=True)
 class Point:
-    """One call to be timed: the arguments, plain JSON, of an operation."""
+    """One call to time: an operation and its arguments, which are plain JSON."""
 
     operation: str
     params: Params
@@ -28,20 +29,21 @@ class Point:
 
     @property
     def held_out(self) -> bool:
-        """Is the point kept from every fit? A fifth is, chosen by the name's hash."""
+        """Whether the point is held out from every fit: a fifth of the points are, by the hash of
+        the name."""
         digest = hashlib.sha256(self.name.encode()).digest()
         return digest[0] < 256 * HELD_OUT
 
     def make(self) -> Call:
-        """Operands on torch's default device, and the call that is timed."""
+        """Allocate operands on torch's default device and return the call to time."""
         return OPERATIONS[self.operation].make(**self.params)
 
 
 @dataclass(frozen=True)
 class Operation:
     """A kind of call. `make(**params)` allocates random operands on torch's default device and
-    returns the call; "library" ones, "blind" ones, which no fit sees, and a "chain" of them, which
-    a fused kernel replaces, also run on meta tensors, so that they can be traced."""
+    returns the call. Calls of the kinds "library", "blind" (in no fit) and "chain" (replaced by a
+    fused kernel) also run on meta tensors, so that they can be traced."""
 
     name: str
     kind: Kind
@@ -50,8 +52,8 @@ class Operation:
     draw: Callable[[int, str], list[Params]] | None = None
 
     def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
-        """So many times as many other points, drawn like its own, others for each word; none where
-        its own were not drawn."""
+        """`times` as many other points, drawn like its own, different for each word; none if its
+        own were not drawn."""
         drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 
@@ -67,13 +69,13 @@ OPERATIONS: dict[str, Operation] = {}
 def operation(
     points: Callable[[], Iterable[Params]], kind: Kind = "library"
 ) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
-    """Register a kind of call under its function's name; a second one of the name raises, and so
-    does a point that is there twice or is no plain JSON."""
+    """Register a kind of call under its function's name. Raises an error for a name that is taken,
+    and for a point that is repeated or not plain JSON."""
 
     def decorate(make: Callable[..., Call]) -> Callable[..., Call]:
         name = make.__name__
         if name in OPERATIONS:
-            raise ValueError(f"{name} is an operation already")
+            raise ValueError(f"{name} is already an operation")
         registered = tuple(Point(name, params) for params in points())
         if len({p.name for p in registered}) != len(registered):
             raise ValueError(f"{name} has a point twice")

@@ -1,7 +1,7 @@
-"""Shapes for a sweep: seeded, log-uniform, and where networks live.
+"""Shapes for a sweep: seeded, log-uniform, in the range of networks.
 
-A sweep is a random spread and no grid, so that a fit which only remembers its points is found out
-by those that were kept from it.
+A sweep is a random sample, not a grid, so that held-out points expose a fit that only memorises its
+points.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ ITEM_BYTES = {
     "uint8": 1,
 }
 ODD_SHARE = 0.15
-"""Share of the widths that are no multiple of 64, as vocabularies and class counts are."""
+"""Share of the widths that are not multiples of 64, such as vocabularies and class counts."""
 
 Draw = Callable[[Random], Params | None]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Points drawn at random: calling it gives `count` distinct ones, the same each time. `draw`
-    gives None for one that is too large."""
+    """Points drawn at random: a call returns `count` distinct points, the same each time. `draw`
+    returns None for a point that is too large."""
 
     seed: str
     count: int
     draw: Draw
 
     def __call__(self) -> list[Params]:
-        """Raises ValueError when most draws are refused or repeat one another."""
+        """Draw the points. Raises ValueError if most draws are refused or repeat others."""
         return self._drawn(self.seed, self.count)
 
     def further(self, count: int, word: str = "further") -> list[Params]:
-        """Other points of the same draw, others for each word; none where it has too few."""
+        """Other points of the same draw, different for each word; none if the draw has too few."""
         known = [json.dumps(each) for each in self()]
         try:
             drawn = self._drawn(f"{self.seed} {word}", count + self.count)
@@ -69,32 +69,32 @@ class Sweep:
 
 
 def sweep(seed: str, count: int, draw: Draw) -> Sweep:
-    """So many points of a draw."""
+    """A draw of `count` points."""
     return Sweep(seed, count, draw)
 
 
 def pick(rng: Random, weights: dict[str, float]) -> str:
-    """A key, as often as its weight says."""
+    """A random key, with probability by weight."""
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
 def dtype(rng: Random) -> str:
-    """A floating-point dtype, as often as networks use it today."""
+    """A random floating-point dtype, as frequent as in today's networks."""
     return pick(rng, {"bf16": 5, "fp16": 2, "fp32": 3})
 
 
 def real(rng: Random, low: float, high: float) -> float:
-    """Log-uniform in [low, high]."""
+    """A log-uniform number in [low, high]."""
     return exp(rng.uniform(log(low), log(high)))
 
 
 def whole(rng: Random, low: int, high: int) -> int:
-    """Log-uniform whole number, low and high included."""
+    """A log-uniform whole number from low to high, both included."""
     return min(high, max(low, round(real(rng, low, high))))
 
 
 def width(rng: Random, low: int, high: int, step: int = 64) -> int:
-    """A feature count: a multiple of `step`, or of 8 where it is small, and at times neither."""
+    """A number of features: a multiple of `step`, or of 8 if it is small, and sometimes neither."""
     size = whole(rng, low, high)
     if rng.random() < ODD_SHARE:
         return size
@@ -103,12 +103,12 @@ def width(rng: Random, low: int, high: int, step: int = 64) -> int:
 
 
 def tokens(rng: Random, low: int, high: int) -> int:
-    """A batch times a length, log-uniform, as `rounded`."""
+    """A batch times a length, log-uniform, rounded by `rounded`."""
     return rounded(rng, whole(rng, low, high))
 
 
 def rounded(rng: Random, size: int) -> int:
-    """Mostly its three leading bits and zeros after them, at times the number itself."""
+    """The number rounded to its three leading bits, or sometimes the number itself."""
     if rng.random() < 0.3:
         return size
     unit = 1 << max(0, size.bit_length() - 3)
@@ -116,8 +116,8 @@ def rounded(rng: Random, size: int) -> int:
 
 
 def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST_BYTES) -> int:
-    """How many elements a tensor has: log-uniform, and two of three from 100 times `low` on, since
-    all that are smaller cost little but their launch."""
+    """The number of elements of a tensor: log-uniform, with two of three above 100 times `low`,
+    since smaller tensors cost little more than their launch."""
     if rng.random() < 2 / 3:
         low *= 100
     return whole(rng, low, most_bytes // ITEM_BYTES[dtype])
@@ -126,7 +126,7 @@ def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST
 def matrix(
     rng: Random, dtype: str, low: int = 64, high: int = 16384, most_bytes: int = LARGEST_BYTES
 ) -> tuple[int, int]:
-    """(rows, columns): as many as `elements` draws; columns log-uniform within [low, high]."""
+    """(rows, columns) with about `elements` elements; columns are log-uniform in [low, high]."""
     total = elements(rng, dtype, 1000, most_bytes)
     cols = min(width(rng, low, high), total)
     return rounded(rng, total // cols), cols

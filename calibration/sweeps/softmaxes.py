@@ -54,7 +54,7 @@ def _halves(rng: Random) -> Params:
 
 @operation(sweep("widening_softmax", 30, _halves))
 def widening_softmax(dtype: str, rows: int, cols: int) -> Call:
-    """[rows, cols] in half precision to float32, as language models normalise their scores."""
+    """Softmax of [rows, cols] from half precision to float32, as for scores of language models."""
     x = random(rows, cols, dtype=dtype)
     return lambda: F.softmax(x, -1, dtype=torch.float32)
 
@@ -69,6 +69,6 @@ def _across(rng: Random) -> Params | None:
 
 @operation(sweep("softmax_across", 110, _across))
 def softmax_across(dtype: str, outer: int, cols: int, inner: int) -> Call:
-    """[outer, cols, inner] over its middle, as over the channels of a picture."""
+    """Softmax of [outer, cols, inner] over the middle, as over the channels of a picture."""
     x = random(outer, cols, inner, dtype=dtype)
     return lambda: F.softmax(x, 1)

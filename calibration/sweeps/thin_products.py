@@ -1,4 +1,4 @@
-"""Products far from square: of few rows, of odd sides, of a short sum over very many rows."""
+"""Products far from square: few rows, odd sides, or a short sum for very many rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _skinny(rng: Random) -> Params | None:
 
 @operation(sweep("skinny_product", 180, _skinny))
 def skinny_product(dtype: str, layout: str, m: int, n: int, k: int) -> Call:
-    """[m, k] @ [k, n] of which one side is at most 40; sides of any parity."""
+    """[m, k] @ [k, n] with one side of at most 40; sides of any parity."""
     return product(dtype, layout, m, n, k)
 
 
@@ -97,8 +97,8 @@ def _heads(rng: Random) -> Params | None:
 
 @operation(sweep("head_product", 100, _heads))
 def head_product(dtype: str, batch: int, heads: int, length: int, width: int, scores: bool) -> Call:
-    """Scores [batch, heads, length, length] of queries and keys, or their product by values;
-    the heads of a token lie side by side, as a projection leaves them."""
+    """Scores [batch, heads, length, length] of queries and keys, or their product with values; the
+    heads of a token are contiguous, as after a projection."""
     left, right = (
         random(batch, length, heads, width, dtype=dtype).transpose(1, 2) for _ in range(2)
     )

@@ -25,7 +25,7 @@ _TRANSFORMS: dict[str, Callable[..., Any]] = {
 
 
 def _smooth(rng: Random, low: int, high: int) -> int:
-    """The product of powers of 2, 3, 5 and 7 that is next above a log-uniform number."""
+    """The smallest product of powers of 2, 3, 5 and 7 above a log-uniform number."""
     size = whole(rng, low, high)
     while True:
         rest = size
@@ -70,8 +70,8 @@ def _signal(rng: Random) -> Params | None:
 
 @operation(sweep("fourier", 360, _signal))
 def fourier(name: str, dtype: str, batch: int, lengths: list[int], first: bool) -> Call:
-    """`batch` signals or pictures, transformed along their last dimensions; `first` where one
-    dimension is transformed along the first one, so that its elements lie `batch` apart."""
+    """Transform `batch` signals or pictures along their last dimensions; with `first`, signals
+    along the first dimension, so that their elements are `batch` apart."""
     half = [*lengths[:-1], lengths[-1] // 2 + 1]
     shape = half if name == "c2r" else lengths
     order = (*shape, batch) if first else (batch, *shape)
@@ -96,7 +96,8 @@ def _convolved(rng: Random) -> Params | None:
 
 @operation(sweep("long_convolution", 24, _convolved))
 def long_convolution(batch: int, channels: int, length: int) -> Call:
-    """[batch, channels, length] by a filter as long, in the frequency domain, as Hyena does."""
+    """Convolve [batch, channels, length] with a filter of the same length in the frequency domain,
+    as in Hyena."""
     x = random(batch, channels, length, dtype="fp32")
     taps = random(channels, length, dtype="fp32")
 
@@ -117,6 +118,6 @@ def _windows(rng: Random) -> Params:
 
 @operation(sweep("spectrogram", 24, _windows))
 def spectrogram(batch: int, samples: int, window: int) -> Call:
-    """Short-time transforms of sound [batch, samples], a quarter of a window apart."""
+    """Short-time transforms of sound [batch, samples], with hops of a quarter of a window."""
     x, shape = random(batch, samples, dtype="fp32"), torch.rand(window) + 0.1
     return lambda: torch.stft(x, window, window // 4, window=shape, return_complex=True)

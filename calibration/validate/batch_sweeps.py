@@ -1,8 +1,8 @@
-"""Sweeps over the batch: is the regime the measured one, and where does it change?
+"""Sweeps over the batch: compare the predicted regime, and its change, with the measured one.
 
-A step is ruled by overhead where doubling its batch takes less than √2 times as long: the GPU,
-which has twice as much to do, is not what is waited for. That can be read off a measured sweep as
-well as off a predicted one.
+A step is overhead-bound if doubling its batch takes less than √2 times as long, since the GPU then
+has twice the work without being the bottleneck. This can be determined from measured and from
+predicted sweeps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.hardware.host import Host
 
 @dataclass(frozen=True)
 class Sweep:
-    """One network over batches; measured and predicted seconds a step."""
+    """One network over batches, with measured and predicted seconds per step."""
 
     name: str
     batches: tuple[int, ...]
@@ -30,25 +30,25 @@ class Sweep:
 
     @property
     def agreement(self) -> list[bool]:
-        """For each doubling: do both say that overhead rules, or both that it does not?"""
+        """For each doubling, whether measurement and prediction agree on the overhead regime."""
         pairs = zip(growth(self.measured_s), growth(self.predicted_s), strict=True)
         return [(a < 0.5) == (b < 0.5) for a, b in pairs]
 
     @property
     def crossings(self) -> tuple[float | None, float | None]:
-        """The batch at which overhead ceases to rule, measured and predicted."""
+        """The batch at which the overhead regime ends, measured and predicted."""
         return crossing(self.batches, self.measured_s), crossing(self.batches, self.predicted_s)
 
 
 def growth(seconds: Sequence[float]) -> list[float]:
-    """Binary logarithm of what each doubling multiplies the time by: 0 where nothing changes, 1
-    where the time doubles too."""
+    """The binary logarithm of the time ratio of each doubling: 0 if nothing changes, 1 if the time
+    doubles too."""
     return [float(np.log2(b / a)) for a, b in pairwise(seconds)]
 
 
 def crossing(batches: Sequence[int], seconds: Sequence[float]) -> float | None:
     """The batch at which `growth` rises through 0.5, on a logarithmic axis between the middles of
-    two doublings; None where it does not."""
+    two doublings; None if it never does."""
     slopes = growth(seconds)
     middles = [float(np.log2(batch) + 0.5) for batch in batches[:-1]]
     for (x0, y0), (x1, y1) in pairwise(zip(middles, slopes, strict=True)):

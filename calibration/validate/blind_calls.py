@@ -1,9 +1,9 @@
 """Single calls of random shapes, predicted before they were measured.
 
-`python -m calibration.validate.blind_calls --write FILE` keeps what the code of now predicts of
-each call of `calibration.blind`, warm and cold. Without options it prints a line for each measured
-call whose prediction was kept, predicted over measured, and a table by kind of call; `--now`
-predicts again.
+`python -m calibration.validate.blind_calls --write FILE` stores the current predictions for each
+call of `calibration.blind`, warm and cold. Without options it prints predicted over measured time
+for each measured call with a stored prediction, and a table by kind of call; `--now` predicts
+again.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ KEPT, MEASURED = FOLDER / "predicted_blind_calls.jsonl.gz", FOLDER / "blind_call
 
 
 def predicted(point: Point) -> Row:
-    """Seconds of all kernels of a call by state of L2, and their number; or why it failed."""
+    """Seconds of all kernels of a call by state of L2, and their number; or the error."""
     gpu = find_gpu("h200")
     try:
         launches = launched(trace_call(point.make, gpu), gpu)
         by_state = seconds(launches, gpu, profile()) if launches else {}
         return {"call": point.name, **by_state, "kernels": len(launches)}
-    except Exception as error:  # a finding, as a wrong time is
+    except Exception as error:  # an error is a finding, like a wrong time
         return {"call": point.name, "failed": f"{type(error).__name__}: {str(error)[:300]}"}
 
 

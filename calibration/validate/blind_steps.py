@@ -1,9 +1,9 @@
-"""Steps over two H200s that were predicted before they were measured, beside the measurement.
+"""Compare steps over two H200s with predictions made before the measurement.
 
-The predictions are those of the code before the measurement (`predicted_steps.jsonl.gz`), or those
-of the code now. Errors are |predicted / measured − 1|; slow-down is the period over that of the
-step's twin on one GPU. A captured step has no peak memory here: measured after the capture, it
-lacks the graph's own pool.
+The predictions are those of the code before the measurement (`predicted_steps.jsonl.gz`), or of the
+current code. Errors are |predicted / measured − 1|; slow-down is the period over that of the step's
+twin on one GPU. A captured step has no peak memory here: measured after the capture, it lacks the
+graph's own pool.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def measured(predictions: Mapping[int, Row]) -> list[Row]:
 
 
 def errors(how: str, predictions: Mapping[int, Row]) -> dict[str, list[float]]:
-    """The errors of the steps of a kind by figure; 1 where an interval holds the period, else 0."""
+    """The errors of the steps of a kind by figure; for the interval 1 if it contains the period,
+    else 0."""
     by_figure: dict[str, list[float]] = {name: [] for name in (*FIGURES, INTERVAL)}
     for row in measured(predictions):
         if row["how"] != how:

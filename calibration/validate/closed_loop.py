@@ -1,4 +1,4 @@
-"""A simulated server whose clients each send the next request when the last is answered."""
+"""A simulated server whose clients each send a request when the previous one is answered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.planning.step.step_time import StepTime
 
 @dataclass(frozen=True)
 class ClosedLoop:
-    """Mean seconds to the first token, from sending, and of each later one; tokens of answers a
+    """Mean seconds from sending to the first token, and of each later token; answer tokens per
     second."""
 
     first_token_s: float
@@ -26,8 +26,8 @@ def closed_loop(
 ) -> ClosedLoop:
     """Four requests of each client, at least 20; lengths uniform from `least` times these.
 
-    Each client sends its next request when the one before it ends; all send their first at the
-    start, so that requests are sent in the order in which others end.
+    Each client sends a request when its previous one ends; all send their first at the start, so
+    that requests are sent in the order in which others end.
     """
     count = max(4 * clients, 20)
     draw = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""One calibrated GPU by the profile that was measured on another, and by its own.
+"""Predictions for one calibrated GPU by the profile of another, and by its own.
 
 The other GPU's profile holds no measurement of this GPU: it predicts as Ridgepoint does for any
 unmeasured GPU of the same architecture.
@@ -22,7 +22,7 @@ from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
 
 NAMES = {"h100_sxm": "H100", "h200_sxm": "H200"}
-"""The GPUs that were measured, as the table calls them."""
+"""The measured GPUs, with their names in the table."""
 
 
 def group(gpu: GPU, known: Profile) -> str:
@@ -40,8 +40,8 @@ def alone(gpu: GPU) -> Profile:
 def networks(
     recordings: Iterable[tuple[Recording, Trace]], gpu: GPU, known: Profile
 ) -> list[Outcome]:
-    """GPU-busy time of recorded steps, and the period of what was captured as a graph: what the
-    host has no part in."""
+    """GPU-busy time of recorded steps, and the period of captured graphs, which do not depend on
+    the host."""
     rows: list[Outcome] = []
     for recording, traced in recordings:
         name = f"{group(gpu, known)}, {recording.case['phase']}"
@@ -61,7 +61,7 @@ def networks(
 
 
 def calls(sweeps: Sequence[Swept], gpu: GPU, known: Profile) -> list[Outcome]:
-    """GPU seconds of held-out single calls, in L2 and out of it."""
+    """GPU seconds of held-out single calls, with operands in L2 and not."""
     return [
         _named(o, f"{group(gpu, known)}, {o.group}")
         for o in single_ops.outcomes(sweeps, gpu, known)

@@ -1,9 +1,9 @@
-"""Predicted against measured energy of whole steps that no fit has seen.
+"""Compare predicted with measured energy of whole steps that no fit uses.
 
 `python -m calibration.validate.energy_steps` predicts each of `cases.energy_steps.ENERGY_STEPS` and
-prints it beside what `calibration.measure.energy --steps` measured on the card that `--card` names.
-`--write FILE` keeps the predictions as JSON lines, gzipped where the name ends in `.gz`; `--before
-FILE` holds such a file against the measurements instead and traces nothing. The packages
+prints it with the measurement of `calibration.measure.energy --steps` on the card that `--card`
+names. `--write FILE` stores the predictions as JSON lines, gzipped if the name ends in `.gz`;
+`--before FILE` compares such a file with the measurements instead and traces nothing. The packages
 transformers and timm must be installed.
 """
 
@@ -30,7 +30,7 @@ _LIMITED = 4  # NVML's reason of a lowered clock: the software's power cap
 
 
 def predictions(card: str, known: dict[str, Row]) -> dict[str, Row]:
-    """The figures of each step by name, with the host beside a measured one, or its error."""
+    """The figures of each step by name, with the host of a measured step, or its error."""
     predicted: dict[str, Row] = {}
     for case in ENERGY_STEPS:
         row = known.get(case.name)
@@ -43,7 +43,7 @@ def predictions(card: str, known: dict[str, Row]) -> dict[str, Row]:
 
 
 def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
-    """What is predicted of a case on a card."""
+    """The predicted figures of a case on a card."""
     assert case.step is not None
     mode = "cuda_graph" if case.graph else "eager"
     p = predict_trace(retrace(case.step.record(), mode), gpu=card, host=host, mode=mode)
@@ -59,7 +59,7 @@ def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
 
 
 def measured(card: str) -> dict[str, Row]:
-    """The measured steps of a card by name; none where it was not measured."""
+    """The measured steps of a card by name; none if the card was not measured."""
     path = MEASUREMENTS / card / "energy_steps.jsonl.gz"
     if not path.exists():
         return {}
@@ -69,7 +69,8 @@ def measured(card: str) -> dict[str, Row]:
 
 
 def outcomes(predicted: dict[str, Row], known: dict[str, Row]) -> list[Outcome]:
-    """The figures of each step over what was measured, in groups by what decides the step."""
+    """The figures of each step relative to the measurement, grouped by the bottleneck of the
+    step."""
     each: list[Outcome] = []
     for name, row in known.items():
         p = predicted.get(name, {})

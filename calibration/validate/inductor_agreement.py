@@ -1,7 +1,7 @@
-"""The fast partition against the real Inductor's schedules, network by network.
+"""Compare the fast partition with the real Inductor's schedules, network by network.
 
-`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of
-ops that lie in the same launch, and the ratio of the bytes that cross the launches' borders; with
+`python -m calibration.validate.inductor_agreement [PATTERN]` prints the numbers of kernels of both,
+the share of ops in the same launch, and the ratio of the bytes that enter or leave launches; with
 `--differ` also the launches that differ.
 """
 
@@ -45,8 +45,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`real` and `rules` of one case, which launch of the rules is which real one, how many of the
-    `ops` that both name lie in the same launch, and the eager trace."""
+    """`real` and `rules` of one case, the pairs of launches of both, the number of common `ops`
+    that are in the same launch, and the eager trace."""
 
     case: Case
     real: Side
@@ -81,8 +81,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
 
 
 def _side(fused: Fused) -> Side:
-    """Without the copies that ATen makes of convolutions' gradients, within the call or once the
-    compiled code has returned: they are in no schedule."""
+    """The launches of a fused step, without ATen's copies of convolutions' gradients, within the
+    call or after the compiled code, which no schedule has."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
         for group, launch in zip(fused.groups, fused.trace.ops, strict=False)
@@ -92,8 +92,8 @@ def _side(fused: Fused) -> Side:
 
 
 def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
-    """Which launch stands for which: pairs that share most ops of all theirs first, each launch in
-    one pair. An op lies in the same launch where a pair has it on both sides."""
+    """Pairs of launches, chosen by the largest share of common ops, each launch in at most one
+    pair. An op is in the same launch if a pair has it on both sides."""
     of_op: dict[int, list[int]] = {}
     for b, ops in enumerate(rules):
         for op in ops:
@@ -112,7 +112,7 @@ def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
 
 
 def differences(agreed: Agreement) -> list[str]:
-    """Launches of one side without the other, and pairs whose ops or bytes differ."""
+    """Launches without a partner, and pairs whose ops or bytes differ."""
     said: list[str] = []
     taken = set(agreed.pairs.values())
     both = frozenset().union(*agreed.real.ops) & frozenset().union(*agreed.rules.ops)
@@ -155,7 +155,7 @@ def line(agreed: Agreement) -> str:
 
 
 def stored() -> list[Row]:
-    """The schedules of the torch that is installed; of the newest one stored where it has none."""
+    """The schedules of the installed torch, or else of the newest stored version."""
     own = file_of(torch.__version__)
     return rows(own if own.exists() else max(FOLDER.glob("torch-*.jsonl.gz")))
 

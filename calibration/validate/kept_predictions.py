@@ -14,13 +14,13 @@ Row = dict[str, Any]
 
 
 def write(path: Path, predicted: Iterable[Row]) -> None:
-    """One line a prediction."""
+    """Write one line per prediction."""
     text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in predicted).encode()
     path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
 
 def rows(path: Path) -> Iterator[Row]:
-    """The lines of a file; InputError where it cannot be read."""
+    """The lines of a file. Raises InputError if it cannot be read."""
     try:
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")

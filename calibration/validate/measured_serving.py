@@ -1,11 +1,11 @@
-"""Compare predictions with what `calibration.measure.serving` measured on an H200:
-`python -m calibration.validate.measured_serving FILE`.
+"""Compare predictions with measurements of `calibration.measure.serving` on an H200: `python -m
+calibration.validate.measured_serving FILE`.
 
-Steps one by one, with the host's speed at that time; each served load simulated with the predicted
-steps of the captured decode and of eager prefills, as the measured server ran them; the same
-iterations priced alone, which tells steps from scheduling; joules of steps. Mixed iterations run
-attention of ever new shapes, for each of which cuDNN makes a plan first (tens of ms), which no
-prediction holds: their median ratio is printed.
+It compares steps one by one, with the host's speed at that time; each served load, simulated with
+the predicted steps of captured decodes and eager prefills, as in the measured server; the same
+iterations on their own, to separate steps from scheduling; and joules of steps. Mixed iterations
+run attention of new shapes, for each of which cuDNN first creates a plan (tens of ms), which is not
+predicted: their median ratio is printed.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
 
 
 def server(engine: str, rules: Rules, host: Host) -> StepTime:
-    """The step of the measured server: decodes as captured or eager, prompts eager, and what one
-    step alone takes longer than one in a row, since its tokens are awaited."""
+    """The step of the measured server: decodes captured or eager, prompts eager, plus the
+    additional time of a step alone over one of many back to back, since its tokens are awaited."""
     work = Workload(
         "serving",
         NETWORK.removesuffix("-decode"),
@@ -107,7 +107,8 @@ def server(engine: str, rules: Rules, host: Host) -> StepTime:
 
 
 def loads(measured: list[Row], host: Host) -> Iterator[str]:
-    """Each load: percentiles simulated beside measured, and its iterations priced alone."""
+    """Print for each load the simulated and measured percentiles, and the ratios of its
+    iterations."""
     yield (
         "| load | first token p50, ms | measured | p90 | measured | per token p50 | measured | "
         "p90 | measured | tokens/s | measured | batch | measured | decodes alone | mixed alone |"
@@ -164,7 +165,7 @@ def static(measured: list[Row], host: Host) -> Iterator[str]:
 
 
 def energy(measured: list[Row], host: Host) -> Iterator[str]:
-    """Joules and watts of a step in a row."""
+    """Joules and watts of steps back to back."""
     for row in measured:
         if row.get("part") == "energy" and row.get("joules"):
             p = step(row["kind"], "cuda_graph", row["batch"], row["tokens"], host)

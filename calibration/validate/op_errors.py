@@ -1,9 +1,10 @@
-"""Which ops make a network's GPU time wrong: `python -m calibration.validate.op_errors PATTERN`.
+"""Find the ops with the largest errors in a network's GPU time: `python -m
+calibration.validate.op_errors PATTERN`.
 
 Retraces the recorded networks of the suite `packages` whose names match, aligns traced and recorded
 ops in order, and prints for each network the groups of equal ops (overload, shapes, dtype) whose
 predicted and recorded GPU time differ most, with the kernels that ran and those that are predicted.
-`--suite` takes another suite of recordings; traces are kept in `--traces FOLDER` between runs.
+`--suite` chooses another suite of recordings; `--traces FOLDER` caches traces between runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from simulator.records import Trace
 
 @dataclass
 class Group:
-    """Equal ops of a network: how many, and their seconds on the GPU."""
+    """Equal ops of a network: their number and their seconds on the GPU."""
 
     count: int = 0
     recorded_s: float = 0.0
@@ -39,7 +40,7 @@ class Group:
 
 
 def aligned(recording: Recording, traced: Trace) -> list[tuple[int, int]]:
-    """Places of equal ops, recorded and traced, in order."""
+    """Indices of equal ops, recorded and traced, in order."""
     names = [op.name for op in recording.ops], [op.name for op in traced.ops]
     if names[0] == names[1]:
         return [(place, place) for place in range(len(names[0]))]
@@ -76,7 +77,7 @@ def groups(recording: Recording, p: Prediction) -> dict[str, Group]:
 
 
 def kept_trace(recording: Recording, folder: Path | None) -> Trace:
-    """The trace of a recorded case, from the folder where it is there."""
+    """The trace of a recorded case, from the folder if it has it."""
     if folder is None:
         return retrace(recording.case)
     path = folder / f"{recording.name.replace('/', '_')}.json"

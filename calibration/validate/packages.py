@@ -1,13 +1,12 @@
-"""Predicted against measured, on networks as packages and users write them.
+"""Compare predictions with measurements on networks of packages and users.
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
 `packages_compiled`, or of those that `--suites` names, and prints a line for each, with the ratios
-of predicted over measured where it was measured: the period with a host as fast as the probes
-before and after the step say (`calibration.record.host_rounds.beside`), the period with the default
-host, GPU-busy time, kernels. `--write FILE` keeps the predictions with the default host as JSON
-lines, gzipped where the name ends in `.gz`; `--before FILE` holds such a file against the
-measurements instead and traces nothing. No fit has seen these cases. Both packages must be
-installed.
+of predicted over measured if it was measured: the period with the host's speed from the probes
+before and after the step (`calibration.record.host_rounds.beside`), the period with the default
+host, GPU-busy time, kernels. `--write FILE` stores the predictions with the default host as JSON
+lines, gzipped if the name ends in `.gz`; `--before FILE` compares such a file with the measurements
+instead and traces nothing. No fit uses these cases. Both packages must be installed.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from simulator.prediction import Prediction
 
 FIRST = ("packages", "packages_compiled")
 SECOND = ("packages_second", "packages_second_compiled", "own", "own_compiled")
-"""Those that were predicted before anyone had measured them."""
+"""Suites that were predicted before they were measured."""
 BESIDE, DEFAULT = "host beside it", "default host"
 
 
@@ -46,8 +45,8 @@ def modes(case: Case) -> tuple[str, ...]:
 
 
 def hosts(row: Recording | Timed | None) -> dict[str, Host]:
-    """The hosts with which a case is predicted, by name: the default one, and that of its probes
-    where it was measured."""
+    """The hosts with which a case is predicted, by name: the default one, and that of its probes if
+    it was measured."""
     known = {DEFAULT: find_host()}
     return known if row is None or row.probes is None else {BESIDE: beside(row.probes), **known}
 
@@ -55,7 +54,7 @@ def hosts(row: Recording | Timed | None) -> dict[str, Host]:
 def predictions(
     case: Case, by_name: dict[str, Host]
 ) -> Iterator[tuple[str, dict[str, Prediction] | str]]:
-    """The predictions of each mode in which a case is timed by the host's name, or the error."""
+    """The predictions of a case for each timed mode, by the host's name, or the error."""
     for mode in modes(case):
         try:
             traced = retrace(case.record(), mode)
@@ -77,7 +76,7 @@ class Before(NamedTuple):
 
 
 def before(path: Path) -> dict[tuple[str, str], Before]:
-    """The kept predictions of a file by case and mode; InputError where it has none."""
+    """The stored predictions of a file by case and mode. Raises InputError if it has none."""
     kept = {
         (row["case"], row["mode"]): Before(
             row["period_s"], tuple(row["interval_s"]), row["gpu_busy_s"], row["kernels"]
@@ -91,7 +90,7 @@ def before(path: Path) -> dict[tuple[str, str], Before]:
 
 
 def figures(name: str, mode: str, p: Prediction) -> Row:
-    """A prediction as a row to keep."""
+    """A prediction as a row to store."""
     low_s, high_s = p.interval_s
     return {
         "case": name,
@@ -104,7 +103,7 @@ def figures(name: str, mode: str, p: Prediction) -> Row:
 
 
 def measured(suite: str) -> dict[str, Recording | Timed]:
-    """The measured cases of a suite by name; none where it was not measured."""
+    """The measured cases of a suite by name; none if it was not measured."""
     try:
         return {row.name: row for row in (timed if "compiled" in suite else recordings)(suite)}
     except FileNotFoundError:
@@ -114,9 +113,9 @@ def measured(suite: str) -> dict[str, Recording | Timed]:
 def compared(
     row: Recording | Timed, mode: str, by_host: Mapping[str, Prediction | Before]
 ) -> Iterator[Outcome]:
-    """The figures of one mode of a measured case over what was predicted. Periods stand in groups
-    by phase and by what decides them as measured: the host where the period is more than
-    `HOST_BOUND` times the GPU's busy time."""
+    """Predicted over measured figures of one mode of a measured case. Periods are grouped by phase
+    and by their measured bottleneck: the host if the period is more than `HOST_BOUND` times the
+    GPU's busy time."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
         graph = getattr(row, "graph", None) or {}
@@ -176,7 +175,7 @@ def main() -> None:
 def _of(
     case: Case, row: Recording | Timed | None, kept: Mapping[tuple[str, str], Before] | None
 ) -> Iterator[tuple[str, Mapping[str, Prediction | Before] | str]]:
-    """The predictions of a case by mode, of the code now or as they were kept."""
+    """The predictions of a case by mode, from the current code or as stored."""
     if kept is None:
         yield from predictions(case, hosts(row))
         return

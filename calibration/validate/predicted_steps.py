@@ -31,7 +31,7 @@ SIZES = [1024 * 4**i for i in range(11)]
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
-    """The measured step as `predict_step` takes it; on one GPU its twin."""
+    """The measured step in the form of `predict_step`; on one GPU its twin."""
     plain = replace(step, graph=False)  # captured by its mode
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
@@ -46,7 +46,7 @@ def predicted(step: ParallelStep, where: Cluster | str) -> ParallelPrediction:
 
 
 def figures(p: ParallelPrediction) -> dict[str, Any]:
-    """The figures of a prediction that are measured too, and what they are made of."""
+    """The figures of a prediction that are also measured, and their parts."""
     peaks = {
         rank: each.peak_memory_bytes + each.workspace_bytes
         for each in p.ranks
@@ -64,7 +64,7 @@ def figures(p: ParallelPrediction) -> dict[str, Any]:
 
 
 def predicted_row(place: int, machine: Cluster) -> dict[str, Any]:
-    """A step as it is measured: its figures and those of its twin on one GPU, or why it failed."""
+    """The figures of a step and of its twin on one GPU, or the error."""
     step = STEPS[place]
     row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
     try:

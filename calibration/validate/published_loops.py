@@ -1,11 +1,11 @@
-"""Simulated servers beside published ones at a given concurrency, and beside MLPerf's.
+"""Compare simulated servers with published ones at a given concurrency, and with MLPerf's.
 
 `serving.csv.gz` holds closed loops of InferenceMAX and others (ai-dynamo/aiconfigurator,
 Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
 draws lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds
 submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared:
-CNN/DailyMail, 778 tokens of a prompt in the mean (MLCommons, Inference v5.1), 128 of an answer by
-the rows.
+CNN/DailyMail, with mean prompts of 778 tokens (MLCommons, Inference v5.1) and answers of 128 by the
+rows.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ NETWORKS = {
     "meta-llama/Llama-3.1-70B": ("llama3-70b", "fp8", 0.8),
     "nvidia/Llama-3.1-8B-Instruct-FP8": ("llama3-8b", "", 1.0),
 }
-"""The catalogue's network, precision of the cache ("" for the plain one), least share of a
+"""The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
 length."""
 _CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
 _PROMPT, _ANSWER = 778, 128
 _PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
-"""Precisions of plans by those of the tables."""
+"""Precisions of plans, by the names in the tables."""
 
 
 @dataclass(frozen=True)
 class Compared:
     """A figure of a published run: predicted, its ends by the step's interval, and measured.
-    `case` is what runs that are alike but for their card share; `split` is how many GPUs share a
+    `case` is common to runs that differ only in their card; `split` is how many GPUs share a
     replica."""
 
     table: str
@@ -65,7 +65,7 @@ class Compared:
 
     @property
     def fitted(self) -> bool:
-        """Whether it lies in the half of the cases to which the spread of engines is fitted."""
+        """Whether it is in the half of the cases to which the spread of engines is fitted."""
         return sha256(f"{self.card} {self.case}".encode()).digest()[0] % 2 == 0
 
     @property
@@ -91,8 +91,7 @@ def server(
 
 
 def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
-    """Each closed loop of one replica in fp8 or nvfp4; what else there is is counted in
-    `left_out`."""
+    """Each closed loop of one replica in fp8 or nvfp4; other rows are counted in `left_out`."""
     for row in read(path):
         why = _unplanned(row)
         if why:
@@ -115,7 +114,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
-        # every client takes a first token and then a mean answer, again and again
+        # every client repeats a first token and a mean answer
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
             ("time per token", [t.per_token_s for t in tried], measured_s),
@@ -129,18 +128,18 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
 
 
 def _unplanned(row: dict[str, str]) -> str:
-    """Why no plan stands for a row; "" if one does."""
+    """The reason why no plan represents a row; "" if one does."""
     if row["model_path"] not in NETWORKS:
         return f"{row['model_path']}: no network of the catalogue"
     if row["mode"] != "agg":
-        return "prefill and decode on GPUs of their own"
+        return "prefill and decode on separate GPUs"
     if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
         return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
     return "" if row["precision"] in _PRECISIONS else f"{row['precision']} is not planned"
 
 
 def submissions(path: Path) -> Iterator[Compared]:
-    """MLPerf's Llama 3.1 8B on one card: tokens a second of all requests at once, and the mean
+    """MLPerf's Llama 3.1 8B on one card: tokens per second of all requests at once, and the mean
     time per token at the rate of the server scenario."""
     for row in read(path):
         if row["benchmark"] != "llama3.1-8b" or row["n_accelerators"] != "1":
@@ -170,8 +169,8 @@ def _submitted(step: StepTime, rules: Rules, rate: float, offline: bool) -> floa
 
 
 def kendall(rows: list[Compared]) -> tuple[float, int]:
-    """The rank correlation of cards: over all pairs of cards with the same case, concordant less
-    discordant over all, and how many pairs."""
+    """The rank correlation of cards (concordant minus discordant pairs, over all pairs of cards
+    with the same case), and the number of pairs."""
     signs: list[float] = []
     for a, b in combinations(rows, 2):
         if a.case == b.case and a.card != b.card:

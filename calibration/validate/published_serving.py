@@ -3,9 +3,9 @@ calibration.validate.published_serving FOLDER`.
 
 FOLDER holds, gzipped, `serving_requests.csv`: one row per request, with gpu, model, input_tokens,
 output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON; `serving.csv`
-and `mlperf_inference.csv` as `published_loops` reads them. A table that is not there is left out.
-Models that no network of the catalogue stands for are left out by name. Replicas over several GPUs
-(tensor parallelism) are summed up apart from those on one card.
+and `mlperf_inference.csv` as `published_loops` reads them. Missing tables are left out. Models that
+no network of the catalogue represents are left out by name. Replicas over several GPUs (tensor
+parallelism) are summarised separately from those on one card.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(folder: str) -> None:
 
 
 def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
-    """A table of errors by table and figure, the ranking of cards, and what was left out."""
+    """A table of errors by table and figure, the ranking of cards, and the rows left out."""
     yield "| table | figure | runs | median error | p90 | leans | in the 80% interval |"
     yield "|--|--|--|--|--|--|--|"
     groups: dict[tuple[str, str], list[Compared]] = {}

@@ -1,4 +1,4 @@
-"""Predicted against measured, on steps and calls that were never fitted.
+"""Compare predictions with measurements, on steps and calls that were never fitted.
 
 `python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
 the summary into `docs/accuracy.md` and its most important rows into the README, `--json FILE`
@@ -45,13 +45,13 @@ SHORT = {
 }  # fmt: skip
 """The group and figure of the README's rows."""
 HOST_BOUND = 1.25
-"""Period over GPU-busy time from which a step counts as ruled by its host."""
+"""Period over GPU-busy time from which a step counts as host-bound."""
 
 _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
 def host_of(suite: str) -> Host:
-    """The calibrated host as fast as the one that recorded a suite was, the profiler's hooks left
+    """The calibrated host at the speed of the one that recorded a suite, with the profiler's hooks
     in its process."""
     host = find_host()
     return hooked(host.slower(parts(host_index(suite), host.reference)))
@@ -91,8 +91,8 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
 
 
 def _peak_ratio(recording: Recording, traced: Trace) -> float:
-    """Predicted peak over what the step holds before it begins plus the growth that was measured:
-    the process held other cases' leftovers and workspaces too."""
+    """The predicted peak relative to the step's memory at its beginning plus the measured growth,
+    since the process also held memory and workspaces of other cases."""
     standing = sum(
         -(-s.nbytes // 512) * 512
         for s in traced.storages
@@ -104,7 +104,7 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
 
 def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     """Every figure of every step that was timed in a mode of `torch.compile`, and its speed-up over
-    the eager twin that was timed beside it."""
+    its eager twin."""
     rows: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
@@ -138,9 +138,9 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
 
 
 def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
-    """The period and the speed-up of steps that were timed by turns, in mode "compiled" and eager,
-    on a busy host: each round against the prediction for a host as fast as it was in that round,
-    with the profiler's hooks where they were; the median of the rounds."""
+    """The period and the speed-up of steps that alternated between mode "compiled" and eager on a
+    busy host: the median over rounds, each compared with the prediction for the host's speed in
+    that round, with the profiler's hooks if they were active."""
     host = find_host()
     reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
     rows: list[Outcome] = []
@@ -169,8 +169,8 @@ def validate(pairs: Sequence[Pair], suite: str = "validation") -> list[Outcome]:
 
 
 def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
-    """The H100 by the H200's profile and by its own, the H200 by that of the H100 alone: `pairs`
-    are the H200's steps, `ops` its held-out calls."""
+    """The H100 by the H200's profile and by its own, and the H200 by the profile fitted only to the
+    H100: `pairs` are the H200's steps, `ops` its held-out calls."""
     h100, h200 = find_gpu("h100"), find_gpu("h200")
     known = {recording.name: trace for recording, trace in pairs}
     steps = [(r, known[r.name]) for r in recordings("validation", h100.id)]
@@ -210,7 +210,7 @@ def put(page: str, lines: str) -> str:
 
 
 def sweep_report(sweeps: Iterable[batch_sweeps.Sweep]) -> str:
-    """Where each sweep leaves the overhead regime, and how often the regimes agree."""
+    """Print where each sweep leaves the overhead regime, and how often the regimes agree."""
     lines: list[str] = []
     agreed: list[bool] = []
     factors: list[float] = []

@@ -1,9 +1,9 @@
-"""Compare collectives and steps over two H200s with what was measured there.
+"""Compare predicted collectives and steps over two H200s with their measurements.
 
 `python -m calibration.validate.several_gpus` prints the errors of collectives and, by the kind of
-split, of the steps that were predicted before they were measured: as predicted then, and as
-predicted now, which traces each step (`--before` leaves that out). `--steps NAME` compares the
-steps of the first measurement whose name has this, one by one.
+split, of the steps that were predicted before they were measured: as predicted then, and by the
+current code, which traces each step (`--before` omits this). `--steps NAME` compares the steps of
+the first measurement whose names contain NAME, one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.collectives import collective_time
 from simulator.errors import InputError
 
 CLUSTER = "2xh200"
-HOST_BOUND = 1.4  # times the host's seconds below which a measured time is the host's
+HOST_BOUND = 1.4  # below this multiple of the host's seconds a measured time is host-bound
 
 
 def collectives() -> None:
@@ -91,7 +91,7 @@ def blind(before_alone: bool) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--steps", metavar="NAME", help="the steps alone whose name has this")
+    parser.add_argument("--steps", metavar="NAME", help="only the steps whose names contain this")
     parser.add_argument(
         "--before", action="store_true", help="leave out the predictions of the code now"
     )

@@ -1,4 +1,4 @@
-"""Single calls that no fit has seen: predicted against measured, warm and cold."""
+"""Single calls that no fit uses: compare predictions with measurements, warm and cold."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simulator.timing.profile import Profile
 from simulator.timing.roofline import roofs
 
 STATES = ((1, "warm"), (2, "cold"))
-"""Where a launch and a kernel say what holds in which state of L2."""
+"""Indices of the warm and cold fields of a launch and of a kernel."""
 
 
 def outcomes(sweeps: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:
-    """GPU seconds of each held-out call, all its kernels together, over the measured ones."""
+    """Predicted over measured GPU seconds of each held-out call, summed over its kernels."""
     rows: list[Outcome] = []
     for each in sweeps:
         if not each.point.held_out:

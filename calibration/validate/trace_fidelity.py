@@ -28,7 +28,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Fidelity:
-    """`matched` of `ops` recorded ops stand in the trace in order; `differing` names the rest."""
+    """`matched` of `ops` recorded ops are in the trace in order; `differing` names the rest."""
 
     name: str
     ops: int
@@ -59,7 +59,7 @@ def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
 
 
 def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -> Fidelity:
-    """Match recorded ops and traced ones in order; sizes are ignored where data decides them."""
+    """Match recorded ops and traced ones in order; sizes that depend on data are ignored."""
     seen = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
     traced_rows = [
         _row(op.name, _plain(op.inputs), _plain(op.outputs), data_dependent) for op in traced.ops

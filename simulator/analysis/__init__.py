@@ -1,4 +1,5 @@
-"""What is asked of many predictions: sweeps, regimes, goals, advice, comparisons and contours.
+"""Analyses of many predictions: sweeps, regimes, goals, advice, comparisons and contours.
 
-May import the whole simulator but `kernel_source`; nothing that predicts one scenario imports it.
+May import the whole simulator except `kernel_source`; code that predicts one scenario does not
+import it.
 """

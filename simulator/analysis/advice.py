@@ -37,7 +37,7 @@ class Advice:
     local_gain       share of the GPU's busy time per sample saved
     usd_per_million  USD per million samples; None without a price
     warning          why a local gain does not arrive, or ""
-    command          the command that applies it; "" if the GPU is one of edited figures
+    command          the command that applies it; "" if the GPU has edited figures
     applied          the what-ifs that it adds
     """
 
@@ -129,9 +129,9 @@ def _crossed(
     predictor: Predictor,
     prices: Mapping[str, float],
 ) -> list[Advice]:
-    """The machines that cost least per sample, each with the best code changes: one of them, and on
-    the best of these pairs one more. Combinations that gain less than a part of theirs are left
-    out."""
+    """The machines that cost least per sample, each with the best code changes: one change, and a
+    second one on the best of these pairs. Combinations that gain less than one of their parts are
+    left out."""
     order = sorted(tried, key=lambda a: -a.gain)
     codes = [a for a in order if a.changes == "code" and a.gain > _VISIBLE and a.fits][:_CROSSED]
     cards = [a for a in order if a.whatif.startswith("+gpu=")][:_CROSSED]
@@ -158,7 +158,7 @@ def _crossed(
 
 
 def _batches(scenario: Scenario) -> list[Trial]:
-    """Two and four times the batch, if it is known."""
+    """The scenario at two and four times its batch, if the batch is known."""
     request = resolve(scenario).request
     entry = CATALOGUE.get(request.network)
     batch = request.batch or (entry and entry.batch)
@@ -170,7 +170,7 @@ def _batches(scenario: Scenario) -> list[Trial]:
 
 
 def _fusible(base: Prediction) -> list[Trial]:
-    """The adjacent ops that save most as one kernel."""
+    """The adjacent ops that save most time as one kernel."""
     patterns = fusible(base, learned(base.gpu.id))
     return [Trial(f"+fuse={p.ops}", ("memory",), p.how, "code") for p in patterns]
 
@@ -182,7 +182,7 @@ def _price(card: GPU, prices: Mapping[str, float]) -> float | None:
 
 
 def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]:
-    """Each GPU with a price that `trials` does not hold."""
+    """A trial of each GPU that has a price and is not in `trials`."""
     known = {trial.text for trial in trials}
     texts = [text for card in prices if (text := f"+gpu={card}") not in known]
     return [Trial(text, (), "", "machine") for text in texts]
@@ -191,7 +191,7 @@ def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]
 def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
     """Raise InputError for a machine without a price."""
     if trial.changes == "machine" and new.id == old.id:
-        raise InputError("a machine with changed figures has no price: expected a GPU that is sold")
+        raise InputError("a GPU with changed figures has no price: expected a GPU that is sold")
     if _price(new, prices) is None:
         raise InputError(
             f"{new.name} has no price: expected USD an hour; give it as --price {new.id}=USD"

@@ -1,4 +1,4 @@
-"""Search along an axis of numbers: figures of a scenario at many values, and where a property ends.
+"""Search along an axis of numbers: figures at many values, and the end of a property.
 
 Values that need no new trace are predicted together, the others one by one.
 """
@@ -20,7 +20,7 @@ from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
 from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 
-CLOSE = 1e-4  # relative precision of the end of a range on a scale
+CLOSE = 1e-4  # relative precision of the end of a range, on axes of real numbers
 AHEAD = 4  # values that a search predicts together
 _BESIDE = 0.03
 """Distance of the tried values from an expected end, as a share of the range."""
@@ -51,12 +51,12 @@ class Figures:
 
 Holds = Callable[[Figures], bool]
 Margin = Callable[[Figures], float]
-"""By how much a property holds: about 0 where it ends."""
+"""The margin by which a property holds: about 0 where it ends."""
 Watch = Callable[[Mapping[float, Figures]], None]
 
 
 def unwatched(tried: Mapping[float, Figures]) -> None:
-    """A watch that does nothing."""
+    """A watch that ignores the figures."""
 
 
 class AxisSearch:
@@ -116,8 +116,8 @@ class AxisSearch:
         return self.at(value)
 
     def first(self, values: Sequence[float], stops: Callable[[Figures], bool]) -> float | None:
-        """The first of these values at which `stops` is true, tried a few at a time; None if there
-        is none."""
+        """The first of these values at which `stops` is true, or None; values are tried a few at a
+        time."""
         for begin in range(0, len(values), AHEAD):
             part = values[begin : begin + AHEAD]
             self.look(part)
@@ -127,7 +127,7 @@ class AxisSearch:
         return None
 
     def look(self, values: Iterable[float]) -> None:
-        """Predict together those of these values that need no new trace."""
+        """Predict together those values that need no new trace."""
         if not self._many:
             return
         untraced: dict[float, ResolvedScenario] = {}
@@ -151,17 +151,18 @@ class AxisSearch:
         self._watch(self.tried)
 
     def _is_untraced(self, resolved: ResolvedScenario) -> bool:
-        """Can this be predicted without a new trace?"""
+        """Whether this can be predicted without a new trace."""
         if resolved.speeds or resolved.rates != Rates():
             return False
         same_trace = trace_key(resolved) == trace_key(resolve(self.scenario))
         return family(resolved) is not None or same_trace
 
     def end(self, last: float, first: float, holds: Holds, margin: Margin) -> tuple[float, float]:
-        """The neighbours between which a property ends that holds at `last`, not at `first`.
+        """The neighbouring values between which a property ends that holds at `last` and not at
+        `first`.
 
-        Tries both sides of the end that the margin predicts if it is linear in the logarithm, and
-        halfway if that did not help.
+        Tries both sides of the end that a margin linear in the logarithm predicts, then the middle
+        if that did not help.
         """
         helped = True
         while not self.adjoin(last, first):
@@ -179,7 +180,7 @@ class AxisSearch:
         return last, first
 
     def _expected(self, last: float, first: float, margin: Margin) -> list[float]:
-        """The values on both sides of where a margin linear in the logarithm is zero."""
+        """The values on both sides of the zero of a margin that is linear in the logarithm."""
         ends = margin(self.at(last)), margin(self.at(first))
         part = ends[0] / (ends[0] - ends[1]) if ends[0] > 0 >= ends[1] else 0.5
         values: dict[float, None] = {}
@@ -192,11 +193,12 @@ class AxisSearch:
         return list(values)
 
     def adjoin(self, a: float, b: float) -> bool:
-        """Are two values neighbours, for whole numbers or at the precision of a scale?"""
+        """Whether two values are neighbours, as whole numbers or at the relative precision of real
+        numbers."""
         return abs(a - b) <= (1 if self.line.kind == "whole" else CLOSE * min(abs(a), abs(b)))
 
     def middle(self, a: float, b: float) -> float:
-        """The value halfway between two, along the logarithm of a scale."""
+        """The value halfway between two, on a logarithmic scale for real numbers."""
         return (int(a) + int(b)) // 2 if self.line.kind == "whole" else float(np.sqrt(a * b))
 
     def _value(self, value: float) -> Value:

@@ -49,8 +49,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class Set:
-    """Ops that are one kernel, and what that saves; `choice` is the what-if that fuses them, None
-    if a compiler does."""
+    """Ops that run as one kernel, and what that saves; `choice` is the what-if that fuses them,
+    None if a compiler does."""
 
     members: tuple[int, ...]
     bytes_saved: int
@@ -60,8 +60,9 @@ class Set:
 
 @dataclass(frozen=True)
 class Trial:
-    """What fusing ops does. `arguments` are those of the what-if `fuse`, `count` the kernels that
-    it makes; bytes and launches are sums over them. `refused` says why it cannot be done."""
+    """The effect of fusing ops. `arguments` are those of the what-if `fuse`, `count` is the number
+    of kernels that it makes; bytes and launches are sums over these kernels. `refused` says why it
+    cannot be done."""
 
     members: tuple[int, ...]
     refused: str = ""
@@ -111,7 +112,7 @@ class BlockDiagram:
         }
 
     def flows(self, members: Iterable[int]) -> list[Flow]:
-        """The values between these blocks, into them and out of them."""
+        """The values between these blocks, and those that enter or leave them."""
         flow, inside = self.chosen.flow, set(members)
         producer = {value: op for op in inside for value in flow.makes[op]}
         links: list[Flow] = []
@@ -152,8 +153,8 @@ class BlockDiagram:
         return Set(members, self._saved(members), launches - 1, choice)
 
     def _saved(self, members: tuple[int, ...]) -> int:
-        """Bytes that a set moves less than its members; those that stay inside it where it is a
-        compiler's, which may compute a value twice."""
+        """The bytes saved by a set: the traffic of its members less its own; for a compiler's set,
+        which may compute a value twice, the values that stay inside it."""
         before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
         try:
             kernel = self.chosen.kernel(members)
@@ -163,7 +164,7 @@ class BlockDiagram:
         return before - sum(work.bytes for work in works(kernel.op.signature) or ())
 
     def tried(self, members: Iterable[int], everywhere: bool) -> Trial:
-        """Fuse ops; with `everywhere`, in all matching layers if a pattern can say so."""
+        """Try to fuse ops; with `everywhere`, in all layers that match if a pattern exists."""
         wanted = tuple(sorted(members))
         try:
             arguments = self._arguments(wanted, everywhere)
@@ -201,7 +202,7 @@ class BlockDiagram:
         return choice if any(kernel.members == members for kernel in kernels) else numbers
 
     def _around(self, members: tuple[int, ...]) -> str:
-        """The pattern of the innermost module of all members, with # for its numbers."""
+        """The pattern of the innermost module that contains all members, with # for its numbers."""
         paths = [self.before.trace.ops[op].module.split(".") for op in members]
         common: list[str] = []
         for parts in zip(*paths, strict=False):
@@ -211,7 +212,7 @@ class BlockDiagram:
         return ".".join(common) if any(common) else ALL
 
     def without(self, choice: Choice) -> Scenario:
-        """The scenario without the sets of a choice."""
+        """The scenario without the sets that a choice fuses."""
         others = tuple(
             applied
             for applied in self.scenario.whatifs
@@ -233,7 +234,8 @@ def _apart(scenario: Scenario) -> Scenario:
 
 
 def _name(p: Prediction, op: int) -> str:
-    """The label of an op: the module of a product (query), else the op (gelu, layer norm)."""
+    """The label of an op: the module for a matrix product (query), else the op (gelu, layer
+    norm)."""
     call = p.trace.ops[op]
     tail = [part for part in call.module.split(".") if part and not part.isdecimal()]
     short = call.name.removeprefix("aten.").partition(".")[0].strip("_")

@@ -29,9 +29,9 @@ class Step:
     """One change from A to B.
 
     period_s    the period after it, with its 80% interval
-    change_s    what it adds to the period after the changes before it
-    alone_s     what it adds to A's period alone; None if it cannot be applied alone. Changes
-                interact if this differs from change_s.
+    change_s    what it adds to the period, applied after the changes before it
+    alone_s     what it adds to A's period, applied alone; None if it cannot be applied alone.
+                Changes interact if this differs from change_s.
     """
 
     label: str
@@ -44,7 +44,7 @@ class Step:
 @dataclass(frozen=True)
 class Moved:
     """All kernels of one op and family: their count, seconds and regime in A and in B; the regime
-    is None if there are none."""
+    is None without kernels."""
 
     op: str
     family: str
@@ -69,7 +69,7 @@ class Part:
 
     @property
     def flipped(self) -> bool:
-        """Does its regime change?"""
+        """Whether its regime changes."""
         return self.before != self.after
 
 
@@ -138,7 +138,7 @@ def waterfall(
 
 
 def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
-    """Each change: its label, the scenario after it, and A with this change alone."""
+    """Each change as its label, the scenario after it, and A with this change alone."""
     shared = 0
     for ours, theirs in zip(a.whatifs, b.whatifs, strict=False):
         if ours != theirs:
@@ -172,7 +172,7 @@ def _short(value: object) -> str:
 def _alone(scenario: Scenario, first: Prediction, predictor: Predictor) -> float | None:
     try:
         return predictor(scenario).period_s - first.period_s
-    except InputError:  # such as a what-if that another one makes possible
+    except InputError:  # such as a what-if that needs another one
         return None
 
 
@@ -220,7 +220,7 @@ def _seconds(p: Prediction, idle: bool = False) -> Floats:
 
 
 def parts(a: Prediction, b: Prediction) -> tuple[Part, ...]:
-    """The step, families and modules at the top."""
+    """The step, its families and its top-level modules."""
     before, after = _parts(a), _parts(b)
     return tuple(
         Part(name, regime, after[name][0], (seconds, after[name][1]))

@@ -12,8 +12,8 @@ Point = tuple[float, float]
 def contour(field: Floats, mask: Floats, xs: Floats, ys: Floats) -> tuple[Floats, ...]:
     """Lines [n, 2] of points (x, y) where `field` [y, x] is zero and `mask` is not negative.
 
-    Linear between neighbours, along logarithms where an axis is positive. Cells
-    with a NaN have no line.
+    Interpolation between neighbours is linear, in the logarithm of an axis of positive values.
+    Cells with a NaN have no line.
     """
     across, down = _scale(xs), _scale(ys)
     segments: list[tuple[Point, Point]] = []

@@ -1,6 +1,6 @@
-"""Which ops, by name, are worth one kernel: the adjacent ones that save most, all over a network.
+"""The adjacent ops, by name, that save most time as one kernel throughout a network.
 
-The estimates here choose which kernels are tried; predictions give their gain.
+The estimates here select the kernels to try; predictions give their gain.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Floats = NDArray[np.float64]
 Names = tuple[str, ...]
 
 _MOST = 4
-_NEARLY = 0.75  # of what a longer pattern saves
-_WORTH = 0.004  # of a step that it must save about, to be tried
-_LOCAL = 0.02  # or of the GPU's time
+_NEARLY = 0.75  # share of the time that a longer pattern saves
+_WORTH = 0.004  # minimum estimated saving of a pattern, as a share of the step
+_LOCAL = 0.02  # or as a share of the GPU's time
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """Alike sets of ops, each of which may be one kernel: the first one's members, how many there
-    are, the op that it would be, and the name of the product among them."""
+    """Equal sets of ops, each of which may be one kernel: the members of the first set, the number
+    of sets, the signature of the fused op, and the name of the product among the ops."""
 
     members: tuple[int, ...]
     names: Names
@@ -49,8 +49,8 @@ class Kernels:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Names of ops that are fused wherever they adjoin: the estimated seconds that this saves on
-    the GPU and on the host, all together."""
+    """Names of ops to fuse wherever they are adjacent, with the estimated seconds that this saves
+    in total on the GPU and on the host."""
 
     names: Names
     product: str
@@ -59,23 +59,24 @@ class Pattern:
 
     @property
     def ops(self) -> str:
-        """As +fuse takes them."""
+        """The names in the form of `+fuse`."""
         return "+".join(self.names)
 
     @property
     def how(self) -> str:
-        """What one kernel of them spares."""
+        """What fusing them into one kernel does, in words."""
         loops = [name for name in self.names if name != self.product]
         what = f"{', '.join(loops[:-1])} and {loops[-1]}" if len(loops) > 1 else loops[0]
         run = "runs" if len(loops) == 1 else "run"
         where = f"{self.product}'s kernel" if self.product else "one kernel"
-        return f"{what} {run} in {where}, and what is handed on stays out of memory"
+        return f"{what} {run} in {where}, and intermediate values stay out of memory"
 
 
 def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
-    """The patterns that save most of a step, the best ones first, none of which contains another:
-    what the host rules is weighed by the host's time, the rest by the GPU's. Then the one that
-    saves most on the GPU, which the host may hide. None of what a compiler fused."""
+    """The patterns that save most of a step, best first, none of which contains another. Savings of
+    GPU and host time are weighted by the step's share of overhead. The pattern that saves most GPU
+    time comes last if it saves enough, even if the host hides it. Empty for compiled or fused
+    steps."""
     if compiles(p.mode) or p.fusion is not None or not p.period_s:
         return []
     kernels = _kernels(p.trace)
@@ -90,7 +91,7 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
         return each.gpu_s * (1 - ruled) + each.host_s * ruled
 
     def simplest(each: Pattern) -> Pattern:
-        """The shortest part of it that saves nearly as much."""
+        """The shortest pattern within `each` that saves nearly as much."""
         parts = [
             q
             for q in listed
@@ -158,8 +159,8 @@ def _name(trace: Trace, index: int) -> str:
 
 
 def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) -> Floats:
-    """Seconds that each kernel saves on the GPU, about: it takes so much of the time of its ops as
-    it would with nothing in L2."""
+    """Estimated seconds that each kernel saves on the GPU: its share of its ops' time is estimated
+    without L2 reuse."""
     before, ops = p.columns, p.trace.ops
     now = np.bincount(before.op_of, before.duration_s, len(ops))
     listed = [[ops[i].signature for i in each.members] + [each.made] for each in kernels]
@@ -184,8 +185,8 @@ def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
 
 
 def _saved_host_s(p: Prediction, kernels: Sequence[Kernels]) -> Floats:
-    """Seconds of the host that each kernel saves, which costs it one op; a graph's host saves
-    none."""
+    """Host seconds that each kernel saves, given that it costs the host one op; 0 in a CUDA
+    graph."""
     if p.mode == "cuda_graph":
         return np.zeros(len(kernels))
     on_gpu = issued(p.trace, p.gpu)
@@ -195,7 +196,8 @@ def _saved_host_s(p: Prediction, kernels: Sequence[Kernels]) -> Floats:
 
 
 def _pattern(names: Names, kernels: Sequence[Kernels], gpu: Floats, host: Floats) -> Pattern:
-    """What asking for these names fuses: each op once, in the largest kernel that takes it."""
+    """The pattern of these names: each op is fused once, into the largest kernel that can contain
+    it."""
     inside = set(names)
     taken: set[int] = set()
     product, gpu_s, host_s = "", 0.0, 0.0

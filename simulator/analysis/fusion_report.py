@@ -1,5 +1,5 @@
-"""What fusing bought, kernel by kernel: the ops of each kind of group, what they moved and took
-before, and what is left that could not fuse."""
+"""The effect of fusion, kernel by kernel: the bytes and time of groups of ops, and ops left
+unfused."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from simulator.timing.profile import learned
 
 @dataclass(frozen=True)
 class Merged:
-    """Groups of the same ops, together: before as eager ops, after as kernels. An op of which
-    several groups compute a part counts among them in equal parts. `modules` are the paths of the
-    modules that they begin in."""
+    """All groups of the same ops: before as eager ops, after as kernels. An op that several groups
+    compute in part counts in equal parts. `modules` are the paths of the modules in which the
+    groups begin."""
 
     ops: tuple[str, ...]
     kind: str
@@ -46,7 +46,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Left:
-    """Ops of one name that are no part of a generated kernel, and why."""
+    """Ops of one name that are not part of a generated kernel, and why."""
 
     op: str
     count: int
@@ -57,8 +57,8 @@ class Left:
 
 @dataclass(frozen=True)
 class Again:
-    """What the backward pass computes once more, so as not to keep it: eager ops by name with how
-    many of each, their FLOPs, and the bytes kept for the backward pass, in eager mode and now."""
+    """Values that the backward pass recomputes instead of storing: eager ops by name with their
+    counts, their FLOPs, and the bytes stored for the backward pass, in eager mode and now."""
 
     ops: tuple[tuple[str, int], ...]
     flops: float
@@ -68,8 +68,8 @@ class Again:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`merged` by time saved, largest first; `left` by time; `again` is None where nothing is, as
-    in inference."""
+    """`merged` by time saved, largest first; `left` by time; `again` is None if nothing is
+    recomputed, as in inference."""
 
     merged: tuple[Merged, ...]
     left: tuple[Left, ...]
@@ -78,7 +78,8 @@ class Explanation:
 
 
 def explain(p: Prediction) -> Explanation:
-    """What fusion did to a compiled prediction. InputError for another mode's."""
+    """The effect of fusion in a compiled prediction. Raises InputError for a prediction of another
+    mode."""
     fusion = p.fusion
     if fusion is None:
         raise InputError(
@@ -110,7 +111,7 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     generated = [not group.library for group in fusion.groups]
     shared = np.zeros(len(fusion.origin.ops))
     for number, ops in enumerate(members):
-        if not generated[number]:  # a loop that only makes its operands ready took none of it over
+        if not generated[number]:  # a loop that only prepares operands takes over no op
             before[:, [op for op in ops if kind(fusion.origin.ops[op].signature) == "library"]] = 0
     for number, ops in enumerate(members):
         if generated[number]:
@@ -181,24 +182,24 @@ def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
 
 
 _ADDED = {
-    "aten.sum.dim_IntList": "torch adds up the parts that a generated kernel's blocks summed",
-    "aten.clone.default": "a gradient is copied into the layout that its weight or cuDNN wants",
+    "aten.sum.dim_IntList": "torch adds up the partial sums of a generated kernel's blocks",
+    "aten.clone.default": "a gradient is copied into the layout that its weight or cuDNN requires",
 }
 _BEGINNING = ("aten.ones_like.default", "aten.zeros.default")
 
 
 def why_alone(fusion: Fused, number: int) -> str:
-    """Why a launch of a compiled step is no generated kernel: an op that cannot be one, or that was
-    to stay as it is, or what the compiled step adds to its ops."""
+    """Why a launch of a compiled step is not a generated kernel: its op cannot be one, or fusion
+    leaves it unchanged, or the compiled step adds it."""
     op = fusion.trace.ops[number]
     if op.phase == "backward" and op.name in _BEGINNING:
-        return "autograd makes the gradient that the backward pass begins with"
+        return "autograd creates the gradient with which the backward pass begins"
     if number < len(fusion.groups) and op.phase != "optimizer":
         own = any(fusion.computed.ops[i].name == op.name for i in fusion.members(number))
         if not own and op.name in _ADDED:
             return _ADDED[op.name]
         if own and kind(op.signature) in ("pointwise", "reduction"):
-            return "the fusion that was asked for leaves it as it is"
+            return "the chosen fusion leaves it unchanged"
     return why_not(op.signature)
 
 

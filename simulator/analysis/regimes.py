@@ -22,7 +22,7 @@ from simulator.whatif.shape import sizes
 
 _LARGEST = 65536
 _CHEAP = ("batch", "seq", "queue_depth")
-_POINTS = 16  # about how many points a search predicts
+_POINTS = 16  # approximate number of points that a search predicts
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Shift:
     """The next change of regime along an axis.
 
     `last` is the last value in the regime `before`, `first` the first one in `after`: neighbours if
-    they are whole numbers, 1e-4 apart on a scale. Without a change up to the end of the axis
-    `first` and `after` are None, and `reason` says where the search stopped. `tried` are the
-    figures of the search by value; `retraced` gives by value why it was traced, if no family of
-    traces holds it.
+    they are whole numbers, else 1e-4 apart relative to their size. Without a change up to the end
+    of the axis `first` and `after` are None, and `reason` says where the search stopped. `tried`
+    are the figures of the search by value; `retraced` is the reason for each value that was traced
+    because no family of traces holds it.
     """
 
     axis: str
@@ -140,7 +140,7 @@ def _limit(line: Axis, here: float, down: bool) -> float:
 
 
 def _start(scenario: Scenario, line: Axis) -> float:
-    """The scenario's value on an axis: 1 on a scale."""
+    """The scenario's value on an axis: 1 on an axis of factors."""
     if line.kind == "scale":
         return 1.0
     request = resolve(scenario).request
@@ -178,8 +178,8 @@ def _last_predicted(line: AxisSearch, good: float, bad: float) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where two regimes have equal shares above the third: lines of points [n, 2] in values of the
-    axes (for choices, their places 0, 1, 2 …)."""
+    """The lines on which two regimes have equal shares, larger than the third: points [n, 2] in
+    values of the axes (for choices, their indices 0, 1, 2 …)."""
 
     between: tuple[Regime, Regime]
     lines: tuple[NDArray[np.float64], ...]
@@ -229,7 +229,7 @@ def map_of(sweep: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value
     boundaries: list[Boundary] = []
     for a, b in combinations(range(len(REGIMES)), 2):
         third = shares[:, :, 3 - a - b]
-        both = (shares[:, :, a] + shares[:, :, b]) / 2  # they are equal where the line runs
+        both = (shares[:, :, a] + shares[:, :, b]) / 2  # the two shares are equal on the line
         lines = contour(shares[:, :, a] - shares[:, :, b], both - third, *places)
         if lines:
             boundaries.append(Boundary((REGIMES[a], REGIMES[b]), lines))

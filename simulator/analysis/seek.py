@@ -1,4 +1,4 @@
-"""Goal seek: the value at which a scenario does what is wanted, verified by a forward run."""
+"""Goal seek: the value at which a scenario reaches a goal, verified by a forward run."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from simulator.scenario.trace_families import expecting
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
 _UNITS = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
-_POINTS = 16  # batches that a search asks at, about
+_POINTS = 16  # approximate number of batches that a search predicts
 
 
 @dataclass(frozen=True)
 class SeekResult:
-    """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
+    """A result: `axis` at `value` reaches the goal, at `beyond` (None if there is none) it does
+    not.
 
-    `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
-    to hold. `tried` are the figures that the search saw; `traced` gives the values at which no
-    family of traces answered, so that the network was traced, with the reasons; `retraced` is the
-    reason for the answer, or "".
+    `scenario` is the scenario there and `prediction` its forward run, which confirms the goal.
+    `tried` are the figures of the search by value; `traced` gives the reason for each value at
+    which the network was traced because no family of traces holds it; `retraced` is the reason for
+    `value`, or "".
     """
 
     goal: str
@@ -50,7 +51,7 @@ class SeekResult:
 
 @dataclass(frozen=True)
 class _Goal:
-    """What a batch must meet, how far a figure is from it (0: met), and the sentence about it."""
+    """A condition on the batch, the margin by which figures meet it, and the sentence about it."""
 
     text: str
     holds: Holds
@@ -91,7 +92,7 @@ UNDER: dict[str, tuple[str, str, float]] = {
     "memory": ("memory_bytes", "GiB", float(2**30)),
     "energy a step": ("joules", "J", 1.0),
 }
-"""Figures that grow with the batch, by name: the column, and its unit in SI."""
+"""Figures that grow with the batch, by name: the column, and the size of its unit in SI."""
 
 
 def batch_under(
@@ -101,7 +102,7 @@ def batch_under(
     predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> SeekResult:
-    """The largest batch that fits and whose figure, a name of `UNDER`, is at most `most` of its
+    """The largest batch that fits and whose figure, a name in `UNDER`, is at most `most` in its
     unit. Raises InputError for an unknown figure, or one that is unknown for this GPU."""
     if figure not in UNDER:
         raise InputError(f"no figure {figure!r}: expected {', '.join(UNDER)}; choose one")
@@ -143,7 +144,7 @@ def batch_for_throughput(
 def batch_out_of_overhead(
     scenario: Scenario, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
-    """The smallest batch that is not ruled by overhead."""
+    """The smallest batch that is not overhead-bound."""
     goal = _Goal(
         "out of the overhead regime",
         lambda f: f.regime != "overhead",
@@ -168,7 +169,7 @@ def flip(
     there = axis(scenario, along).at(scenario, shift.first)
     prediction = predictor(there)
     if prediction.regime != shift.after:
-        raise AssertionError("a shift that its forward run does not show")
+        raise AssertionError("a regime change that the forward run does not confirm")
     goal = f"the regime flips along {along}"
     return SeekResult(
         goal,
@@ -218,17 +219,17 @@ def _sought(
     predictor: Predictor,
     watch: Watch,
 ) -> SeekResult:
-    """The answer, confirmed to the last digit. If predictions of many batches at once gave a point
+    """The result, confirmed to the last digit. If predictions of many batches at once give a point
     that a single prediction does not confirm, the batches are tried one by one."""
     for one_by_one in (False, True):
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if point := find(line, goal):
             return point
-    raise AssertionError(f"{goal.text}: the forward run does not show it")
+    raise AssertionError(f"{goal.text}: the forward run does not confirm it")
 
 
 def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
-    """The largest batch for which something holds that holds for smaller ones."""
+    """The largest batch that meets a goal that all smaller batches meet."""
     bad = line.first(_BATCHES, lambda f: not goal.holds(f))
     if bad == 1:
         raise InputError(
@@ -243,8 +244,8 @@ def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
 
 
 def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
-    """The smallest batch for which something holds: the first doubling that has it, and down from
-    there."""
+    """The smallest batch that meets a goal: the first doubling that meets it, then a search
+    below."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
     if not goal.holds(line.at(good)):
         reached = line.forward(good)
@@ -265,8 +266,8 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
 
 
 def _bisected(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
-    """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
-    where it is not."""
+    """The result, if forward runs confirm that the value meets the goal and the next one misses it;
+    else None."""
     p = line.forward(good)
     if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
         return None

@@ -14,8 +14,8 @@ from simulator.whatif import apply
 def fusion_for_time(
     scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
-    """The least fusion whose steps, back to back, take no longer than this each. `value` counts
-    the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
+    """The lowest level of fusion whose steps, back to back, take at most `seconds` each. `value` is
+    the index of the level in `simulator.fusion.LEVELS` (0: none); `beyond` is the level below."""
     positive("time", seconds, "seconds")
     return _level(scenario, f"a step within {seconds:g} s", seconds, predictor, watch)
 
@@ -23,7 +23,7 @@ def fusion_for_time(
 def fusion_for_speedup(
     scenario: Scenario, times: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
-    """The least fusion that is this many times as fast as no fusion, steps back to back."""
+    """The lowest level of fusion that is `times` times as fast as no fusion, steps back to back."""
     positive("speed-up", times, "times")
     unfused = predictor(apply(scenario, "fusion", {"level": "none"}))
     return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, predictor, watch)
@@ -55,4 +55,4 @@ def _level(
 
 def _verify(goal: str, holds: bool) -> None:
     if not holds:
-        raise AssertionError(f"{goal}: the forward run does not show it")
+        raise AssertionError(f"{goal}: the forward run does not confirm it")

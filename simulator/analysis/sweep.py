@@ -41,7 +41,7 @@ class Axis:
         return apply(scenario, *self._whatif(value))
 
     def applied(self, value: Value) -> Applied | InputError:
-        """The what-if of a value of the axis, or the error of a value that the axis refuses."""
+        """The what-if of a value of the axis, or the error for a value that the axis refuses."""
         try:
             return checked(*self._whatif(value))
         except InputError as error:
@@ -80,8 +80,8 @@ def _whatif_of(name: str) -> WhatIf | None:
 
 
 class Variants(Sequence[Scenario]):
-    """Scenarios that differ in their last what-ifs: a row's own are `added`. One is made when it is
-    asked for, since most rows of a large sweep are not."""
+    """Scenarios that differ in their last what-ifs: `added` are those of each row. A scenario is
+    created on access, since most rows of a large sweep are never accessed."""
 
     def __init__(self, base: Scenario, added: Sequence[tuple[Applied, ...]]) -> None:
         self._base, self._added = base, added
@@ -144,7 +144,7 @@ def sweep(
     """Predict every combination of the axes' values, the last axis fastest.
 
     If `predictor` is `predict`, all are predicted together, and `counted` is called with the number
-    that are done.
+    of rows done.
     """
     directions = [axis(scenario, name) for name in axes]
     steps = [[line.applied(value) for value in axes[line.name]] for line in directions]

@@ -1,4 +1,4 @@
-"""The trade of arithmetic for memory: what recomputation adds and what it saves."""
+"""The trade of arithmetic for memory: the cost of recomputation and the memory that it saves."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Trade:
 
 
 def trade(before: Prediction, after: Prediction) -> Trade | None:
-    """The trade between two training steps of equally many samples; None if no arithmetic is added
-    or no memory saved."""
+    """The trade between two training steps of equally many samples; None if no FLOPs are added or
+    no bytes saved."""
     if before.trace.samples != after.trace.samples or before.trace.phase != after.trace.phase:
         return None
     flops = after.flops - before.flops

@@ -1,4 +1,5 @@
-"""What advice tries, and why each may help: the checklist of the essay.
+"""The what-ifs that advice tries, and why each may help: the checklist of the essay "Making Deep
+Learning Go Brrrr From First Principles".
 
 Overhead: take the host out (tracing, graphs, a larger batch). Memory: move fewer bytes (fuse,
 narrower types). Compute: use the tensor cores, a lower precision, better shapes.
@@ -20,9 +21,9 @@ By = Literal["time", "memory", "money"]
 
 @dataclass(frozen=True)
 class Trial:
-    """A what-if to try, as a command writes it; the regimes it attacks (none: whichever), and how;
-    what has to change for it: the code that runs, the machine, or what is computed (other numbers
-    come out). It is tried on networks of `dtypes` (of every dtype if empty)."""
+    """A what-if to try, as a command writes it; the regimes that it reduces (empty: any), and how;
+    and what has to change for it: the code, the machine, or the computation (its numbers change).
+    It is tried on networks of `dtypes` (of every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -31,8 +32,8 @@ class Trial:
     dtypes: tuple[str, ...] = ()
 
     def cause(self, base: Prediction, p: Prediction, by: By = "time") -> str:
-        """Why it helps, in one sentence about the step that it is tried on: the regime (or the
-        kind of memory) of which it takes most away, and how."""
+        """Why it helps, in one sentence about the step: the regime (or the kind of memory) that it
+        reduces most, and how."""
         if by == "memory":
             return self._less_memory(base, p)
         regime = _relieved(base, p)
@@ -62,13 +63,13 @@ _HELD = {
 
 
 def _relieved(base: Prediction, changed: Prediction) -> Regime:
-    """The regime of which a sample's step loses most seconds."""
+    """The regime that loses most seconds per sample."""
     one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, changed))
     return max(REGIMES, key=lambda r: base.shares[r] * one - changed.shares[r] * other)
 
 
 def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """What another card has more of that is asked for; "" where its figures are no reason."""
+    """What another card has more of that reduces the regime; "" if its figures are no reason."""
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
@@ -91,13 +92,13 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
 
 
 def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """What there is less of, of a sample: launches, the host's work, or a family's time."""
+    """What a sample needs less of: launches, host work, or time of a family of kernels."""
     less = _issued_less(base, p) if regime == "overhead" else ""
     return less or _shrunk(base, p)
 
 
 def _issued_less(base: Prediction, changed: Prediction) -> str:
-    """Fewer launches a sample, or less work of the host; "" where neither is."""
+    """The reduction in launches or host work per sample; "" if there is none."""
     for what, figures in (
         ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, changed)]),
         ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, changed)]),
@@ -108,7 +109,7 @@ def _issued_less(base: Prediction, changed: Prediction) -> str:
 
 
 def _shrunk(base: Prediction, changed: Prediction) -> str:
-    """The family of kernels that takes most off a sample."""
+    """The family of kernels whose time per sample falls most."""
     one, other = (_by_family(p) for p in (base, changed))
     most = max(one, key=lambda family: one[family] - other.get(family, 0.0), default="")
     less = 1 - other.get(most, 0.0) / one[most] if most and one[most] else 0.0
@@ -118,7 +119,7 @@ def _shrunk(base: Prediction, changed: Prediction) -> str:
 
 
 def _by_family(p: Prediction) -> dict[str, float]:
-    """Seconds a sample of the kernels of each family."""
+    """Seconds per sample of the kernels of each family."""
     each = np.bincount(p.columns.work_of, p.columns.duration_s, len(p.works))
     each /= max(p.trace.samples, 1)
     seconds_of: dict[str, float] = {}
@@ -165,7 +166,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
     Trial("+l2=4", ("memory",), "more of what was just written is read from L2", "machine"),
     Trial("+l2_bandwidth=2", ("memory",), "what is in L2 is read twice as fast", "machine"),
-    Trial("+recompute", (), "blocks that run again need not keep what they made", "code"),
+    Trial("+recompute", (), "blocks that run again need not store their activations", "code"),
     Trial("+optimizer=sgd", ("memory",), "SGD keeps and reads half of AdamW's state",
           "what is computed"),
     *(Trial(f"+gpu={name}", (), "", "machine") for name in _CARDS),
@@ -173,14 +174,14 @@ TRIALS: tuple[Trial, ...] = (
 
 UNTRIED = {
     "batch": "tried at two and four times what it is",
-    "seq": "another question is asked", "size": "another network", "network": "another network",
+    "seq": "it changes the question", "size": "another network", "network": "another network",
     "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
-    "training": "another question is asked", "freeze": "another question is asked",
-    "remove": "what were free is a question about a chosen op",
-    "fuse": "tried of the adjacent ops that save most (simulator.analysis.fusible)",
-    "utilisation": "a question about a kernel that is yet to be written",
-    "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
-    "memory": "it changes no time; use seek to find what fits", "rate": "the shares say it",
+    "training": "it changes the question", "freeze": "it changes the question",
+    "remove": "it needs a choice of op",
+    "fuse": "tried on the adjacent ops that save most (simulator.analysis.fusible)",
+    "utilisation": "it asks about a kernel that does not exist yet",
+    "mode": "cuda_graph and fusion cover it", "host": "one host is known; host_speed covers it",
+    "memory": "it changes no time; use seek to find what fits", "rate": "the shares show it",
     "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
 }  # fmt: skip
 """What-ifs that advice leaves out, each with its reason."""

@@ -1,6 +1,6 @@
 """A cluster: nodes of equal GPUs, the links within a node and the network between nodes.
 
-One TOML file a cluster, in `simulator/cluster/clusters` or anywhere, by its path; human units there
+One TOML file per cluster, in `simulator/cluster/clusters` or at any path; human units in the file
 and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data sheet.
 """
 
@@ -23,7 +23,7 @@ from simulator.hardware.gpu import gpu as find_gpu
 
 FOLDER = Path(__file__).parent / "clusters"
 _GENERAL = re.compile(r"^(\d+)x(.+)$", re.IGNORECASE)
-_LARGEST_NODE = 8  # GPUs that one host board links; larger ones have a file of their own
+_LARGEST_NODE = 8  # GPUs that one host board links; larger nodes need a file
 _PCIE = {3: 16e9, 4: 32e9, 5: 64e9, 6: 128e9}
 """Bytes/s of 16 lanes in one direction by generation (PCI-SIG, before encoding)."""
 
@@ -35,10 +35,10 @@ class Link(msgspec.Struct, frozen=True):
     generation         of NVLink or PCIe
     bandwidth_bytes_per_s  of all links of one GPU in one direction
     topology           "nvswitch", "mesh", "tree" (PCIe switches below sockets) or "none"
-    multicast          may NCCL reduce in the switch (NVLS)?
-    peer_to_peer       False: what GPUs exchange goes through the host's memory
-    latency_s          what one hop adds, beyond what the collectives' profile holds
-    times              how many times as fast as that the links are (a what-if)
+    multicast          whether NCCL may reduce in the switch (NVLS)
+    peer_to_peer       if False, data between GPUs goes through the host's memory
+    latency_s          seconds that one hop adds to those in the collectives' profile
+    times              factor on the speed of the links (a what-if)
     """
 
     kind: Literal["nvlink", "pcie"]
@@ -53,7 +53,7 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def fabric(self) -> str:
-        """The name of its profile, such as "nvlink4"."""
+        """The name of the links' profile, such as "nvlink4"."""
         return f"{self.kind}{self.generation}"
 
 
@@ -97,7 +97,7 @@ class Cluster(msgspec.Struct, frozen=True):
 
     def of_gpus(self, count: int) -> Cluster:
         """The cluster with `count` GPUs: a part of one node, or whole nodes. Raises InputError for
-        a count that fills no nodes, and for several nodes without a network."""
+        a count that does not fill its nodes, and for several nodes without a network."""
         per_node = min(count, self.gpus_per_node)
         if count < 1 or count % per_node:
             raise InputError(
@@ -187,7 +187,7 @@ def _link(path: Path, card: GPU, table: LinkTable) -> Link:
     if table.multicast and table.topology != "nvswitch":
         raise InputError(
             f'{path}: link.multicast = true with topology = "{table.topology}": expected '
-            '"nvswitch", which alone reduces in the switch; correct either'
+            '"nvswitch", since only a switch can reduce; correct either'
         )
     return Link(
         table.kind,

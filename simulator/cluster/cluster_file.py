@@ -1,4 +1,4 @@
-"""A cluster's TOML file: its keys, and what is wrong with one."""
+"""A cluster's TOML file: its keys, and the errors of a wrong file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a step is spread: "dp=2 tp=2 pp=2 microbatches=8"."""
+"""The layout of a step over a cluster: "dp=2 tp=2 pp=2 microbatches=8"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COUNTS = ("microbatches", "chunks", "bucket")
 _SHARDINGS = ("ddp", "fsdp")
 SCHEDULES = ("1f1b", "gpipe", "interleaved")
 BUCKET_BYTES = 25 * 2**20
-"""What DDP takes by itself; only then is its first bucket reduced from 1 MiB on."""
+"""DDP's default; only with it is the first bucket reduced from 1 MiB on."""
 _EXPECTED = (
     'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
     "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, recompute, such as "
@@ -26,13 +26,13 @@ class Layout:
     """Degrees of data, tensor and pipeline parallelism.
 
     fsdp          shard weights, gradients and optimizer state over dp
-    microbatches  into which the batch of a replica is cut; 0: as many as suit
+    microbatches  into which the batch of a replica is cut; 0 chooses the number
     schedule      of the pipeline: "1f1b", "gpipe" or "interleaved", which gives each rank
                   `chunks` parts of the network
-    bucket_bytes  from which on DDP reduces a bucket
+    bucket_bytes  size from which DDP reduces a bucket
     reshard       FSDP frees gathered weights after the forward pass
-    prefetch      blocks that FSDP gathers ahead; 0: as it does by itself
-    recompute     blocks run again in the backward pass instead of keeping activations
+    prefetch      blocks that FSDP gathers ahead; 0 is its default
+    recompute     run blocks again in the backward pass instead of storing activations
     """
 
     dp: int
@@ -65,8 +65,8 @@ class Layout:
 
 
 def layout(text: str, cluster: Cluster) -> Layout:
-    """The layout that `text` names on a cluster; dp is what the others leave where it is not
-    given. Raises InputError for an unknown word and where the product is not the GPUs."""
+    """The layout that `text` names on a cluster; without dp, it is the number of GPUs over tp·pp.
+    Raises InputError for an unknown word and if dp·tp·pp is not the number of GPUs."""
     numbers: dict[str, int] = {}
     sharding = schedule = ""
     recompute = False
@@ -99,7 +99,7 @@ def layout(text: str, cluster: Cluster) -> Layout:
     if chunks > 1 and schedule != "interleaved":
         raise InputError(
             f"--parallel {text!r}: chunks={chunks} without schedule=interleaved: expected chunks "
-            "with that schedule alone; add it, or remove chunks"
+            "only with that schedule; add it, or remove chunks"
         )
     return Layout(
         dp,

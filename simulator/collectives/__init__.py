@@ -1,6 +1,6 @@
-"""Collectives: what NCCL chooses, and how long it takes.
+"""Collectives: NCCL's choice of algorithm, and the time it takes.
 
-May import cluster and what it stands on.
+May import cluster and its dependencies.
 """
 
 from simulator.collectives.price import CollectiveTime, collective_time

@@ -1,4 +1,4 @@
-"""The ranks of a collective as its time depends on them: how many, on how many nodes."""
+"""The group of a collective's ranks: the numbers of ranks and nodes that its time depends on."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from math import ceil, log2
 from simulator.cluster.cluster import Cluster
 
 _SHARED_NICS = 8
-"""GPUs of a node from which on NICs reach a smaller share of their rate."""
+"""Number of GPUs per node from which NICs reach a smaller share of their rate."""
 
 
 @dataclass(frozen=True)
 class Group:
     """`fabric` names the links within a node ("nvlink4"), `kind` their kind;
-    `network_bytes_per_s` is what all NICs of a node's ranks carry in one direction."""
+    `network_bytes_per_s` is the rate of all NICs of a node's ranks in one direction."""
 
     ranks: int
     nodes: int
@@ -37,7 +37,7 @@ class Group:
 
     @property
     def crowded(self) -> bool:
-        """Do the ranks of a node that use the network at once slow each other down?"""
+        """Whether ranks of a node that use the network at the same time slow each other down."""
         return self.ranks_per_node >= _SHARED_NICS
 
 

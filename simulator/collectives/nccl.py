@@ -1,7 +1,7 @@
 """NCCL's choice of algorithm, protocol and channels, by its own tuning model and constants.
 
 It minimises `latency + bytes / bandwidth` (src/graph/tuning.cc). This decides which kernel runs;
-`price` predicts how long that kernel takes.
+`price` predicts its time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Choice:
 
 @lru_cache
 def tuning() -> Tuning:
-    """The constants of the version that is modelled."""
+    """The constants of the modelled version."""
     return msgspec.json.decode((Path(__file__).parent / "nccl.json").read_bytes(), type=Tuning)
 
 

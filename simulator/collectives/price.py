@@ -5,9 +5,9 @@
     direct      base + d·log2(1 + S/1 KiB) + (X/B + k·S/n)·(X/X0)^−γ
     NVLS        base + X/B·(X/X0)^−γ
 
-S is the message, n the number of ranks, X = S·2(n−1)/n, S·(n−1)/n or S what each rank sends;
-k·S/n copies a rank's own part. γ is the ramp up to full bandwidth. The constants are fitted per
-fabric by least squares of ln(measured/predicted); each names its source.
+S is the message in bytes, n the number of ranks, X the bytes that each rank sends (S·2(n−1)/n,
+S·(n−1)/n or S); k·S/n copies a rank's own part. γ is the ramp up to full bandwidth. The constants
+are fitted per fabric by least squares of ln(measured/predicted); each names its source.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = (
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send", "recv",
     "barrier",
 )  # fmt: skip
-_RAMP_BYTES = 5e8  # X0, where the fitted bandwidths hold
+_RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
 _PIPELINED = ("send", "broadcast")
 """Kinds with the steeper `direct_ramp`: no rank waits for the reduction of another."""
@@ -100,7 +100,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class CollectiveTime:
-    """A collective alone: `seconds` on the GPU with their 80% interval, what NCCL runs, and
+    """A collective alone: `seconds` on the GPU with their 80% interval, NCCL's choice, and
     `issue_s` on the host (0 in a CUDA graph)."""
 
     seconds: float
@@ -129,9 +129,9 @@ def collective_time(
     ranks: tuple[int, ...] | None = None,
     mode: str = "eager",
 ) -> CollectiveTime:
-    """How long a collective over `message_bytes` takes on these ranks (default: all GPUs).
+    """The time of a collective over `message_bytes` on these ranks (default: all GPUs).
 
-    `message_bytes` is the whole array: the size in nccl-tests. Raises InputError for an
+    `message_bytes` is the size of the whole array, as in nccl-tests. Raises InputError for an
     unknown kind, and for ranks outside the cluster.
     """
     if kind not in KINDS:
@@ -190,7 +190,8 @@ def _faster(fabric: Fabric, times: float) -> Fabric:
 
 
 def _through_host(fabric: Fabric, share: float) -> Fabric:
-    """The fabric without peer-to-peer: each byte goes through host memory, twice over the links."""
+    """The fabric without peer-to-peer: each byte goes through host memory and twice over the
+    links."""
     return msgspec.structs.replace(
         fabric,
         bandwidth={k: v * share for k, v in fabric.bandwidth.items()},
@@ -237,7 +238,7 @@ def _network_s(kind: str, message_bytes: int, group: Group, network: NetworkCons
         leaving = message_bytes * (group.ranks - group.ranks_per_node) / group.ranks
         return leaving * group.ranks_per_node / (group.network_bytes_per_s * share)
     speed = group.network_bytes_per_s * share
-    if kind == "send":  # each rank over its own NICs
+    if kind == "send":  # each rank uses its own NICs
         speed /= group.ranks_per_node
     return message_bytes * wire_share(kind, group.ranks) / speed
 

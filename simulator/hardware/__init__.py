@@ -1,4 +1,4 @@
-"""GPUs and hosts: their figures, their files, and those that come with Ridgepoint.
+"""GPUs and hosts: their figures and files, and the packaged ones.
 
 May import costs, formats, records and errors.
 """

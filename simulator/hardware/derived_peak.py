@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simulator.hardware.gpu import Engine
 
 TOLERANCE = 0.02
-"""Data sheets round their clocks and their peaks: so far apart they still agree."""
+"""Relative difference up to which peaks agree, since data sheets round clocks and peaks."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class DerivedPeak:
 
     @property
     def off(self) -> float:
-        """The stated peak over the derived one, minus 1."""
+        """The relative difference: the stated peak over the derived one, minus 1."""
         return self.stated_flops_per_s / self.flops_per_s - 1
 
     @property
@@ -38,7 +38,7 @@ class DerivedPeak:
 def clock_hz(
     engine: Engine, dtype: str, boost_hz: float | None, tensor_hz: float | None
 ) -> float | None:
-    """The clock of an engine at a dtype: that of the tensor cores is their own, but for fp64."""
+    """The clock of an engine at a dtype: tensor cores have their own clock, except for fp64."""
     if engine == "vector" or dtype == "fp64":
         return boost_hz
     return tensor_hz or boost_hz

@@ -1,8 +1,8 @@
-"""GPUs as data: one TOML file a GPU, in human units there and in SI units here.
+"""GPUs as data: one TOML file per GPU, in human units in the file and in SI units here.
 
-The packaged files lie in `simulator/hardware/gpus`. A user's own file works at once: named by its
-path, or dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where
-it is set, names another folder). Every error is an `InputError` that names the file and the key.
+The packaged files are in `simulator/hardware/gpus`. A user's own file works at once: by its path,
+or from the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, if set, names
+another folder). Every error is an `InputError` that names the file and the key.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ PACKAGED = Path(__file__).parent / "gpus"
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU (or another accelerator), in SI units. None: the figure is unknown.
+    """One GPU (or another accelerator), in SI units; None is an unknown figure.
 
     Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
     `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
-    adds both directions. `tdp_w` is the limit that the card was made for, `power_limit_w` a lower
-    one that its owner set. Of `memory_bytes` 1 to 2% are not the program's. `sustained_*` are
-    shares of the peaks and of the bandwidth that last: what `tdp_w` leaves large products, what the
-    best kernel moves; `l2_reach` is the share of L2 in which data just used is found again.
-    `sources` gives a source by figure, `unsourced` the figures without one, both as the file's
-    dotted keys ("tensor_tflops.bf16").
+    adds both directions. `tdp_w` is the card's default power limit, `power_limit_w` a lower one
+    that its owner set. Programs cannot use 1 to 2% of `memory_bytes`. `sustained_*` are shares of
+    the peaks and of the bandwidth that can be sustained: by large products within `tdp_w`, and by
+    the best kernel; `l2_reach` is the share of L2 that still holds data just used. `sources` gives
+    a source by figure, `unsourced` the figures without one, both as the file's dotted keys
+    ("tensor_tflops.bf16").
     """
 
     id: str
@@ -84,7 +84,7 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
         return peaks.get(dtype)
 
     def ridge(self, engine: Engine, dtype: str) -> float | None:
-        """The ridge point, peak over memory bandwidth, in FLOP/byte; None where there's no peak."""
+        """The ridge point, peak over memory bandwidth, in FLOP/byte; None without a peak."""
         peak = self.peak(engine, dtype)
         return None if peak is None else peak / self.bandwidth_bytes_per_s
 
@@ -92,14 +92,14 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
 def gpu(name_or_path: str | Path) -> GPU:
     """The GPU of this id, name or alias, or of the TOML file of this path.
 
-    Letter case counts for nothing, and '-' is '_'; else a name is exact. InputError for a name
-    that is unknown (with near misses) and for a file that is unreadable or wrong.
+    Names ignore letter case and the difference of '-' and '_'. Raises InputError for an unknown
+    name (with near misses) and for a file that is unreadable or wrong.
     """
     if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
         return _load(Path(name_or_path))
     wanted = _spelling(name_or_path)
     paths = [path for path in _paths() if _spelling(path.stem) == wanted]
-    if len(paths) == 1:  # an id: the other files stay unread
+    if len(paths) == 1:  # an id: no other file is read
         return _load(paths[0])
     for gpu in _distinct(path for path in _paths() if _may_name(path, wanted)):
         if wanted in map(_spelling, _names(gpu)):
@@ -123,7 +123,7 @@ def gpu(name_or_path: str | Path) -> GPU:
 
 
 def gpu_of_id(gpu_id: str) -> GPU | None:
-    """The GPU whose file has this name, to the letter; None if there is none."""
+    """The GPU whose file has exactly this name; None if there is none."""
     return next((_load(path) for path in _paths() if path.stem == gpu_id), None)
 
 
@@ -153,8 +153,8 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
 
 
 def _may_name(path: Path, wanted: str) -> bool:
-    """May a GPU's file give this name, as `_spelling` writes it? A packaged file of other text does
-    not, which is seen without parsing it; a user's own is read in any case."""
+    """Whether a GPU's file may give this name, as `_spelling` writes it. A packaged file is
+    searched as text, without parsing; a user's own file may always."""
     if path.parent != PACKAGED:
         return True
     text = _spelling(path.read_text("utf-8"))
@@ -162,7 +162,7 @@ def _may_name(path: Path, wanted: str) -> bool:
 
 
 def _is_path(name: str) -> bool:
-    """Does it name a place in the file system rather than a GPU?"""
+    """Whether the text is a path rather than the name of a GPU."""
     if not name:
         return False
     return os.sep in name or absence(Path(name)) == "is a folder"
@@ -177,8 +177,8 @@ def _names(gpu: GPU) -> tuple[str, ...]:
 
 
 def users() -> Path:
-    """The folder of the user's own GPUs, which need not be there. InputError where
-    RIDGEPOINT_GPUS names none."""
+    """The folder of the user's own GPUs, which may not exist. Raises InputError if RIDGEPOINT_GPUS
+    is not a folder."""
     named = os.environ.get("RIDGEPOINT_GPUS")
     folder = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
     if named and not is_folder(folder):
@@ -195,7 +195,7 @@ def _paths() -> list[Path]:
 def _load(path: Path) -> GPU:
     try:
         stat = path.stat() if path.is_file() else None
-    except OSError:  # a name too long, a folder that may not be entered
+    except OSError:  # a name that is too long, a folder without access
         stat = None
     if stat is None:
         raise InputError(f"{path}: {absence(path)}: expected a GPU's TOML file; check the path")

@@ -21,7 +21,8 @@ SI = {
     "_gib": ("_bytes", 2**30), "_mib": ("_bytes", 2**20), "_gbytes_per_s": ("_bytes_per_s", 1e9),
     "_mhz": ("_hz", 1e6), "_tflops": ("_flops_per_s", 1e12),
 }  # fmt: skip
-"""The unit that ends a key, the one that ends the GPU's field, and how many of it make one."""
+"""The unit at the end of a key, the unit at the end of the GPU's field, and the factor between
+them."""
 
 # The bounds are wide: they catch a wrong unit or a slip, not an unusual GPU.
 _Figure = Annotated[float, msgspec.Meta(ge=1e-3, le=1e7)]
@@ -31,14 +32,14 @@ _Share = Annotated[float, msgspec.Meta(ge=0.05, le=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 _SHARES = ("sustained_tensor", "sustained_vector", "sustained_memory", "l2_reach")
-_EXPECTED = {  # in better words than msgspec's, where a slip is likely
+_EXPECTED = {  # clearer texts than msgspec's, for likely slips
     "compute_capability": 'a version in quotes, such as "8.9"',
     **dict.fromkeys(_SHARES, "a share from 0.05 to 1, such as 0.8"),
 }
 
 
 class Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of figures by dtype, in the unit that ends its key."""
+    """A table of figures by dtype, in the unit at the end of its key."""
 
     fp64: _Figure | None = None
     fp32: _Figure | None = None
@@ -55,7 +56,7 @@ class Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The keys of a GPU's TOML file; the ones without a default are required, and one peak."""
+    """The keys of a GPU's TOML file; keys without a default and one peak are required."""
 
     name: _Text
     aliases: tuple[_Text, ...] = ()
@@ -65,7 +66,7 @@ class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     notes: _Text | None = None
     units: Annotated[int, msgspec.Meta(ge=1, le=100_000)] | None = None
     boost_mhz: _Clock | None = None
-    tensor_mhz: _Clock | None = None  # left out: the boost clock
+    tensor_mhz: _Clock | None = None  # default: the boost clock
     memory_type: _Text | None = None
     memory_gib: _Rate
     bandwidth_gbytes_per_s: _Rate
@@ -90,11 +91,12 @@ class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The fields of the GPU that a file describes, in SI units. InputError where it is wrong."""
+    """The fields of the GPU that a file describes, in SI units. Raises InputError if it is
+    wrong."""
     raw = contents(path, "a GPU's file", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
-    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, deep
+    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, or nested too deeply
         raise InputError(
             f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
         ) from None
@@ -102,8 +104,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
-    """The fields of the GPU that the keys of a file describe, in SI units. InputError, which
-    begins with `place`, where they are wrong."""
+    """The fields of the GPU that the keys of a file describe, in SI units. Raises InputError, which
+    begins with `place`, if they are wrong."""
     try:
         file = msgspec.convert(table, GPUFile)
     except msgspec.ValidationError as error:
@@ -118,7 +120,7 @@ def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
 
 
 def _fields(file: GPUFile) -> dict[str, Any]:
-    """The figures and texts of a file as fields of a GPU: the unit at a key's end becomes SI."""
+    """The figures and texts of a file as fields of a GPU, in SI units."""
     fields: dict[str, Any] = {}
     for key, value in asdict(file).items():
         human = next((suffix for suffix in SI if key.endswith(suffix)), "")
@@ -135,7 +137,8 @@ def _fields(file: GPUFile) -> dict[str, Any]:
 
 
 def _provenance(place: str, file: GPUFile) -> tuple[dict[str, str], tuple[str, ...]]:
-    """A source by figure, and the figures without; a table's name stands for all its figures."""
+    """The source by figure, and the figures without a source; a table's name stands for all its
+    figures."""
     values = asdict(file).items()
     dtypes = {key: value.times(1) for key, value in values if isinstance(value, Dtypes)}
     tables = {key: [f"{key}.{dtype}" for dtype in table] for key, table in dtypes.items()}

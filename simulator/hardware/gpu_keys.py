@@ -1,4 +1,4 @@
-"""The keys of a GPU's file, from a GPU and to a file."""
+"""Convert a GPU to the keys of its file, and write the file."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _LONG_LINE = 90
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the file. `unit` ends its name, as people write it; `low` and `high` bound a number,
-    and each number of a table of dtypes."""
+    """A key of the file. `unit` is the unit at the end of its name, as people write it; `low` and
+    `high` bound a number, and each number of a table of dtypes."""
 
     name: str
     kind: Kind
@@ -40,7 +40,7 @@ class Key:
 
     @property
     def words(self) -> str:
-        """Its name without the unit: "l2 bandwidth"."""
+        """The name without the unit: "l2 bandwidth"."""
         suffix = next((end for end in _UNITS if self.name.endswith(end)), "")
         return self.name.removesuffix(suffix).replace("_", " ")
 
@@ -76,11 +76,11 @@ def _keys() -> tuple[Key, ...]:
 
 
 KEYS = _keys()
-"""Every key but those of the provenance, in the order of a file."""
+"""Every key except those for sources, in the order of a file."""
 
 
 def table(gpu: GPU) -> dict[str, Any]:
-    """The keys of the file of a GPU, in the units of a file; `of_table` gives an equal GPU."""
+    """The keys of a GPU's file, in the units of the file; `of_table` gives an equal GPU."""
     keys: dict[str, Any] = {}
     for key in KEYS:
         end = next((end for end in SI if key.name.endswith(end)), "")
@@ -94,14 +94,14 @@ def table(gpu: GPU) -> dict[str, Any]:
             value = _human(value, scale)
         unstated = key.name not in gpu.sources and key.name not in gpu.unsourced
         if key.name == "tensor_mhz" and unstated and gpu.tensor_hz == gpu.boost_hz:
-            continue  # the file left it out
+            continue  # the file has no such key
         if value:
             keys[key.name] = list(value) if isinstance(value, tuple) else value  # pyright: ignore
     return {**keys, **provenance({f: gpu.sources.get(f) for f in figures(keys)})}
 
 
 def figures(table: Table) -> list[str]:
-    """The figures of a file's keys as sources name them: "units", "tensor_tflops.bf16"."""
+    """The names of a file's figures, as in `sources`: "units", "tensor_tflops.bf16"."""
     names: list[str] = []
     for key in KEYS:
         value = table.get(key.name)
@@ -113,8 +113,8 @@ def figures(table: Table) -> list[str]:
 
 
 def provenance(stated: Mapping[str, str | None]) -> dict[str, Any]:
-    """The keys that tell the source of each figure; None is one without. A table that has one
-    source for all is named as a whole."""
+    """The keys that give the source of each figure; None is a figure without a source. A table with
+    one source for all its figures is named as a whole."""
     groups: dict[str | None, list[str]] = {}
     for figure, source in stated.items():
         whole = figure.partition(".")[0]
@@ -145,13 +145,13 @@ def text(table: Table) -> str:
 
 
 def id_of(name: str) -> str:
-    """The id that a name gives: "My H200" is my_h200. "" where nothing is left of it."""
+    """The id for a name: "My H200" gives my_h200; "" if the name has no letters or digits."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60]
 
 
 def save(table: Table, replaced: Path | None = None) -> Path:
-    """Write the keys to the user's folder, in a file of the GPU's name or over `replaced`.
-    InputError, with the reason, where they are wrong, the name is taken, or no file can be."""
+    """Write the keys to the user's folder, to a file with the GPU's id as name, or over `replaced`.
+    Raises InputError if the keys are wrong, the name is taken, or the file cannot be written."""
     plain = json.decode(json.encode(table))
     of_table(plain, "the GPU")
     name = id_of(plain["name"])
@@ -165,7 +165,7 @@ def save(table: Table, replaced: Path | None = None) -> Path:
             "to be unique; choose another name"
         )
     if replaced is None and path.exists():
-        raise InputError(f"{path} is there already: expected a new name; choose another")
+        raise InputError(f"{path} already exists: expected a new name; choose another")
     part = part_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
 OWN_SPREAD = (0.85, 1.25)
-"""`Host.spread` of one host that was measured: from second to second, and what the model misses."""
+"""`Host.spread` of one measured host: variation over seconds, and errors of the model."""
 
 _MOST_BYTES = 2**20
 _DISPATCHED = (
@@ -34,7 +34,7 @@ _CALLED = (
     "recurrent_kernel",
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
-"""What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
+"""The counted work, in the order of the columns of `counts`; the schedule adds launches."""
 
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1)]
@@ -42,14 +42,14 @@ _Times = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds for each thing counted, and the constants of launching.
+    """Seconds for each unit of counted work, and the constants of launching.
 
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
-                the machines of this name and the hours of a day
-    measured    whether steps were timed there; else its times are derived from a public figure
-    reference   seconds of a few fixed steps there, by name, to identify another host
+                machines with this host and hours of the day
+    measured    whether steps were timed on it; else its times are derived from a public figure
+    reference   seconds of a few fixed steps on it, by name, to compare another host with it
     latency_s   from a launch call to the kernel's start on an idle GPU
-    sync_s      from the GPU's end to the host going on after it waited
+    sync_s      from the GPU's end until the waiting host continues
     depth       launches that the queue holds before the host must wait
     """
 
@@ -66,7 +66,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """The host with its times multiplied, all by one number or part by part."""
+        """The host with its times multiplied by one number, or by one number for each part."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
         return msgspec.structs.replace(
             self, seconds={name: s * by.of(name) for name, s in self.seconds.items()}
@@ -78,7 +78,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return counts @ weights
 
     def library_call_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Host seconds of each op in the dispatcher and the library that it calls: without Python,
+        """Host seconds of each op in the dispatcher and the library that it calls, without Python,
         autograd and launches."""
         weights = [self.seconds[name] if name in _CALLED else 0.0 for name in COUNTS[:-1]]
         return counts @ np.array(weights)
@@ -90,7 +90,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def hosts() -> tuple[str, ...]:
     """The ids of the packaged host profiles, the default first."""
-    from simulator.hardware.host_catalogue import catalogue  # it derives hosts: imports this
+    from simulator.hardware.host_catalogue import catalogue  # it imports this module
 
     measured = {path.stem for path in FOLDER.glob("*.json")}
     return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
@@ -151,21 +151,21 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def _converted(header: _Header, path: Path) -> Host:
-    """Convert a host file of version 1 by the fixed steps that it holds, as a fit of its folder
-    would. InputError where it holds none, and for another version."""
+    """Convert a host file of version 1 by the times of its fixed steps, as a fit of its folder
+    would. Raises InputError if it has none, or for another version."""
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(
             f"{path.name} is a host of version {header.version} without the times of fixed steps, "
-            f"expected version {VERSION}: Python's instructions and calls into C have times of "
-            "their own now. Measure this host again: `ridgepoint calibrate measure --host-only "
+            f"expected version {VERSION}: Python's instructions and calls into C now have separate "
+            "times. Measure this host again: `ridgepoint calibrate measure --host-only "
             "FOLDER`, then `ridgepoint calibrate fit FOLDER`"
         )
     return msgspec.structs.replace(
         known.slower(parts(header.reference, known.reference)),
         id=header.id,
         cpu=header.cpu,
-        source=f"{path.name}, of version 1: the times of {known.id} by its fixed steps",
+        source=f"{path.name}, of version 1: the times of {known.id} scaled by its fixed steps",
         spread=OWN_SPREAD,
         reference=header.reference,
     )
@@ -180,4 +180,4 @@ SYNCING = {
     "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
     "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
-"""Ops that give Python a value or a size that depends on data."""
+"""Ops that return a value or a size that depends on data to Python."""

@@ -13,8 +13,8 @@ _FILE = Path(__file__).parent / "hosts" / "catalogue.toml"
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`single_thread` is the figure, `spread` the uncertainty of its derivation, as
-    `Host.spread`."""
+    """A host of the catalogue: `single_thread` is its public figure, `spread` the uncertainty of
+    times derived from it, as in `Host.spread`."""
 
     cpu: str
     kind: str
@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`reference` is the figure of the default host's processor."""
+    """The catalogue; `reference` is the figure of the default host's processor."""
 
     figure: str
     reference: float
@@ -38,13 +38,13 @@ def _file() -> _File:
 
 
 def catalogue() -> dict[str, Entry]:
-    """The hosts by id, in the order in which they are listed."""
+    """The hosts by id, in the order of the list."""
     return _file().hosts
 
 
 def derived(name: str, known: Host) -> Host:
-    """A host of the catalogue: as many times as long as `known` takes as its figure is lower. The
-    GPU's side of a launch and of a sync stays as it is."""
+    """A host of the catalogue: the times of `known`, scaled by the inverse ratio of their figures.
+    The GPU's part of a launch and of a sync is unchanged."""
     entry, file = catalogue()[name], _file()
     times = file.reference / entry.single_thread
     low, high = entry.spread

@@ -1,7 +1,8 @@
 """The host's work for each op of a trace: counts that do not depend on the machine.
 
-An op of the kind that ran just before is found in the processor's caches; the more other kinds ran
-since, the colder it is. A chain of cosines takes half as long an op as a network does.
+The code of an op is in the processor's caches if an op of its kind ran just before; the more other
+kinds ran since, the colder it is. An op in a chain of cosines takes half as long as an op in a
+network.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
 _LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
 _COLD = 4
-"""So many other kinds of ops since the last one of its own make an op cold: the code of one kind is
-some tens of KB, a processor's first-level cache of instructions 32 KB."""
+"""The number of other kinds of ops, since the last one of the same kind, that makes an op cold: the
+code of one kind is some tens of KB, a processor's first-level cache of instructions 32 KB."""
 _JOINING = ("aten.cat.default", "aten.stack.default")
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
@@ -29,7 +30,7 @@ def counts(
     trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The host's work for each op, without launches [ops, len(COUNTS) − 1]. `inner_ops` is how many
-    other ops each op calls [ops]: they cost what one called from Python does, and are as cold as
+    other ops each op calls [ops]: they cost as much as ops called from Python, and are as cold as
     the op that calls them. A view counts once for each tensor that it returns; each tensor that
     `cat` and `stack` join counts as one more."""
     signatures, rows = trace.signatures
@@ -87,7 +88,7 @@ def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Only the first True row: the work of a phase as a whole counts there."""
+    """Only the first True row, which counts the work of a phase as a whole."""
     return rows & (np.cumsum(rows) == 1)
 
 
@@ -98,8 +99,8 @@ def _on_cpu(signature: Signature) -> bool:
 
 
 def _kind(signature: Signature) -> str:
-    """What an op sets up before it launches: a call into cuBLAS or cuDNN, which looks for a plan,
-    or several outputs, takes longer than one kernel of PyTorch's own."""
+    """The kind of setup before an op's launch: a call into cuBLAS or cuDNN, which looks up a plan,
+    or an op with several outputs takes longer than a kernel of PyTorch itself."""
     name = signature.name
     for part, kind in _NAMED.items():
         if part in name and "foreach" not in name:
@@ -108,11 +109,12 @@ def _kind(signature: Signature) -> str:
 
 
 def _joined(signature: Signature) -> int:
-    """Tensors that an op joins, each checked as it is: `stack` makes a view of each."""
+    """Tensors that `cat` or `stack` joins, each of which is checked; `stack` makes a view of
+    each."""
     return len(signature.inputs) if signature.name in _JOINING else 0
 
 
 def _listed(signature: Signature) -> int:
-    """Tensors that an op over lists walks through; 0 for an ordinary op."""
+    """The number of tensors of an op over lists; 0 for any other op."""
     over_lists = "._foreach_" in signature.name or "._fused_" in signature.name
     return len(signature.inputs) if over_lists else 0

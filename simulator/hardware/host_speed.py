@@ -17,33 +17,34 @@ PYTHON = {
     "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
     "module_call": "module_calls",
 }  # fmt: skip
-"""What the interpreter does, and the field of an op that counts it."""
+"""Work of the interpreter, and the field of an op that counts it."""
 ON_CPU_MARK = "@cpu"
-"""Ends the names of steps that run on the CPU, where nothing is launched."""
+"""The end of the names of steps that run on the CPU and launch nothing."""
 _PYTHON = ("identities", "pythoncalls")
 _VIEWS = ("views", "transposes")
 
 
 class Parts(NamedTuple):
-    """Time of each part of the host over that of another host."""
+    """Time of each part of the host, relative to another host."""
 
     interpreter: float
     dispatcher: float
     driver: float
 
     def of(self, count: str) -> float:
-        """That of the part that does what is counted."""
+        """The factor of the part that does the counted work."""
         if count in PYTHON:
             return self.interpreter
         return self.driver if count == "launch" else self.dispatcher
 
 
 def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
-    """How many times as long each part of the measured host takes: the median ratio over the steps
-    that it rules, or over all if it rules none. Raises InputError if they share no step.
+    """The time of each part of the measured host, relative to the reference: the median ratio over
+    the steps that the part dominates, or over all if there are none. Raises InputError if they
+    share no step.
 
     driver        ops that launch a kernel, the dispatcher's work on them included
-    dispatcher    the same; ops on the CPU where nothing was launched
+    dispatcher    the same; ops on the CPU if no step launches
     interpreter   calls of Python functions and of modules, halfway to the ops: a neighbour on the
                   same core slows loops in the caches, as these steps are, by twice as much as it
                   slows networks, which wait for memory

@@ -1,5 +1,5 @@
-"""Which ops the host waits for, and which a CUDA graph cannot capture; compared with 97 calls that
-were captured, or refused, on an H200 (`attention_paths.jsonl.gz`)."""
+"""Ops that the host waits for, and ops that a CUDA graph cannot capture; compared with 97 calls
+that were captured or refused on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SOMETIMES = (
 
 
 def may_wait(name: str) -> bool:
-    """Does the host wait for some calls of the op of this name?"""
+    """Whether the host waits for some calls of the op of this name."""
     return name in SYNCING or name in _CHECKED or name.startswith(_SOMETIMES)
 
 
@@ -39,10 +39,10 @@ def syncs(signature: Signature) -> bool:
         return grouped_by_host(signature)
     if name == "aten.repeat_interleave.Tensor":
         return signature.arg("output_size") is None
-    if name == "aten.histc.default":  # without a range it looks for the extremes
+    if name == "aten.histc.default":  # without a range it reads the extremes
         return signature.arg("min", 0) == signature.arg("max", 0)
     if name.startswith("aten.masked_fill") and "value" in signature.names:
-        return signature["value"].device == "cuda"  # fetched, to fill by a number
+        return signature["value"].device == "cuda"  # read by the host, to fill with a number
     if name.startswith(("aten.index.", "aten.index_put")):
         return _indexes_by_data(signature)
     if name in _COPIES:
@@ -62,15 +62,16 @@ def uncapturable(signature: Signature) -> bool:
 
 
 def _crosses(signature: Signature) -> bool:
-    """Does data go between host and GPU? An empty tensor has none: CUDA graphs of steps that copy
-    one were captured on an H200."""
+    """Whether data goes between host and GPU. An empty tensor has no data: CUDA graphs of steps
+    that copy one were captured on an H200."""
     tensors = (*signature.inputs, *signature.outputs)
     return len({t.device for t in tensors}) > 1 and any(t.numel for t in signature.outputs)
 
 
 def _indexes_by_data(signature: Signature) -> bool:
-    """A mask's places must be counted, and indices on the host copied; one number under a mask is
-    filled in (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexingUtils.h)."""
+    """Whether indexing waits: the host counts the places of a mask and copies indices from the
+    host; assigning one number under a mask is a fill without a wait (`canDispatchToMaskedFill` of
+    ATen/native/TensorAdvancedIndexingUtils.h)."""
     indices = signature.tensors("indices")
     masked = any(t.dtype in _MASKS for t in indices)
     if masked and len(indices) == 1 and "values" in signature.names:

@@ -1,4 +1,4 @@
 """Measurements of real GPUs to compare with predictions: steps and profiler traces.
 
-May import scenario and what it stands on.
+May import scenario and its dependencies.
 """

@@ -1,9 +1,9 @@
 """A measured step compared with its prediction, op by op.
 
 Both are sequences of ops that launch kernels. The trace names an op as the dispatcher does
-(`aten.convolution.default`), the profiler the same and what it calls inside
-(`aten::convolution` > `aten::cudnn_convolution`); an op is what both name. The sequences are then
-matched in order, by the longest runs that they share.
+(`aten.convolution.default`); the profiler also names the ops that it calls (`aten::convolution` >
+`aten::cudnn_convolution`). Only ops that both name are compared. The sequences are matched in
+order, by their longest common runs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Overlay:
 
     @property
     def matched_share(self) -> float:
-        """The share of the measured kernels' time that has an op of the trace."""
+        """The share of measured kernel time whose op is in the trace."""
         matched = sum(pair.measured.seconds for pair in self.pairs)
         total = matched + sum(each.seconds for each in self.only_measured)
         return matched / total if total else 0.0
@@ -78,13 +78,14 @@ def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
 
 
 def _base(name: str) -> str:
-    """aten.add.Tensor and aten.add_.Tensor → add: autograd adds gradients up in place where it
-    can, which a trace does not tell."""
+    """aten.add.Tensor and aten.add_.Tensor → add, since autograd adds gradients in place if it can,
+    which a trace does not show."""
     return (name.split(".")[1] if name.count(".") >= 2 else name).rstrip("_")
 
 
 def _calls(step: ProfiledStep, known: set[str]) -> list[Measured]:
-    """The calls of a step: the innermost whose name the trace knows, else the innermost."""
+    """The calls of a step: for each kernel the innermost call with a name in the trace, else the
+    innermost."""
     calls: list[Measured] = []
     for call, same in groupby(step.kernels, key=lambda kernel: _call(kernel, known)):
         kernels = list(same)

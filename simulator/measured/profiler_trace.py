@@ -43,7 +43,7 @@ class _Document(msgspec.Struct, rename={"events": "traceEvents"}):
 
 
 class Call(NamedTuple):
-    """An op's name without its namespace ("addmm"), and a number that tells its calls apart."""
+    """An op's name without its namespace ("addmm"), and a number that identifies the call."""
 
     name: str
     number: int
@@ -52,7 +52,7 @@ class Call(NamedTuple):
 @dataclass(frozen=True)
 class ProfiledKernel:
     """One kernel, copy or fill. `calls` are the ops within which it was launched, the innermost
-    first: addmm, linear; () where it was launched by none."""
+    first: addmm, linear; () if no op launched it."""
 
     name: str
     start_s: float
@@ -85,9 +85,9 @@ class ProfiledStep:
 
 
 def read(path: Path) -> ProfiledStep:
-    """The step of a trace: the last whole one where the profiler marked steps, else all of it.
+    """The step of a trace: the last complete one if the profiler marked steps, else all of it.
 
-    InputError, with what came, for a file that is not a profiler trace or has no kernels.
+    Raises InputError for a file that is not a profiler trace or has no kernels.
     """
     everything = _events(path)
     _refuse_impossible(path, everything)
@@ -144,10 +144,10 @@ def _events(path: Path) -> list[_Event]:
 
 
 _MOST_OVERLAP = 0.1
-"""Share of a stream's kernel time in which two run: a few microseconds where one launches the next
-early (programmatic dependent launch), none else."""
+"""Largest share of a stream's kernel time in which two kernels run: a few microseconds if one
+launches the next early (programmatic dependent launch), else none."""
 _MOST_INSIDE = 0.5
-"""Share of a stream's kernels that run entirely within another."""
+"""Largest share of a stream's kernels that run entirely within another."""
 
 
 _LONGEST_US = 86_400e6  # a day
@@ -155,8 +155,8 @@ _LATEST_US = 1e17  # the year 5138 by a clock that began in 1970
 
 
 def _refuse_impossible(path: Path, events: list[_Event]) -> None:
-    """InputError for durations and times out of range, and for kernels of one stream that run
-    together: a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
+    """Raise InputError for durations and times out of range, and for kernels of one stream that
+    overlap, since a stream runs one kernel after the other. Nodes of a CUDA graph may overlap."""
     streams: dict[Any, list[int]] = {}
     for place, e in enumerate(events):
         if e.ph == "X" and not 0 <= e.dur <= _LONGEST_US:
@@ -207,7 +207,7 @@ def _place(path: Path, place: int, e: _Event) -> str:
 
 
 def _step(events: Iterable[_Event]) -> tuple[float, float]:
-    """Where the last marked step begins and ends, in microseconds."""
+    """The begin and end of the last marked step, in microseconds."""
     marked = [e for e in events if e.cat == "user_annotation" and e.name.startswith(_STEP)]
     if not marked:
         return float("-inf"), float("inf")
@@ -216,7 +216,7 @@ def _step(events: Iterable[_Event]) -> tuple[float, float]:
 
 
 class _Nest:
-    """The ops of a thread, each nested in another or beside it."""
+    """The ops of a thread, as a forest of nested calls."""
 
     def __init__(self, ops: list[_Event]) -> None:
         self.ops = sorted(ops, key=lambda e: (e.ts, -e.dur))
@@ -230,7 +230,7 @@ class _Nest:
             running.append(place)
 
     def around(self, at: float) -> tuple[Call, ...]:
-        """The ops that run at a point in time, the innermost first."""
+        """The ops that run at a point in time, innermost first."""
         place = bisect_right(self.begin, at) - 1
         while place >= 0 and self._end(place) < at:
             place = self.outer[place]

@@ -24,8 +24,8 @@ FOLDER = Path(__file__).parent
 class MeasuredStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One measured step; times are medians in seconds.
 
-    fitted      whether the fit of the GPU's profile has seen it
-    host_times  how many times as long as the catalogue's host the one took that drove it
+    fitted      whether the fit of the GPU's profile used the step
+    host_times  time of the host that drove the step, relative to the catalogue's host
     """
 
     network: str
@@ -52,8 +52,8 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 
 
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
-    """The steps that differ from a scenario in batch and sequence alone. () for a scenario with
-    other kernels, other figures of the GPU or another host, of which no step was timed."""
+    """The steps that differ from a scenario only in batch and sequence. () for a scenario with
+    other kernels, changed figures of the GPU or another host, since no such step was timed."""
     resolved = resolve(scenario)
     request = resolved.request
     plain = TraceRequest(

@@ -1,4 +1,4 @@
 """A step over several GPUs: trace each distinct rank, schedule the ranks together, predict.
 
-May import simulate, collectives, tracing and what they stand on; no scenario.
+May import simulate, collectives, tracing and their dependencies, but not scenario.
 """

@@ -1,9 +1,9 @@
-"""DistributedDataParallel's buckets, put into the trace of a step on one rank.
+"""Add the buckets of DistributedDataParallel to the trace of a step on one rank.
 
-DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has made it, and
-reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on, or all from a
-size that the program gives (torch's reducer, after it has put the buckets into the order in which
-gradients arrive). The buckets outlive the step; afterwards each gradient is a view of its bucket.
+DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has computed it,
+and reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on, or all
+from a size that the program gives (torch's reducer, after it has ordered the buckets by the arrival
+of gradients). The buckets outlive the step; afterwards each gradient is a view of its bucket.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VIEW_WORK = 91  # instructions before the first view that DDP returns to autogr
 
 @dataclass(frozen=True)
 class _Gradient:
-    """A gradient: where it is ready, its storage and its tensor."""
+    """A gradient: the op after which it is ready, its storage and its tensor."""
 
     ready: int
     storage: int

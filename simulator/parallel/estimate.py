@@ -1,8 +1,9 @@
 """A quick estimate of a split from four traced blocks: period, and memory of the largest stage.
 
-period = (m + p − 1)·(a stage's micro-batch) + optimizer + what of the gradients' all-reduce no
-backward pass hides. A pass takes the longer of its kernels and its host. Memory is the weights of a
-stage with their gradients and optimizer state, and the activations of the micro-batches in flight.
+period = (m + p − 1)·(a stage's micro-batch) + optimizer + the part of the gradients' all-reduce
+that no backward pass hides. A pass takes the longer of its kernels' time and its host's. Memory is
+the weights of a stage with their gradients and optimizer state, and the activations of the
+micro-batches in flight.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of a step, bytes of the rank with the most, and that rank in words."""
+    """Seconds of a step, bytes of the rank with the most memory, and a description of that rank."""
 
     period_s: float
     memory_bytes: float
@@ -40,9 +41,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Of the traced blocks: seconds of one block and of all else in a micro-batch, and of the
-    optimizer; bytes of one block's and of all other weights with what belongs to them, of weights
-    alone, and of the activations that one block and all else keep for the backward pass."""
+    """Costs from the traced blocks: seconds of one block, of everything else in a micro-batch, and
+    of the optimizer; bytes of the weights of one block and of all others, with gradients and
+    optimizer state, and without; bytes of the activations that one block and everything else store
+    for the backward pass."""
 
     block_s: float
     other_s: float
@@ -55,7 +57,8 @@ class _Costs:
 
 
 def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> Estimate:
-    """The estimate of a split of a replica's step. Raises InputError where it does not divide."""
+    """The estimate of a split of a replica's step. Raises InputError if the split does not divide
+    the step."""
     layers = layers_of(step)
     if spread.pp == 1 or layers is None:
         return _whole(step, spread, cluster, host)
@@ -82,7 +85,8 @@ def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) ->
 
 
 def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> Estimate:
-    """Without stages: kernels, or the host, and the communication that no backward pass hides."""
+    """The estimate without stages: the longer of kernels and host, and the communication that no
+    backward pass hides."""
     trace = whole_trace(step, spread, cluster)
     busy_s, moving_s, host_s = _seconds(trace, cluster, host)
     ddp = step.training and spread.dp > 1 and not spread.fsdp

@@ -2,15 +2,15 @@
 
 On each GPU a stream runs one kernel at a time. The rules for kernels of several streams:
 
-- a NCCL kernel that is ready while a kernel of another stream runs begins when that one is done,
+- a NCCL kernel that is ready while a kernel of another stream runs begins when that kernel ends,
   since its blocks hold the multiprocessors (a reduce-scatter of 165 µs beside products of 1.45 ms
   on two H200s runs once a product);
-- while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, others
-  run at (units − channels)/units of their speed;
-- a transfer that begins beside other work takes `beside` times as long;
+- while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, other
+  kernels run at (units − channels)/units of their speed;
+- a transfer that begins while other work runs takes `beside` times as long;
 - two kernels that are not collectives share the GPU.
 
-A rank's kernels that nothing else of the rank can touch run in a row, without events.
+Kernels that nothing else on their rank can affect run in sequence, without events.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Simulation:
         self.arrived: dict[object, list[tuple[int, int]]] = {}
 
     # kinds of events: 0 a stream may begin its next kernel, 1 a kernel without collective may be
-    # done (a = version), 2 a transfer is done (a = kernel), 3 the host goes on
+    # done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
 
     def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
         self.order += 1
@@ -134,7 +134,7 @@ class _Simulation:
                 self.push(ready, 0, r, stream)
             return
         if not rank.ready(k):
-            return  # the end of what it waits for begins this stream again
+            return  # the end of the awaited kernel starts this stream again
         parts = rank.plan.parts[local]
         if parts and any(
             s != stream and not rank.plan.parts[j % rank.count] for s, j in rank.running.items()
@@ -170,10 +170,10 @@ class _Simulation:
         self.retime(r, now)
 
     def row(self, r: int, stream: int, now: float) -> float:
-        """Run the kernels at the head of a stream that nothing can touch, from `now` on.
+        """Run the kernels at the head of a stream that nothing can affect, from `now` on.
 
-        Returns when the next one may begin; one that has begun, but may be touched, is left at the
-        head with its start.
+        Returns the time at which the next one may begin; a kernel that has begun, but may be
+        affected, stays at the head with its start.
         """
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         queue, pending, count = rank.queues[stream], rank.pending, rank.count
@@ -202,7 +202,7 @@ class _Simulation:
         return now
 
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
-        """Start a transfer: all ranks have arrived."""
+        """Start a transfer at which all ranks have arrived."""
         for r, _ in there:
             if self.ranks[r].left:
                 seconds *= self.machine.beside
@@ -214,7 +214,7 @@ class _Simulation:
             self.push(now + seconds, 2, r, k)
 
     def retime(self, r: int, now: float) -> None:
-        """Set the speed of the running kernels, and plan the end of the first."""
+        """Set the speed of the running kernels, and schedule the first end."""
         rank = self.ranks[r]
         rank.version += 1
         if not rank.left:

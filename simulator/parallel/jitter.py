@@ -1,4 +1,4 @@
-"""Jitter between ranks: in a step that all ranks end together, the slowest host counts."""
+"""Jitter between ranks: if all ranks end a step together, the slowest host determines its time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sigma: float
 
     def share(self, ranks: int) -> float:
-        """By how much the slowest of so many hosts is slower than their mean, as a share."""
+        """The slowdown of the slowest of `ranks` hosts relative to their mean, as a share."""
         return self.sigma * largest(ranks)
 
 
@@ -29,7 +29,7 @@ def jitter() -> Jitter:
 
 @lru_cache
 def largest(count: int) -> float:
-    """The expectation of the largest of `count` standard normal numbers."""
+    """The expected maximum of `count` standard normal numbers."""
     if count < 2:
         return 0.0
     # the explorer starts without scipy: only a step over several GPUs needs it

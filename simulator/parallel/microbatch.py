@@ -1,4 +1,5 @@
-"""One micro-batch of a traced step: its passes through the blocks, and what passes between them."""
+"""One micro-batch of a traced step: its passes through the blocks, and the storages between
+blocks."""
 
 from __future__ import annotations
 
@@ -34,11 +35,11 @@ class Passes:
 
 @dataclass(frozen=True)
 class Microbatch:
-    """A micro-batch and its storages; −1 where nothing passes.
+    """A micro-batch and its storages; −1 is no storage.
 
-    activations  [j] enters block j forward, the last one leaves the last block
-    gradients    [j] leaves block j backward, the last one enters the last block
-    own          storages that are born in the micro-batch and freed by its end
+    activations  [j] enters block j forward, [-1] leaves the last block
+    gradients    [j] leaves block j backward, [-1] enters the last block
+    own          storages that are allocated in the micro-batch and freed by its end
     shared       ops before the blocks that every stage runs, such as rotation angles
     """
 
@@ -68,7 +69,7 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
         return block_of(op.module, blocks) is not None
 
     def end_inside(run: Run) -> int:
-        """The end of a run's ops up to the last one inside of a block."""
+        """The end of a run's ops up to the last op inside a block."""
         return 1 + max(i for i in run.ops if inside(trace.ops[i]))
 
     forwards = [run.ops for run in forward]
@@ -84,7 +85,7 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
     forwards[-1] = range(forwards[-1].start, left)
     rest = range(left, forward[-1].end)
     turn = _first(trace, rest, lambda op: op.phase == "backward")
-    # block 0 ends with as many ops outside of blocks as block 1 does: sums of gradients
+    # block 0 ends with as many ops outside blocks as block 1: sums of gradients
     trailing = backward[1].end - end_inside(backward[1]) if count > 1 else 0
     done = min(backward[0].end, end_inside(backward[0]) + trailing)
     backwards = [run.ops for run in backward]
@@ -101,12 +102,13 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
 
 
 def _first(trace: Trace, places: range, wanted: Callable[[Op], bool]) -> int:
-    """The first of the places whose op is wanted, or their end."""
+    """The index of the first wanted op, or the end."""
     return next((i for i in places if wanted(trace.ops[i])), places.stop)
 
 
 def _passed(trace: Trace, spans: list[range]) -> list[int]:
-    """The storage that each span of ops passes to the next one alone: the largest born there."""
+    """The storage that each span of ops passes only to the next span: the largest one allocated in
+    it."""
     passed: list[int] = []
     for place in range(len(spans) - 1):
         elsewhere = {

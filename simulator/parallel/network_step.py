@@ -1,4 +1,4 @@
-"""The distinct ranks of a network's step under a layout: a few blocks are traced, the rest follows.
+"""The distinct ranks of a network's step under a layout, from a trace of a few blocks.
 
 FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; equal blocks are
 repeated, pipeline stages cut out, and DDP buckets put in. Networks of unequal blocks are traced
@@ -38,7 +38,8 @@ _ROLES: LRUCache[Roles] = LRUCache(8)
 
 
 def network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
-    """The traces of the distinct ranks. Raises InputError if the network cannot be spread so."""
+    """The traces of the distinct ranks. Raises InputError if the network does not suit the
+    layout."""
     key = repr((step, spread, cluster.gpus, cluster.gpus_per_node, cluster.gpu.id))
     return _ROLES.get(key, lambda: _network_roles(step, spread, cluster))
 
@@ -63,7 +64,8 @@ def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles
 
 
 def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches: int) -> Roles:
-    """A stage at a time; ranks of a stage follow each other, those of a tensor group first."""
+    """The traces of pipeline stages; ranks are numbered within a tensor group first, then within a
+    stage."""
     if not step.training:
         raise InputError(
             f"pp = {spread.pp} in inference: expected pp=1, because requests are not split into "
@@ -103,7 +105,7 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
 
 
 def _moved(trace: Trace, first: int) -> Trace:
-    """The trace with the ranks of its tensor group counted from `first` on."""
+    """The trace with the ranks of its tensor group numbered from `first`."""
     if not first:
         return trace
     ops = [
@@ -126,13 +128,13 @@ def _default_batch(step: NetworkStep) -> int:
 
 
 def _microbatches(batch: int, spread: Layout) -> int:
-    """Without pipeline 1; else the most micro-batches up to four for each stage."""
+    """The number of micro-batches: 1 without a pipeline, else the most up to four per stage."""
     most = 4 * spread.pp if spread.pp > 1 else 1
     return max(n for n in range(1, most + 1) if batch % n == 0)
 
 
 def layers_of(step: NetworkStep) -> int | None:
-    """The number of equal blocks of a catalogue's network; None where its blocks differ."""
+    """The number of equal blocks of a network of the catalogue; None if its blocks differ."""
     return depth(step.network, step.sizes)
 
 
@@ -189,7 +191,7 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
 def _trace_rank_0(
     step: NetworkStep, spread: Layout, cluster: Cluster, passes: int
 ) -> tuple[Trace, str]:
-    # torch is imported only where a step is traced
+    # torch is imported only to trace a step
     from simulator.tracing.parallel.networks import program
     from simulator.tracing.parallel.program import trace_rank
 

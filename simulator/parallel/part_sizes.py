@@ -1,4 +1,4 @@
-"""Sizes of the parts of weights that FSDP2's ranks hold, over two numbers of ranks.
+"""Sizes of the parts of weights on FSDP2's ranks, for two numbers of ranks.
 
 Rank 0 of n holds the first ⌈D/n⌉ of the D rows of each weight. `fsdp.chunk_cat` takes the whole
 gradients of a group of weights, so that a trace shows D.
@@ -19,14 +19,15 @@ V = TypeVar("V")
 
 
 class UnknownSizeError(ValueError):
-    """A size of the trace follows from no weight, or from two that differ."""
+    """A size in the trace that follows from no weight, or from two weights that differ."""
 
 
 class SizeTable(dict[K, V]):
-    """Sizes over the other ranks by those of the trace. An absent size raises UnknownSizeError."""
+    """Sizes for the other number of ranks, by size in the trace. A missing size raises
+    UnknownSizeError."""
 
     def add(self, key: K, value: V) -> None:
-        """Raises UnknownSizeError if the size has another value already."""
+        """Add a size. Raises UnknownSizeError if it already has another value."""
         if self.setdefault(key, value) != value:
             raise UnknownSizeError
 
@@ -35,7 +36,7 @@ class SizeTable(dict[K, V]):
 
 
 class PartSizes:
-    """Sizes over the ranks of a trace, each with that over the other ranks.
+    """Sizes for the number of ranks in a trace, each with its size for another number of ranks.
 
     shapes   of a rank's part of a weight
     parts    numbers of elements of the parts of a group of weights
@@ -65,7 +66,7 @@ class PartSizes:
             self.offsets.add((sum(old), a), b)
 
     def gathered(self, elements: int) -> int:
-        """The elements of all ranks' parts of a group, over the other ranks. Raises
+        """The elements of all ranks' parts of a group, for the other number of ranks. Raises
         UnknownSizeError if the trace has no such group."""
         each, rest = divmod(elements, self.before)
         if rest:

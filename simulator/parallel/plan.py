@@ -61,7 +61,7 @@ def plan(
     representative: Callable[[int], int],
     mode: str,
 ) -> RankPlan:
-    """The plan of a rank whose ops are `run`, each kernel taking as long as in `columns`."""
+    """The plan of a rank with the launches `run` and the kernel times of `columns`."""
     ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
     launches = run.by(host)
     host_s, durations_s = launches.host_s.tolist(), columns.duration_s.tolist()
@@ -109,7 +109,7 @@ def plan(
             out.sync_after.append(sync_after[place])
             kernel_of[number] = newest[stream] = k
             place += 1
-        if number not in kernel_of and stream in newest:  # a view: what its stream did last
+        if number not in kernel_of and stream in newest:  # a view: the last kernel of its stream
             kernel_of[number] = newest[stream]
     tail = float(np.asarray(launches.tail_s)) + carried_s
     return replace(out, tail_s=tail)
@@ -118,7 +118,7 @@ def plan(
 def _waits(
     owed: set[int] | None, kernel_of: dict[int, int], last_on: dict[int, int]
 ) -> tuple[int, ...]:
-    """Kernels of the awaited ops, and of awaited streams of the step before (−1 − stream)."""
+    """The kernels of awaited ops, and of awaited streams of the step before (−1 − stream)."""
     if not owed:
         return ()
     now = {kernel_of[i] for i in owed if i in kernel_of}
@@ -127,7 +127,8 @@ def _waits(
 
 
 def launched(run: LaunchPlan) -> list[int]:
-    """Kernels as lowered, without those that NCCL launches with an earlier one of their batch."""
+    """Indices of lowered kernels, without those that NCCL launches with an earlier one of their
+    batch."""
     ops = run.trace.ops
     seen: set[tuple[int, int]] = set()
     places: list[int] = []
@@ -189,7 +190,7 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
 
 
 def kernel_seconds(run: LaunchPlan, durations: Floats) -> list[float]:
-    """`durations` [kernels as lowered] as the list of a plan: collectives take none."""
+    """`durations` [lowered kernels] as the list of a plan, with 0 for collectives."""
     ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
     durations_s = durations.tolist()
     return [

@@ -52,9 +52,9 @@ def predict_network(
     host: str | Host | None = None,
     mode: str = "eager",
 ) -> ParallelPrediction:
-    """Predict a step of a network, given by name, spread over a cluster as "dp=2 tp=2 pp=2" says.
+    """Predict a step of a network, given by name, under a layout such as "dp=2 tp=2 pp=2".
 
-    Raises InputError where heads, layers, batch or GPUs do not divide.
+    Raises InputError if heads, layers, batch or GPUs do not divide.
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
@@ -75,7 +75,7 @@ def check_mode(mode: str) -> None:
 
 def trace_step(make: Make, cluster: Cluster) -> Roles:
     """The traces of the distinct ranks of a program on a cluster."""
-    # torch is imported only where a step is traced
+    # torch is imported only to trace a step
     from simulator.tracing.parallel.program import Mail, trace_rank
 
     mail = Mail()

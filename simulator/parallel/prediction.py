@@ -77,7 +77,7 @@ class RankPrediction:
 
     @property
     def needed_bytes(self) -> int:
-        """What the rank's tensors and workspaces need at their peak."""
+        """Peak bytes of the rank's tensors and workspaces."""
         return self.peak_memory_bytes + self.workspace_bytes
 
     @property
@@ -92,8 +92,8 @@ class ParallelPrediction:
     period_s        a step, steps back to back, on the slowest rank
     interval_s      80% interval of period_s
     communication_s time in which collectives move data, on the rank with the most
-    exposed_communication_s  the part of it in which no other kernel runs
-    waiting_s       seconds that collectives wait for another rank, those of each stream added
+    exposed_communication_s  the part of communication_s in which no other kernel runs
+    waiting_s       seconds that collectives wait for another rank, summed over streams
     shares          elasticities of period_s; the four sum to 1
     ranks           a prediction for each distinct rank
     """
@@ -109,7 +109,7 @@ class ParallelPrediction:
 
     @cached_property
     def shares(self) -> dict[ParallelRegime, float]:
-        """Computed at the first use, by three more simulations."""
+        """Computed at first use, by three more simulations."""
         return self.elasticities()
 
     @property
@@ -147,8 +147,9 @@ class ParallelPrediction:
 
     @cached_property
     def jitter_s(self) -> float:
-        """What the slowest of all ranks' hosts adds to a step, if their speeds vary from step to
-        step as one host's do: σ·E[largest of n normal numbers] of the part that the hosts rule."""
+        """Seconds that the slowest of all ranks' hosts adds to a step, if their speeds vary from
+        step to step as a single host's do: σ·E[maximum of n normal numbers] times the host-bound
+        part."""
         return self.shares["overhead"] * self.period_s * jitter().share(self.cluster.gpus)
 
     @property

@@ -1,4 +1,4 @@
-"""What a step's time on one rank goes to, and its collectives one by one."""
+"""The parts of a step's time on one rank, and its collectives one by one."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from simulator.simulate.step import kernel_times
 from simulator.timing.profile import learned
 
 Alike = tuple[str, Phase, int, str, str]
-"""What alike collectives share: kind, phase, number of ranks, algorithm and protocol."""
+"""The key of similar collectives: kind, phase, number of ranks, algorithm and protocol."""
 
 
 @dataclass(frozen=True)
 class RankParts:
     """Seconds of a step on one rank; the five sum to the period.
 
-    compute_s, memory_s  kernels, by what limits each of them most
-    overhead_s           the fixed part of kernels that it limits most, and waits for the host
-    bubble_s             waits for other ranks beside which no kernel runs; of a rank that begins
-                         its step before the others end theirs, as much as the period has room for
-    exposed_s            collectives that move data beside no kernel
+    compute_s, memory_s  kernels, by the largest limit of each
+    overhead_s           kernels limited most by their fixed part, and waits for the host
+    bubble_s             waits for other ranks while no kernel runs; if the rank begins its step
+                         before others end theirs, at most the rest of the period
+    exposed_s            collectives that move data while no kernel runs
     """
 
     compute_s: float
@@ -41,13 +41,13 @@ class RankParts:
 
 @dataclass(frozen=True)
 class Collectives:
-    """Alike collectives of one rank in a step.
+    """Similar collectives of one rank in a step.
 
     ranks      of their group
     bytes_each the smallest and the largest message
-    each_s     a collective alone, in the mean
-    all_s      data moves, beside other kernels too
-    exposed_s  data moves and no other kernel runs; no two collectives count the same time
+    each_s     mean seconds of a collective alone
+    all_s      seconds in which data moves, including those with other kernels
+    exposed_s  seconds in which data moves and no other kernel runs; no time is counted twice
     """
 
     kind: str
@@ -62,13 +62,13 @@ class Collectives:
 
     @property
     def key(self) -> Alike:
-        """What these collectives share."""
+        """The key of these collectives."""
         choice = self.choice
         return self.kind, self.phase, self.ranks, choice.algorithm, choice.protocol
 
 
 def rank_parts(p: ParallelPrediction, rank: RankPrediction) -> RankParts:
-    """What the period goes to on a rank."""
+    """The parts of the period on a rank."""
     bound_s = _bound_seconds(p, rank)
     kernels_s = rank.gpu_busy_s - rank.exposed_communication_s
     total_s = sum(bound_s)
@@ -83,7 +83,7 @@ def rank_parts(p: ParallelPrediction, rank: RankPrediction) -> RankParts:
 
 
 def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, float, float]:
-    """Seconds of kernels that compute, memory and their fixed part limit most."""
+    """Seconds of kernels limited most by compute, by memory and by their fixed part."""
     gpu = p.cluster.gpu
     run = issued(rank.trace, gpu)
     columns = kernel_times(run, gpu, learned(gpu.id), p.host)
@@ -98,7 +98,7 @@ def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, 
 
 
 def collectives(p: ParallelPrediction, rank: RankPrediction) -> tuple[Collectives, ...]:
-    """The collectives of a rank, those with the most exposed time first. What they expose sums to
+    """The collectives of a rank, those with the most exposed time first. Their exposed times sum to
     the rank's `exposed_communication_s`."""
     groups: dict[Alike, list[tuple[RankKernel, float, Choice]]] = {}
     for kernel, exposed_s in exposed(rank.kernels):
@@ -109,7 +109,7 @@ def collectives(p: ParallelPrediction, rank: RankPrediction) -> tuple[Collective
 
 
 def alike(p: ParallelPrediction, kernel: RankKernel) -> tuple[Alike, Choice]:
-    """What the collective of a kernel shares with those alike, and what NCCL runs."""
+    """The key of a kernel's collective, and NCCL's choice."""
     what = kernel.collective
     assert what is not None
     choice = priced(what.kind, what.message_bytes, group_of(p.cluster, what.ranks), p.mode).choice

@@ -1,4 +1,4 @@
-"""One rank while ranks are simulated: its host, its streams and the speed of its GPU."""
+"""The state of one rank in a simulation: its host, its streams and the speed of its GPU."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RankState:
         self.version = 0
         self.issued = 0
         self.tail_at = 0  # the kernel before which the last step's tail was done
-        self.planned: dict[int, float] = {}  # stream -> when it is looked at again
+        self.planned: dict[int, float] = {}  # stream -> time of its next check
         self.host_s = 0.0
         self.host_waits: int | None = None  # the kernel whose end or start the host waits for
         self.issue = [0.0] * self.total
@@ -58,11 +58,11 @@ class RankState:
         self.parts_left: dict[int, int] = {}
         self.held = 0
         self.absent = 0  # transfers that wait for another rank
-        self.pending: list[float] = []  # times of the rank's events to come
+        self.pending: list[float] = []  # times of the rank's future events
         self.watched = _watched(plan)
 
     def ready(self, k: int) -> bool:
-        """Whether all kernels have ended that kernel k waits for."""
+        """Whether all kernels that kernel k waits for have ended."""
         local = k % self.count
         base = k - local
         for other in self.plan.after[local]:
@@ -97,7 +97,7 @@ class RankState:
 
 
 def _watched(plan: RankPlan) -> list[bool]:
-    """Kernels whose end another stream or the host waits for."""
+    """Kernels for whose end another stream or the host waits."""
     watched = list(plan.sync_after)
     for after in plan.after:
         for k in after:

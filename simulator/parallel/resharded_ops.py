@@ -16,8 +16,8 @@ EMPTY, VIEW, PART = "aten.empty.memory_format", "aten.view.default", "aten.as_st
 
 
 class Holding(NamedTuple):
-    """What an op's first storage holds: the parts of all ranks (`gathered`), those of one
-    (`scattered`), or a gathered weight of whose elements each rank has `part`."""
+    """The contents of an op's first storage: the parts of all ranks (`gathered`), those of one rank
+    (`scattered`), or a gathered weight with `part` elements on each rank."""
 
     gathered: bool
     scattered: bool
@@ -102,7 +102,7 @@ def _pack_gradients(op: Signature, sizes: PartSizes, holding: Holding) -> Signat
 
 
 def _exchange(op: Signature, sizes: PartSizes, holding: Holding) -> Signature:
-    """An all-gather or a reduce-scatter between a buffer of all parts and that of a rank."""
+    """An all-gather or a reduce-scatter between a buffer of all parts and a rank's buffer."""
 
     def buffer(tensor: Tensor, whole: bool) -> Tensor:
         elements = tensor.numel

@@ -1,7 +1,7 @@
-"""Pipeline schedules: in which order a stage runs its micro-batches forward and backward.
+"""Pipeline schedules: the order of the forward and backward passes of a stage's micro-batches.
 
 GPipe: Huang et al. 2019. 1F1B: Narayanan et al. 2019 (PipeDream-Flush). Interleaved 1F1B: Narayanan
-et al. 2021, each rank holding several chunks of blocks.
+et al. 2021; each rank holds several chunks of blocks.
 """
 
 from __future__ import annotations

@@ -28,11 +28,11 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
 
 STEPS = 3
-"""Steps that are simulated: the last period counts, when the host is as far ahead as it gets."""
-_NUDGE = 1e-4  # of all transfers; times of the schedule are linear in it
+"""Steps to simulate: the last period counts, when the host is as far ahead as possible."""
+_NUDGE = 1e-4  # slowdown of all transfers; times of the schedule are linear in it
 _BESIDE = 1.3
-"""How many times as long a transfer takes beside another kernel: 1.18 beside small products, 1.4
-beside elementwise kernels and copies (two H200s, `calibration/measurements/h200_sxm_x2`)."""
+"""Slowdown of a transfer next to another kernel: 1.18 with small products, 1.4 with elementwise
+kernels and copies (two H200s, `calibration/measurements/h200_sxm_x2`)."""
 
 
 def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
@@ -93,7 +93,7 @@ def _shares(
     columns: dict[int, Columns],
     machine: Machine,
 ) -> dict[ParallelRegime, float]:
-    """Elasticities of the period: slow compute, memory and links a little, one by one."""
+    """Elasticities of the period, by a small slowdown of compute, memory and links, one by one."""
     elasticities: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
         seconds = [kernel_seconds(run_, _slowed(columns[rank], row)) for rank, run_ in runs.items()]
@@ -169,7 +169,7 @@ def _kernels(
 
 
 def _union(*spans: tuple[Floats, Floats]) -> float:
-    """Seconds that at least one of the spans, starts and ends, covers."""
+    """Seconds covered by at least one of the spans, given their starts and ends."""
     starts = np.concatenate([start for start, _ in spans])
     ends = np.concatenate([end for _, end in spans])
     order = np.lexsort((ends, starts))
@@ -179,7 +179,7 @@ def _union(*spans: tuple[Floats, Floats]) -> float:
 
 
 def _sum(seconds: Floats) -> float:
-    """The sum in order."""
+    """The sum, added in order."""
     return float(np.cumsum(seconds)[-1]) if seconds.size else 0.0
 
 

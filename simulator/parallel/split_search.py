@@ -1,8 +1,8 @@
 """The fastest split of a network over a cluster that fits into its memory.
 
-Every split has the same batch over all GPUs, so that periods compare. What does not divide and what
-an estimate of memory rules out is pruned, with the reason. The rest is ranked by an estimate from
-four traced blocks, and the best are predicted in full.
+Every split has the same batch over all GPUs, so that periods compare. Splits that do not divide the
+step or that an estimate of memory rules out are pruned, with the reason. The others are ranked by
+an estimate from four traced blocks, and the best are predicted in full.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from simulator.tracing.parallel.networks import NetworkStep
 
 Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of it that is done; may raise to cancel."""
+"""Called with the current task and the share of it that is done; may raise to cancel."""
 
 _PREDICTED = 6
-"""Splits that are predicted in full."""
+"""The number of splits to predict in full."""
 _SLOWER = 1.6
-"""Splits whose estimate is so many times the best one's are pruned."""
+"""Splits are pruned if their estimate is this many times the best one."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
 
 
 def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
-    """The splits of a cluster, tensor groups within a node; where dp does not divide the batch, one
-    of each shape."""
+    """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, one
+    split of each shape."""
     layers = layers_of(step)
     for tp in _divisors(cluster.gpus_per_node):
         for pp in _divisors(cluster.gpus // tp):
@@ -180,7 +180,7 @@ def _divisors(n: int) -> list[int]:
 
 
 def _reason(p: ParallelPrediction) -> str:
-    """What the busiest rank's step consists of, in brief."""
+    """A short description of the busiest rank's step."""
     rank = p.slowest
     exposed = rank.exposed_communication_s / p.period_s
     waits = rank.waiting_alone_s / p.period_s

@@ -1,10 +1,10 @@
 """The step of one pipeline stage from the trace of two micro-batches on one rank.
 
-The trace holds, for each of the two, what comes before the blocks, each block forward, the head and
-its backward pass, each block backward and what comes after; then the optimizer. A stage runs its
-own part and receives the rest. Its micro-batches follow the schedule's order: the first one as
-traced, every later one as the second, on storages of its own. Messages wait for the op before them,
-and have a stream for each direction and kind, so that no order of messages can block another.
+For each of the two, the trace has the ops before the blocks, each block forward, the head and its
+backward pass, each block backward and the ops after them; then the optimizer. A stage runs its own
+part and receives the rest. Its micro-batches follow the schedule's order: the first one as traced,
+every later one as the second, on its own storages. Messages wait for the op before them, and have a
+stream for each direction and kind, so that no order of messages can block another.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MESSAGE_WORK: dict[str, Any] = {
 ACTION_WORK: dict[str, Any] = {
     "python_calls": 33, "instructions": 872, "attributes": 80, "c_calls": 56,
 }  # fmt: skip
-"""The host's work before a micro-batch's pass, as counted there."""
+"""The host's work before a micro-batch's pass, from the same count."""
 _STREAMS = {("send", 0): 10, ("recv", 0): 11, ("send", 1): 12, ("recv", 1): 13}
 """Streams of messages: activations 0, gradients 1."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stage stands: its first rank in the cluster, those of its neighbours in the
+    """The position of a stage: its first rank in the cluster, those of its neighbours in the
     pipeline's ring, and whether it holds the first and the last block of the network."""
 
     stage: int
@@ -78,7 +78,7 @@ class _Stage:
         self.templates = templates
         self.ops: list[Op] = []
         self.sample: list[int] = list(range(len(trace.storages)))  # the traced storage of each
-        self.names: dict[int, dict[int, int]] = {}  # by micro-batch, those of its storages
+        self.names: dict[int, dict[int, int]] = {}  # by micro-batch, the new ids of its storages
         self.place_of: dict[int, int] = {}
         self.last_kernel = -1  # the last op that is not a message
         self.extra: dict[str, int] = {}  # the host's work that the next op adds to its own
@@ -96,7 +96,8 @@ class _Stage:
             self.backward(action, template, chunk)
 
     def forward(self, action: Action, template: Microbatch, chunk: range) -> None:
-        """Receive the activations, run the chunk's blocks and send on, or run the ends' own."""
+        """Receive activations, run the chunk's blocks and send the result. The first stage receives
+        nothing; the last one runs the head instead of sending."""
         passes, names = template.passes, self.names.setdefault(action.microbatch, {})
         first = self.place.first and action.chunk == 0
         if not first:
@@ -112,7 +113,8 @@ class _Stage:
             self.message("send", 0, self.place.following, sent)
 
     def backward(self, action: Action, template: Microbatch, chunk: range) -> None:
-        """Receive the gradients, run the chunk's blocks and send on, or run the ends' own."""
+        """Receive gradients, run the chunk's blocks and send the result. The last stage runs the
+        head's backward instead of receiving; the first one sends nothing."""
         passes, names = template.passes, self.names.setdefault(action.microbatch, {})
         if self.place.last and action.chunk == self.chunks - 1:
             self.run(passes.head_backward, template, names)
@@ -138,7 +140,7 @@ class _Stage:
         return names[storage]
 
     def named(self, storage: int, template: Microbatch, names: dict[int, int]) -> int:
-        """A micro-batch's own storage in the place of the traced one."""
+        """The storage of a micro-batch that replaces a traced one."""
         if storage not in template.own:
             return storage
         if storage not in names:
@@ -161,8 +163,8 @@ class _Stage:
             self.ops.append(msgspec.structs.replace(op, storages=storages, after=after, **work))
 
     def message(self, kind: str, content: int, peer: int, storage: int) -> None:
-        """Send or receive a storage of activations (0) or gradients (1); the next op waits for
-        what is received."""
+        """Send or receive a storage of activations (0) or gradients (1); the next op waits for a
+        received one."""
         nbytes = self.trace.storages[self.sample[storage]].nbytes
         tensor = Tensor((nbytes // 2,), "bfloat16", (1,))
         name = "c10d.send.default" if kind == "send" else "c10d.recv_.default"
@@ -209,7 +211,8 @@ class _Stage:
 
 
 def _storages(trace: Trace, stage: _Stage) -> list[Storage]:
-    """Lifetimes as the ops of the stage have them. What no op touches is another stage's."""
+    """The storages with lifetimes from the ops of the stage; storages that no op touches belong to
+    other stages."""
     first, last = touches(stage.ops)
     _, traced_last = touches(trace.ops)
     storages: list[Storage] = []

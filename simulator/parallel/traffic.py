@@ -1,4 +1,4 @@
-"""What a step moves over the links within a node and over the network between nodes."""
+"""The traffic of a step over the links within a node and over the network between nodes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from simulator.parallel.prediction import RankPrediction
 class Traffic:
     """Bytes of a step in one direction, and the seconds in which they move.
 
-    link_bytes     that one GPU sends within its node
-    network_bytes  that leave one node, over all its NICs
+    link_bytes     bytes that one GPU sends within its node
+    network_bytes  bytes that leave one node, over all its NICs
     """
 
     link_bytes: float

@@ -53,7 +53,8 @@ def network_speed(question: ClusterStep, value: float) -> ClusterStep:
 
 
 def dp(question: ClusterStep, value: float) -> ClusterStep:
-    """Give the step so many replicas, each with the same batch, on as many more GPUs."""
+    """Set the number of replicas, each with the same batch; the number of GPUs changes
+    accordingly."""
     count = _whole("dp", value)
     spread = replace(question.layout, dp=count)
     return replace(
@@ -62,19 +63,19 @@ def dp(question: ClusterStep, value: float) -> ClusterStep:
 
 
 def bucket(question: ClusterStep, value: float) -> ClusterStep:
-    """Make DDP's buckets so many MiB large."""
+    """Set the size of DDP's buckets in MiB."""
     size = round(_positive("bucket", value) * 2**20)
     return replace(question, layout=replace(question.layout, bucket_bytes=size))
 
 
 def microbatches(question: ClusterStep, value: float) -> ClusterStep:
-    """Cut the batch of a replica into so many micro-batches."""
+    """Set the number of micro-batches of a replica's batch."""
     count = _whole("microbatches", value)
     return replace(question, layout=replace(question.layout, microbatches=count))
 
 
 def schedule(question: ClusterStep, value: float) -> ClusterStep:
-    """Take another pipeline schedule: 0 is 1f1b, 1 gpipe, 2 interleaved with two chunks."""
+    """Choose the pipeline schedule: 0 is 1f1b, 1 gpipe, 2 interleaved with two chunks."""
     if value not in range(len(SCHEDULES)):
         raise InputError(
             f"+schedule={value:g}: expected 0 (1f1b), 1 (gpipe) or 2 (interleaved); correct it"
@@ -90,18 +91,18 @@ def fsdp(question: ClusterStep, value: float) -> ClusterStep:
 
 
 def reshard(question: ClusterStep, value: float) -> ClusterStep:
-    """Let FSDP free gathered weights after the forward pass (1), or keep them until the backward
-    pass is done (0)."""
+    """Free FSDP's gathered weights after the forward pass (1), or only after the backward pass
+    (0)."""
     return replace(question, layout=replace(question.layout, reshard=_switch("reshard", value)))
 
 
 def recompute(question: ClusterStep, value: float) -> ClusterStep:
-    """Keep the inputs of blocks alone, and run each block again in the backward pass (1)."""
+    """Store only the inputs of blocks, and run each block again in the backward pass (1)."""
     return replace(question, layout=replace(question.layout, recompute=_switch("recompute", value)))
 
 
 def prefetch(question: ClusterStep, value: float) -> ClusterStep:
-    """Let FSDP gather the weights of so many blocks ahead; 0: as it does by itself."""
+    """Set the number of blocks whose weights FSDP gathers ahead; 0 is its default."""
     count = 0 if value == 0 else _whole("prefetch", value)
     return replace(question, layout=replace(question.layout, prefetch=count))
 
@@ -125,12 +126,12 @@ WHATIFS: dict[str, Callable[[ClusterStep, float], ClusterStep]] = {
         recompute,
     )
 }  # fmt: skip
-"""What-ifs by name, each with a number."""
+"""What-ifs by name; each takes a number."""
 
 
 def changed(question: ClusterStep, text: str) -> ClusterStep:
-    """The step under a what-if such as "link_speed=2". Raises InputError for an unknown one and
-    for a number that does not suit it."""
+    """The step under a what-if such as "link_speed=2". Raises InputError for an unknown what-if or
+    an unsuitable number."""
     name, _, value = text.partition("=")
     try:
         number = float(value)
@@ -154,7 +155,7 @@ class Effect:
 def effects(
     question: ClusterStep, progress: Callable[[str], None] = lambda text: None
 ) -> list[Effect]:
-    """The what-ifs that suit a step, those that save most first."""
+    """The what-ifs that apply to a step, those that save most first."""
     spread = question.layout
     texts = ["link_speed=2"]
     if question.cluster.nodes > 1:
@@ -193,8 +194,8 @@ def scaling(
 ) -> list[ScalingPoint]:
     """The step on 1, 2, 4 … GPUs, up to the cluster's, by more replicas.
 
-    Weak: each replica keeps its batch. Strong: all replicas together keep the batch of the whole
-    cluster. Counts that do not divide are left out.
+    In weak scaling each replica keeps its batch; in strong scaling all replicas together keep the
+    batch of the whole cluster. Counts that do not divide are left out.
     """
     group = question.layout.tp * question.layout.pp
     batch = question.step.batch or 1
@@ -223,5 +224,6 @@ def scaling(
 
 
 def takeover(points: list[ScalingPoint]) -> int | None:
-    """The number of GPUs from which on communication is the step's largest share; None: nowhere."""
+    """The number of GPUs from which communication is the step's largest share; None if it never
+    is."""
     return next((p.gpus for p in points if p.prediction.regime == "communication"), None)

@@ -17,7 +17,8 @@ _REQUESTS = 1500
 
 
 def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assumption]:
-    """Vary each assumption alone; the figure is the time per token at the percentile, in s."""
+    """Vary each assumption alone; the figure is the time per token at the percentile, in
+    seconds."""
     work = spec.workload
     quick = replace(spec, requests=min(_REQUESTS, spec.requests))
 
@@ -100,7 +101,7 @@ def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assump
         at(quick),
     )
     add(
-        "sequences at once, at most",
+        "most sequences at once",
         f"{work.max_requests}",
         "vLLM's rule",
         "half",
@@ -165,7 +166,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         *_split(row),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
-        Assumption("cache full", work.admission, "vLLM's rule: the last to come starts again"),
+        Assumption("cache full", work.admission, "vLLM's rule: the newest sequence starts again"),
         Assumption(
             "price",
             "none"
@@ -187,21 +188,21 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
 
 
 def _quantised(row: Row) -> list[Assumption]:
-    """What nvfp4 means on the card of a row."""
+    """How the GPU of a row runs nvfp4."""
     if row.precision != "nvfp4":
         return []
-    how = "weights and activations; products at the rate of 4 bits, as near to it as float8's"
+    how = "weights and activations; products reach the same share of their peak as float8 products"
     if weight_only(gpu(row.gpu), row.precision):
-        how = f"weights alone: {row.name} has no products of 4 bits, and multiplies in 16"
+        how = f"weights alone: {row.name} has no products of 4 bits, and multiplies in 16 bits"
     return [Assumption("precision", "nvfp4", how)]
 
 
 def _split(row: Row) -> list[Assumption]:
     rows: list[Assumption] = []
     if row.split > 1:
-        how = "tensor parallelism; NCCL's collectives, which no kernel hides"
+        how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
         rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
     if row.pools is not None:
-        how = "the cache of a prompt is sent when it has been read; servers are drawn at random"
+        how = "the cache of a prompt is sent after its prefill; servers are drawn at random"
         rows.append(Assumption("prefill and decode servers", f"{row.pools[0]}:{row.pools[1]}", how))
     return rows

@@ -1,4 +1,4 @@
-"""Bounds by a card's data sheet alone: why no count of it can serve, before any step is predicted.
+"""Rule out cards by their data sheet alone, before any step is predicted.
 
 Products cannot exceed the card's peak, and each iteration reads the weights once.
 """
@@ -15,12 +15,12 @@ from simulator.planning.wording import latency
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
 """Bits of a parameter, by precision; a scale of 8 bits for each 16 values of nvfp4."""
-_SURE = 1.2  # times the share of tokens that may miss their limit: beyond what a draw varies
+_SURE = 1.2  # times the share of tokens that may be late: a margin over the spread of random draws
 
 
 def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, ...]:
-    """GPUs of one replica to try: those of the spec, else 1 and, where the weights do not fit on
-    one, the fewest that hold them. `weights` are parameters."""
+    """Numbers of GPUs per replica to try: those of the spec, else 1 and the fewest that hold the
+    weights. `weights` is the number of parameters."""
     chosen = spec.candidates.splits_of(card.id)
     return chosen or tuple(sorted({1, _fewest(spec, card, precision, weights) or 1}))
 
@@ -34,7 +34,7 @@ def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
-    sheet alone; None where nothing speaks against it. `weights` are parameters."""
+    sheet alone; None if there is none. `weights` is the number of parameters."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):
@@ -64,12 +64,13 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1)
 def prompt_bound(
     spec: Spec, card: GPU, precision: str, weights: float, split: int = 1
 ) -> str | None:
-    """Why too many tokens are late on any count of this card, though the weights fit; None if this
-    bound does not show it.
+    """Why too many tokens are late on any number of these cards, though the weights fit; None if
+    this bound does not rule them out.
 
-    An iteration that reads a prompt takes at least p, its products at the peak, and any other one
-    at least w, the weights read once and the host's work. With λ requests a second a share of
-    1 − exp(−λ·w) of the iterations reads a prompt at least, and their decodes wait for it.
+    An iteration that reads a prompt takes at least p, the time of its products at the peak. Any
+    other iteration takes at least w, the time to read the weights once plus the host's work. At λ
+    requests per second, at least a share 1 − exp(−λ·w) of the iterations reads a prompt, and the
+    decodes in them wait for it.
     """
     work, limit = spec.workload, spec.limits.per_token_s
     prompt = work.prompt
@@ -77,9 +78,9 @@ def prompt_bound(
         return None
     fresh = prompt.mean * (1 - work.prefix_hit)
     if 2 * fresh > work.token_budget:
-        return None  # pieces of a prompt are shorter
+        return None  # prompts are cut into shorter pieces
     sizes = sizes_of(work.network)
-    inner = weights - 2 * sizes.get("vocab", 0) * sizes.get("width", 0)  # without table and head
+    inner = weights - 2 * sizes.get("vocab", 0) * sizes.get("width", 0)  # no embedding, no head
     prompt_s = 2 * max(inner, 0.0) * fresh / _peak(card, precision) / split
     read_s = weights * BITS[precision] / 8 / split / card.bandwidth_bytes_per_s
     count = max(n for n in spec.candidates.counts_of(card.id) if n % split == 0)
@@ -89,11 +90,11 @@ def prompt_bound(
         return None
     return (
         f"the products of a prompt alone take {latency(prompt_s)} at its peak, above the time per "
-        "token, and more tokens wait for one than the percentile leaves out"
+        "token, and more tokens wait for a prompt than the percentile allows"
     )
 
 
 def _peak(card: GPU, precision: str) -> float:
-    """The peak of the products of a precision, which the card has."""
+    """The peak FLOP/s of matrix products in a precision that the card supports."""
     names = {"fp8": ("fp8",), "nvfp4": ("fp4", "bf16", "fp16")}.get(precision, ("bf16", "fp16"))
     return next(peak for name in names if (peak := card.peak("tensor", name)))

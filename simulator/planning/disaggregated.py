@@ -1,4 +1,4 @@
-"""Prefill and decode on servers of their own (DistServe, Zhong et al. 2024; Splitwise, Patel et al.
+"""Prefill and decode on separate servers (DistServe, Zhong et al. 2024; Splitwise, Patel et al.
 2024).
 
 A router draws a prefill server and a decode server for each request. The prefill server computes
@@ -6,8 +6,8 @@ the first token. Then it sends the cache of the prompt over its link, one reques
 
     transfer = cache bytes of the prompt / bandwidth of the link
 
-The decode server takes the request when the cache has come. It computes the first token's keys and
-values with the second token, as vLLM's does, and then decodes as any server.
+The decode server takes the request when the cache has arrived. It computes the first token's keys
+and values with the second token, as vLLM's does, and then decodes like any other server.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _ROUTER_SEED = 20_240
 
 
 def served(load: Requests, step: StepTime, rules: Rules) -> Served:
-    """The whole load served by one replica: a server, or pools of prefill and decode servers."""
+    """Simulate the whole load on one replica: a server, or pools of prefill and decode servers."""
     return serve(load, step, rules) if rules.pools is None else _apart(load, step, rules)
 
 
 def decode_rules(rules: Rules) -> Rules:
-    """The rules of a decode server: all of a request but its newest token has been sent to it."""
+    """The rules of a decode server, which receives the cache of all tokens but the newest."""
     return replace(rules, pools=None, prefix_hit=1.0)
 
 
@@ -74,7 +74,7 @@ def _apart(load: Requests, step: StepTime, rules: Rules) -> Served:
         cached += decoding.cached_tokens / rules.pools.decode
         preempted += decoding.preempted
         end = max(end, decoding.end_s)
-    last[(load.output > 1) & ~np.isfinite(handover)] = np.nan  # it never fits
+    last[(load.output > 1) & ~np.isfinite(handover)] = np.nan  # the request never fits
     place = np.argsort(np.concatenate([np.linspace(0, 1, g.size) for g in gaps]), kind="stable")
     return Served(
         first,
@@ -91,7 +91,7 @@ def _apart(load: Requests, step: StepTime, rules: Rules) -> Served:
 
 
 def transferred(ready_s: Floats, takes_s: Floats) -> Floats:
-    """When each transfer of one link ends: first come, first sent."""
+    """The end time of each transfer over one link, in order of arrival."""
     ends = np.full_like(ready_s, np.nan)
     free = 0.0
     for at in np.argsort(ready_s, kind="stable"):

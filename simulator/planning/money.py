@@ -21,7 +21,7 @@ class Bill:
 
 def bill(gpu: GPU, count: int, watts_each: float | None, prices: Prices) -> Bill:
     """The bill of `count` GPUs that draw `watts_each` on average, times the PUE of the building.
-    Energy that is not known is not paid for."""
+    Energy that is not known is left out."""
     watts = None if watts_each is None else watts_each * count * prices.pue
     gpu_price = price(gpu, prices)
     usd = None

@@ -1,4 +1,4 @@
-"""The way of a plan: read the spec, search candidates, rank them, vary assumptions."""
+"""Plan: read the spec, search candidates, rank them and vary the assumptions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def plan(
 ) -> Plan:
     """Plan from a TOML file, a link, or the mapping that such a file holds.
 
-    `workers` processes share the candidate GPUs. `so_far` is called with the candidates tried,
-    in no order, whenever there are more; an error that it or `progress` raises ends the plan.
+    `workers` processes share the candidate GPUs. `so_far` is called with all candidates tried so
+    far, in no order, after each new one; an error raised in `so_far` or `progress` ends the plan.
     Raises InputError if the spec cannot be read or contradicts itself.
     """
     began = perf_counter()

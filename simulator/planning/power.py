@@ -1,4 +1,4 @@
-"""The power that a card draws on average: the power model's, or the card's limit as a bound."""
+"""The mean power of a card: from the power model, or the card's limit as an upper bound."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from math import isfinite
 from simulator.hardware.gpu import GPU
 from simulator.timing.power import supply
 
-MODELLED = "the power model's, of its steps while busy and of an idle process between them"
-LIMIT = "the card's limit × its busy share, an upper bound: its energies are unknown"
+MODELLED = "the power model: steps while busy, an idle process between them"
+LIMIT = "an upper bound, the card's limit × its busy share: its power was not measured"
 
 
 @dataclass(frozen=True)
 class MeanPower:
-    """Mean watts of one card, None if unknown, and where they come from."""
+    """Mean watts of one card, None if unknown, and the source of the figure."""
 
     watts: float | None
     source: str
 
 
 def mean_power(gpu: GPU, busy_w: float, utilisation: float) -> MeanPower:
-    """What a card draws that works this share of the time, and then draws `busy_w` (NaN: not
-    known)."""
+    """The mean power of a card that is busy this share of the time at `busy_w` watts (NaN if
+    unknown)."""
     card = supply(gpu)
     if card is not None and isfinite(busy_w):
         waiting_w = card.known.idle_w + card.known.clocked_w  # a process holds the card

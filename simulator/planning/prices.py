@@ -1,4 +1,4 @@
-"""The price of a GPU: the user's own, a purchase written off, or the catalogue's."""
+"""The price of a GPU: from the user, from a purchase written off, or from the catalogue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Price:
 
 
 def price(gpu: GPU, prices: Prices) -> Price | None:
-    """The price of a GPU; None if there is none: the plan is then in GPU-hours."""
+    """The price of a GPU; None if there is none, and the plan then counts GPU-hours."""
     if gpu.id in prices.hourly_usd:
         return Price(prices.hourly_usd[gpu.id], "yours")
     if gpu.id in prices.purchase_usd:

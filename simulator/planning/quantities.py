@@ -38,11 +38,9 @@ _NUMBER = re.compile(r"\s*(\d+(?:[_,]\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*?)\s*
 
 
 def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -> float:
-    """The value of `where` in SI units, or in USD if it is money.
-
-    `currencies` maps a currency to USD. Raises InputError for a value of another kind, an unknown
-    unit, and a currency without a rate.
-    """
+    """The value of the key `where` in SI units, or in USD if it is money. `currencies` gives the
+    USD per unit of each currency. Raises InputError for a value of another kind, an unknown unit,
+    or a currency without a rate."""
     expected, units = _FORMS[kind]
     number, unit = _split(value)
     if number is None or (not unit and kind not in ("count", "share")):

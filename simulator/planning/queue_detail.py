@@ -1,4 +1,4 @@
-"""One candidate's queue in detail: what its replica does with its share of the load."""
+"""The queue of one candidate in detail: a replica under its share of the load."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 class QueueDetail:
     """One replica of a candidate, as simulated at the middle of the step's interval, without the
     warm-up. `token_s` are the times of iterations and `tokens` how many sequences each advanced;
-    `first_s` the times to the first token by request. `prompt_s` is one prompt alone, in pieces of
-    `budget` tokens at most; `prompt_share` the share of the time in which prompts are read, rate ·
-    prompt_s, at most 1.
-    `slots` is how many sequences can decode at once, `batch` the mean of those that do."""
+    `first_s` the time to the first token by request. `prompt_s` is the time of one prompt alone, in
+    pieces of at most `budget` tokens; `prompt_share` is the share of the time in which prompts are
+    read, rate · prompt_s, at most 1. `slots` is how many sequences can decode at once, `batch` the
+    mean number that do."""
 
     rate_per_s: float
     replicas: int
@@ -48,8 +48,8 @@ class QueueDetail:
 
 
 def queue_of(spec: Spec, row: Row) -> QueueDetail:
-    """Simulate the queue of a candidate of a serving spec once more. Raises InputError if it
-    cannot serve."""
+    """Simulate the queue of a candidate of a serving spec again. Raises InputError if it cannot
+    serve."""
     card = gpu(row.gpu)
     one = machine(spec.workload, card, row.precision, row.engine, row.split)
     one = replace(one, pools=row.pools)

@@ -19,7 +19,7 @@ from simulator.planning.step.tables import Machine
 
 Floats = NDArray[np.float64]
 
-WARM_UP = 0.1  # of the requests, left out of the percentiles
+WARM_UP = 0.1  # share of the requests that percentiles leave out
 _TAIL = NormalDist().inv_cdf(0.9)
 
 
@@ -33,7 +33,7 @@ class Figures:
     served: Served
 
     def within(self, spec: Spec) -> bool:
-        """Are all limits of time met?"""
+        """Whether all time limits are met."""
         limits = spec.limits
         pairs = (
             (self.first_s, limits.first_token_s),
@@ -60,7 +60,7 @@ def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
 
 
 def lengths(spec: Spec) -> tuple[float, float, float]:
-    """Requests a second, mean tokens of prompts and of answers."""
+    """Requests per second, and the mean tokens of prompts and of answers."""
     work = spec.workload
     if work.requests_csv is not None or not (work.prompt and work.output):
         load = requests(spec, 0)
@@ -73,7 +73,7 @@ def lengths(spec: Spec) -> tuple[float, float, float]:
 
 
 def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figures:
-    """One replica's percentiles over requests, and over tokens of all sequences."""
+    """Percentiles of one replica, over requests and over the tokens of all sequences."""
     replica = served(load, step, within)
     skipped = int(len(load) * WARM_UP)
     first, last = replica.first_s[skipped:], replica.last_s[skipped:]
@@ -88,7 +88,8 @@ def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figur
 
 
 def gaps(replica: Served) -> tuple[Floats, Floats]:
-    """The seconds between tokens, without the warm-up, and how many tokens took them."""
+    """The gaps between tokens in seconds, without the warm-up, and the number of tokens with each
+    gap."""
     dropped, skipped = (int(a.size * WARM_UP) for a in (replica.gap_s, replica.handover_s))
     handover = replica.handover_s[skipped:]
     handover = handover[np.isfinite(handover)]

@@ -75,7 +75,7 @@ def _drawn(lengths: Lengths, count: int, draw: np.random.Generator) -> Ints:
         tokens = np.full(count, lengths.mean)
     elif lengths.kind == "uniform":
         tokens = draw.uniform(lengths.low, lengths.high + 1, count)
-    else:  # of this mean: mu = ln(mean) − sigma²/2
+    else:  # for this mean, mu = ln(mean) − sigma²/2
         mu = np.log(lengths.mean) - lengths.sigma**2 / 2
         tokens = draw.lognormal(mu, lengths.sigma, count)
     return np.maximum(tokens, 1).astype(np.int64)

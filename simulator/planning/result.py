@@ -15,10 +15,11 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate. Seconds, USD, watts; None: not known or not requested. `interval` figures are
-    80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate is
-    as good in cost, latency, energy and count, and better in one. `count` GPUs are `replicas` of
-    `split` each, or of `pools`: servers of `split` GPUs that prefill, and such that decode."""
+    """One candidate. Seconds, USD, watts; None is not known or not requested. `interval` figures
+    are 80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate
+    is as good in cost, latency, energy and count, and better in one. `count` GPUs form `replicas`
+    of `split` GPUs each, or, with `pools`, of that many prefill and decode servers of `split` GPUs
+    each."""
 
     gpu: str
     name: str
@@ -78,12 +79,12 @@ class Row:
 
     @property
     def replicas(self) -> int:
-        """Servers that share the load."""
+        """The number of replicas that share the load."""
         return self.count // (self.split * sum(self.pools or (1,)))
 
     @property
     def server(self) -> tuple[str, str, str, int, tuple[int, int] | None]:
-        """What a replica is: GPU, engine, precision, split and pools."""
+        """The kind of replica: GPU, engine, precision, split and pools."""
         return self.gpu, self.engine, self.precision, self.split, self.pools
 
     @property
@@ -110,14 +111,15 @@ class Assumption:
 
     @property
     def swing(self) -> float:
-        """The difference of the ends; 0 if it was not varied."""
+        """The difference between the ends; 0 if the assumption was not varied."""
         return abs(self.high - self.low) if self.low is not None and self.high is not None else 0.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `rows` are ranked: those that fit by cost, then the others by how near they are;
-    `pruned` gives by candidate why it was not tried; `figure` names the figure of assumptions."""
+    """A plan. `rows` are ranked: those that fit by cost, then the others by how near they are to
+    their limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
+    the figure that assumptions vary."""
 
     kind: str
     question: str
@@ -131,7 +133,7 @@ class Plan:
 
     @property
     def best(self) -> Row | None:
-        """The cheapest candidate that holds all limits over its interval; None if there is none."""
+        """The cheapest candidate that meets all limits over its interval; None if there is none."""
         return next((row for row in self.rows if row.status == "fits"), None)
 
     def document(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The scenario of a candidate: the step that it runs most, to be opened as a prediction."""
+"""The scenario of a candidate's most frequent step, which can be opened as a prediction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from simulator.scenario.scenario import Scenario
 
 
 def scenario_of(spec: Spec, row: Row) -> Scenario:
-    """A candidate's step on one of its GPUs: of a server, the decode of its mean batch half way
-    through the answers, captured unless it is eager, of one rank without its collectives where GPUs
-    share a replica; else the batch that it runs."""
+    """A candidate's step on one of its GPUs. For a server, the decode of its mean batch halfway
+    through the answers, captured unless the engine is eager; one rank without collectives if GPUs
+    share a replica. Else the batch that the candidate runs."""
     if spec.workload.kind != "serving":
         step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         return replace(step, batch=round(row.batch or 1))
@@ -25,13 +25,13 @@ def scenario_of(spec: Spec, row: Row) -> Scenario:
 
 
 def is_cluster_step(row: Row) -> bool:
-    """Whether a row's server is predicted as a step over several GPUs: they share a replica, and
-    its precision is not a what-if, which applies to one GPU alone."""
+    """Whether a row's server is predicted as a step over several GPUs: its GPUs share a replica,
+    and its precision is not a what-if, since what-ifs apply to one GPU."""
     return row.split > 1 and row.precision not in WHATIFS
 
 
 def replica_of(spec: Spec, row: Row) -> Scenario:
-    """The decode of a server, before GPUs that share it split it."""
+    """The decode step of a server, before it is split over GPUs."""
     _, prompt, output = lengths(spec)
     mode = "eager" if row.engine == "eager" else "cuda_graph"
     decode = base_scenario(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)

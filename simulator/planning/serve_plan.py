@@ -28,7 +28,7 @@ from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 
-ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
+ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval at which a candidate is simulated
 _DRAWN = 1500  # requests of each draw
 MIDDLE = (0.5, 0.5, 0.5)
 
@@ -42,7 +42,7 @@ def candidate(
     machine: Machine,
     quantiles: tuple[float, float, float] = ENDS,
 ) -> Row:
-    """The row of a candidate: overload is said first, then what binds it; else it is simulated."""
+    """The row of a candidate: simulated unless it has too little memory or is overloaded."""
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
     replicas = count // machine.gpus
@@ -77,7 +77,7 @@ def candidate(
     if state.binds:
         what = {
             "cache": "its cache is full",
-            "sequences": "all sequences are taken",
+            "sequences": "all sequence slots are taken",
             "tokens": "iterations hold no more tokens",
             "prefill cache": "the cache of its prefill servers is full",
             "prefill tokens": "its prefill servers read no more tokens",
@@ -123,7 +123,7 @@ def candidate(
     status = "fits" if all(chances) else "uncertain" if any(chances) else "too slow"
     reason = "" if chances[1] else missed(spec, middle)
     if status == "uncertain" and not reason:
-        reason = f"at the interval's far end {missed(spec, far)}"
+        reason = f"at the interval's slow end {missed(spec, far)}"
     budget = spec.limits.cost_usd_per_h
     if budget is not None and paid.usd_per_h is not None and paid.usd_per_h > budget:
         status, reason = "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
@@ -179,13 +179,14 @@ def _largest(machine: Machine, within: Rules, prompt: float, output: float, time
 
 
 def chance_of(holds: list[bool]) -> float:
-    """Of the three quantiles: where limits hold at the far end, at least 90%; and so on."""
+    """The chance that all limits hold, from whether they hold at each of the three quantiles of the
+    step's interval: 0.9 if at all, 0.5 if at the middle, 0.1 if at any, else 0."""
     return 0.9 if all(holds) else 0.5 if holds[1] else 0.1 if any(holds) else 0.0
 
 
 def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -> Row:
-    """A row's intervals and chance from more draws of the step's interval, each with a load of its
-    own, and the bootstrap's 80% confidence of the percentile that was simulated."""
+    """A row with intervals and chance from more draws of the step's interval, each with its own
+    load, and with the bootstrap's 80% confidence interval of the simulated percentile."""
     within = rules(spec, machine, gpu)
     figures: list[Figures] = []
     for draw in range(draws):
@@ -206,7 +207,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     sure = row.status
     if sure in ("fits", "uncertain"):
         sure = "fits" if chance >= 0.9 else "uncertain"
-    reason = row.reason or f"holds every limit with {chance:.0%} chance"
+    reason = row.reason or f"meets every limit with {chance:.0%} chance"
     return replace(
         row,
         status=sure,
@@ -220,7 +221,7 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
 
 
 def missed(spec: Spec, figures: Figures) -> str:
-    """Which limit fails, and by how much."""
+    """The limit that fails, and by how much."""
     limits = spec.limits
     for name, value, limit in (
         ("time per token", figures.token_s, limits.per_token_s),

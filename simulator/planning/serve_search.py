@@ -31,8 +31,9 @@ _BEST = 3  # and of these with resampled intervals
 
 @dataclass
 class SearchResult:
-    """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons of
-    candidates whose prompts alone make too many tokens late: planned if no other row fits."""
+    """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons for
+    candidates whose prompts alone make too many tokens late; they are planned only if no other row
+    fits."""
 
     rows: list[Row]
     pruned: dict[str, str]
@@ -41,7 +42,8 @@ class SearchResult:
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
-    """The GPUs that take part, or, with `everyone`, all that are named; "all" names every GPU."""
+    """The GPUs of the candidates that are in use, or all of them with `everyone`; "all" stands for
+    every GPU."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]
@@ -50,12 +52,12 @@ def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
 def search(
     spec: Spec, workers: int, progress: Progress, so_far: SoFar = lambda rows: None
 ) -> SearchResult:
-    """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
-    simulated in full. `so_far` is called with the rows whenever rows are added."""
+    """Every candidate of a serving spec. Rows are in no order; the best of them are simulated in
+    full. `so_far` is called with the rows whenever rows are added."""
     weights = parameters(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
-    # Cards share the traces of a precision, with its what-if applied: precisions one by one.
+    # Cards share the traces of a precision, so that precisions are planned one by one.
     precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
     groups = [
         (precision, card)
@@ -85,8 +87,8 @@ def search(
 
 
 def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = False) -> SearchResult:
-    """Every split, engine and count of one precision of one card. Of splits that `prompt_bound`
-    rejects, the reasons alone; with `late`, these splits and no others."""
+    """Plan every split, engine and count of one precision on one card. Splits that `prompt_bound`
+    rejects add only their reasons; with `late`, only these splits are planned."""
     precision, card = group
     result = SearchResult([], {}, {})
     for split in splits(spec, card, precision, weights):
@@ -98,7 +100,7 @@ def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = Fal
         if reason and not late:
             result.late[f"{name}, {precision}"] = reason
         layouts: list[tuple[int, int] | None] = [None] if bool(reason) == late else []
-        if not late:  # their tokens do not wait for prompts
+        if not late:  # decode servers do not wait for prompts
             layouts += spec.candidates.disaggregated
         for engine in spec.candidates.engines_of(card.id) if layouts else ():
             try:
@@ -114,7 +116,7 @@ def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = Fal
 
 
 def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
-    """Why no count is whole replicas of so many GPUs; None if one is."""
+    """The reason why no count of GPUs makes whole replicas of `gpus` each; None if one does."""
     counts = spec.candidates.counts_of(card.id)
     if any(count % gpus == 0 for count in counts):
         return None
@@ -134,7 +136,7 @@ def _so_far(rows: list[Row]) -> str:
 def _counts(
     spec: Spec, card: GPU, engine: str, precision: str, one: Machine, result: SearchResult
 ) -> None:
-    """Counts upwards, until the one after the first that fits."""
+    """The rows of rising counts, up to the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
     split = "" if one.split == 1 else f", tp={one.split}"
@@ -146,7 +148,7 @@ def _counts(
     for count in whole:
         if fits == 2:
             name = f"{count} × {card.name}{split}, {engine}, {precision}"
-            result.pruned[name] = "fewer of them hold every limit"
+            result.pruned[name] = "fewer of them meet every limit"
             continue
         row = candidate(quick, card, count, engine, precision, one, MIDDLE)
         result.rows.append(row)
@@ -168,7 +170,7 @@ def _mapped(
 def _refine(
     spec: Spec, result: SearchResult, cards: dict[str, GPU], workers: int, progress: Progress
 ) -> list[Row]:
-    """The cheapest that fit, or the nearest, simulated with the whole load and intervals."""
+    """Simulate the cheapest rows that fit, or the nearest, with the whole load and intervals."""
     order = sorted(
         (
             r
@@ -206,7 +208,7 @@ class _Finalist(NamedTuple):
 
 
 def _in_full(spec: Spec, finalist: _Finalist) -> Row:
-    """A row with the whole load and the interval of its steps; of the best, resampled."""
+    """Simulate a row with the whole load and the interval of its steps; resample the best rows."""
     row, card, one, is_best = finalist
     full = candidate(spec, card, row.count, row.engine, row.precision, one)
     if is_best and full.first_token_s is not None:
@@ -215,7 +217,7 @@ def _in_full(spec: Spec, finalist: _Finalist) -> Row:
 
 
 def _far(spec: Spec, row: Row) -> float:
-    """How many times above its limits a row is."""
+    """The largest ratio of a row's figures to their limits."""
     limits = spec.limits
     pairs = (
         (row.first_token_s, limits.first_token_s),

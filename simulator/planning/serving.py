@@ -1,11 +1,11 @@
 """A server of one model, iteration by iteration, by the rules of vLLM's v1 scheduler.
 
-Each iteration has a budget of tokens. Sequences that decode take one each; what is left goes to
-prompts, first to the one that was cut, then to those that wait, in order of arrival (chunked
-prefill). A sequence holds cache for its tokens: where none is left the one that came last gives
-its own back and is prefilled again ("preempt"), or a request enters only when its whole length
-fits ("reserve"). Between two events all decodes advance by one token an iteration, so that an
-iteration costs the same however many there are.
+Each iteration has a budget of tokens. Sequences that decode take one token each; the rest goes to
+prompts: first to the one that was cut, then to waiting ones in order of arrival (chunked prefill).
+A sequence holds cache for its tokens. If the cache is full, the newest sequence frees its cache and
+is prefilled again ("preempt"); or a request enters only if its whole length fits ("reserve").
+Between two events all decodes advance by one token per iteration, so that simulating an iteration
+costs the same for any number of decodes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pools:
-    """Servers that prefill and servers that decode, and the seconds in which a prefill server sends
-    a token's cache to a decode server."""
+    """The numbers of prefill and decode servers, and the seconds in which a prefill server sends
+    the cache of one token to a decode server."""
 
     prefill: int
     decode: int
@@ -35,14 +35,15 @@ class Pools:
 
     @property
     def servers(self) -> int:
-        """The servers of both pools."""
+        """The number of servers in both pools."""
         return self.prefill + self.decode
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a server allows: tokens of an iteration, sequences, tokens of cache; the share of each
-    prompt that is cached already; `pools` where a replica is several servers, apart."""
+    """The limits of a server: tokens of an iteration, sequences, tokens of cache. `prefix_hit` is
+    the share of each prompt that is already cached; `pools` is set if a replica has separate
+    prefill and decode servers."""
 
     token_budget: int
     max_requests: int
@@ -54,11 +55,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class Served:
-    """By request: seconds to the first token and to the last, NaN where it never fits. By
-    iteration with decodes: its seconds and how many decoded. `busy_s` is time in iterations,
-    `cached_tokens` the mean in use, `preempted` how often a sequence started again. `handover_s`:
-    where another server decodes, by request the seconds from the first token to the second, NaN
-    where there is none."""
+    """Results of a simulation. By request: seconds to the first and the last token, NaN if the
+    request never fits. By iteration with decodes: its seconds and the number of decodes. `busy_s`
+    is the time in iterations, `cached_tokens` the mean in use, `preempted` how often a sequence
+    started again. `handover_s` [requests] are the seconds from the first token to the second if
+    another server decodes, NaN without a second token."""
 
     first_s: Floats
     last_s: Floats
@@ -73,7 +74,7 @@ class Served:
 
 
 def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
-    """The whole load served by one replica."""
+    """Simulate the whole load on one replica."""
     arrivals, prompts, outputs = (a.tolist() for a in (load.arrival_s, load.prompt, load.output))
     count = len(arrivals)
     first, last = [float("nan")] * count, [float("nan")] * count
@@ -85,14 +86,14 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
     ends: list[tuple[int, int]] = []  # iteration of the last token, request
     entered: dict[int, tuple[int, int]] = {}  # decoding: its first iteration, cache then
-    held = reserved = 0  # tokens of cache in use, and promised
+    held = reserved = 0  # tokens of cache in use, and reserved
     gaps: list[float] = []
     decoded: list[int] = []
     clock = busy = cached_area = waiting_area = 0.0
     tick = coming = preempted = 0
 
     def retire() -> None:
-        """Let go of the sequences whose last token was this iteration's."""
+        """Free the sequences whose last token came in this iteration."""
         nonlocal held, reserved
         while ends and ends[0][0] <= tick:
             who = heapq.heappop(ends)[1]
@@ -188,7 +189,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
         elif batch:
             inner = min(held, knee * batch)
             took = decode_s[batch] + inner * near[batch] + (held - inner) * far[batch] + host
-        else:  # a cut prompt that found no cache, with nobody to give some back
+        else:  # a cut prompt without room in the cache, and no decode to preempt
             who, _, had = partial.popleft()
             held -= had
             reserved -= prompts[who] + outputs[who]
@@ -231,7 +232,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
 
 
 def percentile(values: Floats, weights: Floats | None, percent: float) -> float:
-    """The least value that this percentage of the weight does not exceed; NaN of none."""
+    """The smallest value that this percentage of the weight does not exceed; NaN without values."""
     if not values.size:
         return float("nan")
     order = np.argsort(values)

@@ -1,4 +1,4 @@
-"""What a plan is asked: workload, load, limits, candidates and prices."""
+"""The spec of a plan: workload, load, limits, candidates and prices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from simulator.networks.catalogue import LORA_DEFAULT
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
-"""GPUs of one replica: a node links 8 at most, and each needs whole heads of keys and values."""
+"""Possible numbers of GPUs per replica: a node links 8 at most, and each needs whole heads of keys
+and values."""
 PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "nvfp4", "fp32")
 
 
@@ -29,7 +30,8 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Workload:
-    """What to compute. Times in seconds, sizes in bytes; docs/planning.md describes each key."""
+    """The work to plan for. Times in seconds, sizes in bytes; docs/planning.md describes each
+    key."""
 
     kind: WorkloadKind
     network: str
@@ -66,7 +68,7 @@ def adapted(work: Workload) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that must hold. None: no limit."""
+    """Limits that must hold; None is no limit."""
 
     first_token_s: float | None = None
     per_token_s: float | None = None
@@ -79,7 +81,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Choices:
-    """What is tried of one GPU; nothing unless `use`. None: what is tried of every GPU."""
+    """What to try for one GPU: nothing without `use`; None is what is tried for every GPU."""
 
     counts: tuple[int, ...] | None = None
     engines: tuple[str, ...] | None = None
@@ -90,9 +92,10 @@ class Choices:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What the plan chooses from; `per_gpu` holds, by the GPU's id, what differs for one. `splits`
-    are GPUs of one replica; None: 1, or the fewest that hold the weights. `disaggregated` are the
-    servers of a replica that prefill and that decode, to try beside servers that do both."""
+    """The candidates of the plan; `per_gpu` holds the differences for single GPUs, by id. `splits`
+    are numbers of GPUs per replica; None is 1, or the fewest that hold the weights. `disaggregated`
+    are pairs of numbers of prefill and decode servers per replica, tried in addition to servers
+    that do both."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -103,7 +106,7 @@ class Candidates:
     per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
 
     def uses(self, gpu_id: str) -> bool:
-        """Whether a GPU takes part."""
+        """Whether a GPU is a candidate."""
         return self.per_gpu.get(gpu_id, Choices()).use
 
     def counts_of(self, gpu_id: str) -> tuple[int, ...]:
@@ -119,14 +122,15 @@ class Candidates:
         return self.per_gpu.get(gpu_id, Choices()).precisions or self.precisions
 
     def splits_of(self, gpu_id: str) -> tuple[int, ...] | None:
-        """The GPUs of one replica to try, ascending; None: 1, or the fewest that hold the
+        """The numbers of GPUs per replica to try, ascending; None is 1, or the fewest that hold the
         weights."""
         return self.per_gpu.get(gpu_id, Choices()).splits or self.splits
 
 
 @dataclass(frozen=True)
 class Prices:
-    """The user's prices: USD per hour by GPU, of energy, and the overhead of a building (PUE)."""
+    """The user's prices: USD per hour by GPU, the price of energy, and the overhead of a building
+    (PUE)."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -14,7 +14,7 @@ _MEANINGLESS = (
     ("workload", ("lora_modules", ()), ("serving", "inference")),
     ("limits", ("budget_usd", None), ("serving", "inference")),
 )
-"""A section, a key and its default, and the kinds of workload for which the key means nothing."""
+"""A section, a key, its default, and the kinds of workload that do not use the key."""
 
 
 def check(spec: Spec) -> None:

@@ -54,7 +54,7 @@ _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
-"""Names that serving engines give to limits, for the hint."""
+"""Names of limits in serving engines, for hints."""
 _TRIED = ("counts", "engines", "precisions", "splits")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
 

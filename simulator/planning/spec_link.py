@@ -1,4 +1,4 @@
-"""A plan as a link, which runs no code and opens no file where it is read."""
+"""A plan as a link. Reading a link runs no code and opens no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a plan's spec as TOML: the sections in the order in which the documentation has them."""
+"""Write a plan's spec as TOML, with the sections in the order of the documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def spec_text(table: Mapping[str, Any]) -> str:
-    """The TOML of a plan's mapping; reading it gives an equal mapping. Empty sections are left
+    """The TOML text of a plan's mapping; reading it gives an equal mapping. Empty sections are left
     out."""
     order = [name for name in _SECTIONS if name in table]
     order += [name for name in table if name not in _SECTIONS]
@@ -20,7 +20,7 @@ def spec_text(table: Mapping[str, Any]) -> str:
 
 
 def _section(name: str, values: Mapping[str, Any]) -> str:
-    """A section with its subsections: lengths of requests stay inline."""
+    """A section with its subsections; lengths of requests are inline tables."""
     lines: list[str] = []
     below: list[str] = []
     for key, value in values.items():

@@ -1,8 +1,8 @@
-"""A server in steady state, in closed form: the check beside the simulation, and its bound.
+"""A server in steady state, in closed form: a check of the simulation, and its bound.
 
-With λ requests a second, P tokens of a prompt that are not cached and O of an answer, an iteration
-of T seconds holds b = λ·O·T decodes (Little's law) and λ·P·T tokens of prompts, and T is that of
-such an iteration: a fixed point. No such T within the server's rules: it is overloaded.
+With λ requests per second, P uncached tokens per prompt and O tokens per answer, an iteration of T
+seconds holds b = λ·O·T decodes (Little's law) and λ·P·T tokens of prompts. T is the time of such an
+iteration: a fixed point. If no T satisfies the server's rules, the server is overloaded.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from simulator.planning.step.step_time import StepTime
 
 @dataclass(frozen=True)
 class Steady:
-    """Mean seconds of an iteration, decodes in it, and the share of it that prompts take; `binds`
-    is what is exhausted first where it is overloaded, else ""."""
+    """Mean seconds of an iteration, the decodes in it, and the share of its time that prompts take;
+    `binds` is the resource that an overloaded server exhausts first, else ""."""
 
     iteration_s: float
     batch: float
@@ -27,7 +27,7 @@ class Steady:
 
 
 def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, output: float) -> Steady:
-    """The fixed point for requests of these mean lengths."""
+    """The steady state for requests of these mean lengths."""
     if rules.pools is not None:
         return _apart(step, rules, rules.pools, rate_per_s, prompt, output)
     fresh = prompt * (1 - rules.prefix_hit)
@@ -57,8 +57,8 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
 def _apart(
     step: StepTime, rules: Rules, pools: Pools, rate_per_s: float, prompt: float, output: float
 ) -> Steady:
-    """The state of a decode server beside prefill servers, each pool with its share of the load;
-    the prompts' share is that of the prefill servers' time in the work of all."""
+    """The state of a decode server with separate prefill servers, each with its share of the load.
+    `prompt_share` is the busy time of prefill servers over that of all servers."""
     each = rate_per_s / pools.prefill
     reading = steady(step, replace(rules, pools=None), each, prompt, 1.0)
     decoding = steady(step, decode_rules(rules), rate_per_s / pools.decode, prompt + 1, output - 1)
@@ -74,7 +74,7 @@ def _apart(
 
 
 def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> float:
-    """Requests a second at which a server is just not overloaded."""
+    """The largest rate, in requests per second, at which a server is not overloaded."""
     low, high = 0.0, 1.0
     while high < 1e6 and not steady(step, rules, high, prompt, output).binds:
         low, high = high, high * 2
@@ -90,7 +90,7 @@ def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> 
 def _iteration(
     step: StepTime, tokens: float, fresh: float, prompt: float, batch: float, held: float
 ) -> float:
-    """Between whole numbers of decodes, linearly: the mean of a step with and one without."""
+    """Seconds of an iteration, linear between whole numbers of decodes and of prompt tokens."""
     below = int(batch)
     share = batch - below
     squares = tokens / fresh * (prompt**2 - (prompt - fresh) ** 2) if fresh else 0.0

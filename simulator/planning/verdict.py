@@ -13,7 +13,8 @@ _ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory"
 
 
 def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Rank rows: those that fit by cost, then the others by how near they are; mark the front."""
+    """Rank rows, those that fit by cost, then the others by how near they are to their limits, and
+    mark the front."""
     marked = front(rows)
     return tuple(
         sorted(
@@ -27,7 +28,7 @@ def _unpriced(row: Row) -> bool:
 
 
 def front(rows: Sequence[Row]) -> list[Row]:
-    """Rows with `front` where no other that fits is as good in cost, time, energy and count, and
+    """Set `front` in rows if no other row that fits is as good in cost, time, energy and count, and
     better in one of them."""
     fits = [row for row in rows if row.status in ("fits", "uncertain")]
     figures = {id(row): _figures(row) for row in fits}
@@ -59,8 +60,8 @@ def _figures(row: Row) -> tuple[float, float, float, float]:
 
 
 def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
-    """The price of an hour of the other's GPU, without its energy, below which it costs less, and
-    its price now; "" where a price is not known or the energy alone costs more."""
+    """The hourly price of the other row's GPU, without energy, below which that row costs less, and
+    its price now; "" if a price is not known or the energy alone costs more."""
     if row.usd_per_h is None or other.usd_per_h is None:
         return ""
     energy = (other.watts or 0.0) / 1000 * energy_usd_per_kwh / other.count
@@ -103,7 +104,7 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
         else:
             how = "its energy alone costs more"
         return f"{text} The runner-up is {other.configuration}: {how}."
-    return f"{text} No other GPU among the candidates holds every limit."
+    return f"{text} No other GPU among the candidates meets every limit."
 
 
 def _cheaper(row: Row, best: Row) -> bool:
@@ -140,7 +141,7 @@ def _cost(spec: Spec, row: Row) -> str:
 
 
 def gpu_hours(row: Row) -> str:
-    """What stands for a cost without a price: "12.5 GPU-hours" of a run, "2 GPU-hours an hour"."""
+    """The cost if there is no price: "12.5 GPU-hours" for a run, "2 GPU-hours an hour"."""
     if row.duration_s is not None and row.gpu_hours is not None:
         return f"{amount(row.gpu_hours)} GPU-hours"
     return f"{row.count} GPU-hour{'s' if row.count > 1 else ''} an hour"
@@ -150,11 +151,11 @@ def _none(spec: Spec, rows: Sequence[Row]) -> str:
     near = next((row for row in rows if row.status == "uncertain"), None)
     if near:
         nearest = f"Nearest is {near.configuration}: {near.reason}."
-        return f"No candidate surely holds every limit. {nearest}"
+        return f"No candidate is certain to meet every limit. {nearest}"
     slow = [row for row in rows if row.status in ("too slow", "too dear")]
     if slow:
         row = min(slow, key=_time)
-        return f"No candidate holds every limit. Nearest is {row.configuration}: {row.reason}."
+        return f"No candidate meets every limit. Nearest is {row.configuration}: {row.reason}."
     over = [row for row in rows if row.largest_rate_per_s is not None]
     if over:
         row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)

@@ -1,4 +1,4 @@
-"""How a plan writes figures: "31.8 ms", "1.1 days (0.94 to 1.27)", "115 million", "5.64 USD"."""
+"""The text of a plan's figures: "31.8 ms", "1.1 days (0.94 to 1.27)", "115 million", "5.64 USD"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels in time and memory: the timeline of host and GPU, the steady state, L2 and allocations.
+"""Schedules of kernels: the timeline of host and GPU, the steady state, L2 and allocations.
 
-May import lowering and hardware; knows no network and no scenario.
+May import lowering and hardware; does not depend on networks or scenarios.
 """

@@ -1,10 +1,10 @@
-"""Where a full launch queue cannot matter, from the times of blocks of kernels.
+"""Steps that a full launch queue cannot slow, from the times of blocks of kernels.
 
 `steady_state.bounds` compares paths at every kernel. Here a block stands for its kernels: on the
 GPU they begin no earlier than the first one and end no later than the last one, and so does the
 host's work. If the comparisons hold for these bounds, they hold for every kernel, and a step with
-thousands of kernels in a hundred classes takes a product of two small matrices. Where they do not
-hold, nothing is said.
+thousands of kernels in a hundred classes takes a product of two small matrices. If they do not
+hold, the result is unknown.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from simulator.schedule.steady_state import NUDGED
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
 
 _BLOCK = 64  # kernels
-_ROUNDING = 1e-9  # of a step, much more than sums of times are off
+_ROUNDING = 1e-9  # relative to a step, far above the rounding errors of sums
 
 
 class Straight(NamedTuple):
-    """At which points no path through a full queue is the longest, and when the GPU has done a
-    single step there, but for a sync [points]."""
+    """`sure` is True at points where no path through a full queue is the longest; `alone_s` is the
+    end of a single step on the GPU, without a sync [points]."""
 
     sure: NDArray[np.bool_]
     alone_s: Floats
@@ -49,7 +49,7 @@ def straight(launched: Launches, clock: Clock, class_of: Ints, times: Floats) ->
     done = np.cumsum(times[class_of[:_BLOCK]] + gap, axis=0)[:-1]
     first_s = (np.concatenate([np.zeros((1, points)), done]) - issued_s[:_BLOCK, None]).min(axis=0)
     sure = (ahead_s[1:] >= first_s + rounding).all(axis=0)
-    # From the launch after the queue's length, in a later step perhaps.
+    # From the launch `depth` kernels later, perhaps in a later step.
     turns, at = np.divmod(begins + clock.depth, count)
     later_s = (issued_s[at] + turns * step)[:, None] - after
     grows, slack = slots - step, latency + NUDGED * slots + rounding
@@ -64,14 +64,14 @@ def straight(launched: Launches, clock: Clock, class_of: Ints, times: Floats) ->
 
 
 def _members(class_of: Ints, classes: int) -> Floats:
-    """How many kernels of each class a block has [blocks, classes]."""
+    """The number of kernels of each class in each block [blocks, classes]."""
     blocks = -(-class_of.size // _BLOCK)
     cells = np.arange(class_of.size) // _BLOCK * classes + class_of
     return np.bincount(cells, minlength=blocks * classes).reshape(blocks, classes).astype(float)
 
 
 def _least(values: Floats, each: Floats) -> Floats:
-    """The least from each block on [blocks, points], over all steps, where the values grow by
-    `each` a step and do not fall."""
+    """The minimum from each block on [blocks, points], over all steps, of values that grow by
+    `each` ≥ 0 per step."""
     on = np.minimum.accumulate(values[::-1], axis=0)[::-1]
     return np.minimum(on, on[:1] + each)

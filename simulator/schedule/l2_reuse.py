@@ -1,4 +1,4 @@
-"""What is still in L2 when it is read again: reuse distances over a step.
+"""Data that is still in L2 when it is read again: reuse distances over a step.
 
 The reuse distance of an access is the traffic since the same storage was last touched. It depends
 on the network alone; whether it fits depends on the GPU.
@@ -20,9 +20,9 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Accesses:
-    """One row an access of an op to a storage: bytes, and bytes of other traffic since the last.
+    """The accesses of ops to storages, one per row: bytes, and other traffic since the last access.
 
-    The distance of a first read is `NEVER`; that of a write is the write's own size, since a
+    The distance of a first read is `NEVER`; that of a write is the size of the write, since a
     written line waits in L2 for its reader.
     """
 
@@ -32,7 +32,7 @@ class Accesses:
     ops: int
 
     def hot_share(self, l2_bytes: float) -> NDArray[np.float64]:
-        """For each op the share of its bytes that an L2 of this size serves."""
+        """The share of each op's bytes that an L2 of this size serves [ops]."""
         hot = np.where(self.distance <= l2_bytes, self.bytes, 0)
         total = np.bincount(self.op, self.bytes, self.ops)
         return np.bincount(self.op, hot, self.ops) / np.maximum(total, 1)
@@ -69,8 +69,8 @@ _MANY = 32
 
 
 def _sizes(op: Signature) -> list[int]:
-    """Bytes of each input and output; those of an optimizer's long lists are kept. Traffic that the
-    user states beyond these bytes is spread over them."""
+    """Bytes of each input and output, cached for an optimizer's long lists. Stated traffic beyond
+    these bytes is spread over them."""
     if len(op.inputs) > _MANY:
         return _SIZES.get(op, None, lambda: [t.nbytes for t in (*op.inputs, *op.outputs)])
     sizes = [t.nbytes for t in (*op.inputs, *op.outputs)]

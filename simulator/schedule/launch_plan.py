@@ -1,6 +1,7 @@
 """The launches of a traced step on a kind of GPU: its kernels, and the host's work for each.
 
-Each part is cached with the trace: the next question is often about another clock, host or mode.
+Each part is cached with the trace, since the next prediction often changes only the clock, host or
+mode.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from simulator.schedule.timeline import Launches
 
 Floats = NDArray[np.float64]
 _LOWERED = Derived[Lowered](size=48)  # by kind of GPU
-# The rest is the same for every GPU on which the same ops launch.
+# The rest is equal for all GPUs on which the same ops launch.
 _ACCESSES = Derived[Accesses]()
 _COUNTS = Derived[Floats]()
 _WAITS = Derived[NDArray[np.bool_]]()
@@ -68,7 +69,7 @@ class LaunchPlan:
 
     @cached_property
     def sync_after(self) -> NDArray[np.bool_]:
-        """Kernels after which the host waits: the last ones of ops that wait."""
+        """Kernels after which the host waits: the last kernel of each op that waits."""
         waits = _WAITS.get(self.trace, self._waits)
         op_of = self.lowered.op_of
         last = np.flatnonzero(np.diff(op_of, append=-1))
@@ -81,7 +82,7 @@ class LaunchPlan:
         return np.array([syncs(s) for s in signatures], np.bool_)[rows]
 
     def by(self, host: Host) -> Launches:
-        """The host's work of each launch, without durations; an op's own work comes before its
+        """The host's work of each launch, without durations; the work of an op comes before its
         first launch."""
         op_of = self.lowered.op_of
         done = np.cumsum(host.op_s(self.counts))

@@ -31,9 +31,9 @@ _MEMORY = Derived[Memory]()
 def memory(trace: Trace, pooled: frozenset[int] = frozenset()) -> Memory:
     """Allocated bytes at each op, as the caching allocator counts them (without workspaces).
 
-    The storages of numbers `pooled` lie in the memory pool of CUDA graphs: one graph reuses what
-    another one frees, and nothing else does. The pool has its largest size from the first op to
-    the last.
+    The storages with the numbers `pooled` are in the memory pool of CUDA graphs: only graphs reuse
+    the memory that another graph frees. The pool has its largest size from the first op to the
+    last.
     """
     return _MEMORY.get(trace, lambda: _memory(trace, pooled), pooled)
 
@@ -58,7 +58,7 @@ def _memory(trace: Trace, pooled: frozenset[int]) -> Memory:
 def _over_time(listed: Sequence[Storage], last: int) -> Memory:
     """The memory of these storages in a step of `last` ops."""
     storages = [s for s in listed if s.device == "cuda" and s.nbytes > 0]
-    count = max(last, 1)  # a step without ops holds its weights and inputs all the same
+    count = max(last, 1)  # a step without ops still holds its weights and inputs
     sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
     born = np.array([max(s.born, 0) for s in storages], np.int64)
     freed = np.array(
@@ -66,7 +66,7 @@ def _over_time(listed: Sequence[Storage], last: int) -> Memory:
     )
     steps = np.zeros(count + 2, np.int64)
     np.add.at(steps, np.minimum(born, count), sizes)
-    np.add.at(steps, np.minimum(freed, count), -sizes)  # gone before op `freed` begins
+    np.add.at(steps, np.minimum(freed, count), -sizes)  # freed before op `freed` begins
     bytes_at = np.cumsum(steps)[:count]
     peak_op = int(np.argmax(bytes_at))
     alive = (born <= peak_op) & (freed > peak_op)

@@ -1,12 +1,12 @@
-"""A step among many, back to back: how long it takes once the first ones are done.
+"""The steady state: the period of steps that run back to back, after the first ones.
 
-Without syncs, and with a queue that never fills, a step takes what the slower of the two takes:
-every path from launch to launch goes along the host (H seconds a step), crosses once to the GPU,
-and goes on there (G seconds a step). A queue of `depth` launches adds paths back to the host, each
-`depth` kernels ahead. Two steps or more ahead they are never the longest: a detour over the host
-and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower one, and costs one latency.
-With a shorter queue every detour is compared with the path along the slower one (`bounds`). Else
-the steps are run, until one is as the one before.
+Without syncs, and with a queue that never fills, a step takes the time of the slower of host and
+GPU: every path from launch to launch runs along the host (H seconds per step), crosses once to the
+GPU, and continues there (G seconds per step). A queue of `depth` launches adds paths back to the
+host, each `depth` kernels ahead. If that is two steps or more, they are never the longest: a detour
+over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and costs one
+latency. With a shorter queue every detour is compared with the path along the slower side
+(`bounds`). Otherwise steps are run until one equals the one before.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from simulator.schedule.timeline import Clock, Floats, Launches, Run
 
-STEPS, SETTLED = 8, 4  # steps run at most, and those of them taken as the steady state
-_SAME = 2e-13  # of the time so far: what rounding leaves between two equal steps
+STEPS, SETTLED = 8, 4  # the most steps to run, and how many of them count as the steady state
+_SAME = 2e-13  # relative to the time so far: the rounding difference of two equal steps
 
 
 @dataclass(frozen=True)
 class Steady:
-    """`period_s` of a step [...]; `idle_s` of the GPU in it, `after_sync_s` the part of it that
-    follows a sync."""
+    """The steady state: `period_s` of a step [...], `idle_s` of the GPU in it, and `after_sync_s`,
+    the part of the idle time that follows a sync."""
 
     period_s: Floats
     idle_s: Floats
@@ -34,9 +34,9 @@ class Steady:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where no path through a full queue is the longest [...]: of a `period`, its kernels nudged
-    or not, and of a step `alone`. `lead_s` is the longest path from the host to the GPU, less what
-    the GPU did before, `slots_s` all that it does in a step."""
+    """True where no path through a full queue is the longest [...]: for a `period`, with or without
+    nudged kernels, and for a step `alone`. `lead_s` is the longest path from the host to the GPU,
+    less the GPU's work before it; `slots_s` is all work of the GPU in a step."""
 
     period: NDArray[np.bool_]
     alone: NDArray[np.bool_]
@@ -45,15 +45,16 @@ class Bounds:
 
 
 NUDGED = 1e-5
-"""Share of the GPU's time that a nudge of its kernels stays well below."""
+"""A share of the GPU's time far above any nudge of its kernels."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:
     """Compare every detour through the queue with the direct path.
 
-    One leaves the GPU at kernel k, is at the host `depth` kernels later, goes along it to m, and
-    back: that the GPU itself takes as long from k to m is one comparison with the least of (GPU −
-    host) over all m. The other leaves the host at j, and comes back `depth` kernels after m.
+    One detour leaves the GPU at kernel k, reaches the host `depth` kernels later, follows it to m,
+    and returns; one comparison with the minimum of (GPU − host) over all m shows whether the GPU
+    itself takes at least as long from k to m. The other leaves the host at j, and returns `depth`
+    kernels after m.
     """
     host, duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
     lead, count = host.shape[:-1], host.shape[-1]
@@ -61,11 +62,11 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
         np.broadcast_to(np.asarray(v, float), lead)[..., None]
         for v in (launches.tail_s, clock.latency_s, clock.gap_s)
     )
-    # The host is as at one place for all where it was broadcast from one.
+    # A broadcast host has one row for all machines.
     issued_s = np.cumsum(launches.host_s, axis=-1)
     after = np.cumsum(duration + gap, axis=-1)
     slots, step = after[..., -1:], issued_s[..., -1:] + tail
-    before = np.zeros(after.shape)  # what the GPU did before a kernel
+    before = np.zeros(after.shape)  # the GPU's work before a kernel
     before[..., 1:] = after[..., :-1]
     ahead_s = before - issued_s
     lead_s = latency[..., 0] - ahead_s.min(axis=-1)
@@ -80,13 +81,13 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     turns, rest = divmod(clock.depth, count)
 
     def later(values: Floats, each: Floats) -> Floats:
-        """Values that grow by `each` a step, `depth` kernels later."""
+        """The values `depth` kernels later, given that they grow by `each` per step."""
         return np.concatenate(
             [values[..., rest:] + turns * each, values[..., :rest] + (turns + 1) * each], axis=-1
         )
 
     def least(values: Floats, each: Floats) -> Floats:
-        """The least from each kernel on, over all steps, where they do not fall."""
+        """The minimum from each kernel on, over all steps, of values that do not fall."""
         on = np.minimum.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
         return np.minimum(on, on[..., :1] + each)
 
@@ -106,7 +107,7 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
 
 def alone(launches: Launches, clock: Clock, known: Bounds) -> Floats:
-    """When the GPU has finished a single step [...]."""
+    """The time at which the GPU finishes a single step [...]."""
     slack_s = known.lead_s + known.slots_s - np.asarray(clock.gap_s)
     rest = np.flatnonzero(~known.alone.ravel())
     if rest.size:
@@ -174,15 +175,16 @@ def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
         run.step()
         ends.append(run.gpu_s[..., 0])
         hosts.append(run.host_s[..., 0])
-        looked_at = 1 < run.done <= STEPS - SETTLED + 1  # later, a settled step would come too late
+        looked_at = 1 < run.done <= STEPS - SETTLED + 1  # later, it is too late to settle
         if looked_at and _settled(run, ends, hosts, 0 if never_full else clock.depth):
             return _last(run, launches, ends[-1] - ends[-2], 1)
     return _last(run, launches, (ends[-1] - ends[-1 - SETTLED]) / SETTLED, SETTLED)
 
 
 def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> bool:
-    """Is the state that the next step depends on the same as one step before, shifted in time? The
-    state is when the host and the GPU are free, and the starts of the kernels in the queue."""
+    """Whether the state for the next step equals that of one step before, shifted in time. The
+    state is the times at which host and GPU are free, and the starts of the kernels in the
+    queue."""
     shift = ends[-1] - ends[-2]
     least = _SAME * ends[-1]
     if queue + run.count > run.kernels_done or (abs(hosts[-1] - hosts[-2] - shift) > least).any():

@@ -1,4 +1,4 @@
-"""The schedule of host and GPU: which one waits for the other.
+"""The schedule of host and GPU, and when each waits for the other.
 
 The host issues kernels in order and runs ahead of the GPU until the launch queue is full or a sync
 stops it; the GPU starts a kernel when it is free and the launch has arrived:
@@ -7,7 +7,7 @@ stops it; the GPU starts a kernel when it is free and the launch has arrived:
     host[k]  = max(host[k-1] + work[k], start[k - depth])
 
 Both are running maxima of prefix sums, so a block of `depth` kernels takes one numpy scan each.
-Arrays may have axes before that of the kernels: so many machines or steps are scheduled at once.
+Arrays may have axes before that of the kernels, to schedule many machines or steps at once.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Clock:
 class Schedule:
     """Times of each kernel in seconds from the beginning of the first step.
 
-    `issue_s` is when the host has launched it, `idle_s` how long the GPU stood idle before it;
-    `host_end_s` is when the (last) host has done all its work.
+    `issue_s` is the time of the launch on the host, `idle_s` the idle time of the GPU before the
+    kernel; `host_end_s` is the end of the host's work.
     """
 
     issue_s: Floats
@@ -66,7 +66,7 @@ class Schedule:
 def schedule(launches: Launches, clock: Clock, repeat: int = 1) -> Schedule:
     """Run `repeat` steps back to back, without a sync between them."""
     count = launches.host_s.shape[-1]
-    if count == 0:  # nothing to launch: the host's own work alone
+    if count == 0:  # nothing to launch: only host work
         none = np.zeros(0)
         return Schedule(none, none, none, none, float(repeat * np.asarray(launches.tail_s).max()))
     run = Run(launches, clock, repeat)
@@ -77,8 +77,8 @@ def schedule(launches: Launches, clock: Clock, repeat: int = 1) -> Schedule:
 
 
 class Run:
-    """Steps back to back, as far as they were run: `issue`, `start` and `idle` are
-    [..., steps · kernels], `host_s` [..., 1] is when the host has done the last step."""
+    """The steps run so far, back to back: `issue`, `start` and `idle` are [..., steps · kernels],
+    `host_s` [..., 1] is the end of the host's work in the last step."""
 
     def __init__(self, launches: Launches, clock: Clock, steps: int) -> None:
         host, self.duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
@@ -116,8 +116,8 @@ class Run:
         self.done += 1
 
     def _block(self, begin: int, stop: int, at: int) -> None:
-        """Kernels from `begin` to `stop` of the step, no more than fit the queue; `at` is the
-        first one's place in all steps."""
+        """Schedule kernels `begin` to `stop` of the step, at most as many as fit in the queue; `at`
+        is the index of the first one over all steps."""
         rows = slice(at, at + stop - begin)
         work = np.cumsum(self.work[..., begin:stop], axis=-1)
         room = np.empty_like(work)
@@ -143,5 +143,5 @@ class Run:
 
 
 def _column(value: float | Floats, lead: tuple[int, ...]) -> Floats:
-    """A number, or one for each machine, as [..., 1]."""
+    """A number, or one number per machine, as an array [..., 1]."""
     return np.broadcast_to(np.asarray(value, float), lead)[..., None]

@@ -1,4 +1,4 @@
 """From a trace and a machine to a prediction: of one step, of many traces, of a family.
 
-May import fusion, schedule, symbols and what they stand on; knows no scenario.
+May import fusion, schedule, symbols and their dependencies; does not depend on scenarios.
 """

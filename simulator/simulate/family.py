@@ -1,7 +1,7 @@
 """Predictions of a family's steps at many batches and sequence lengths at once.
 
-Points whose ops launch as many kernels are scheduled together; kernels of one signature whose
-operands lie as far back are one class, timed once a point.
+Points whose ops launch equally many kernels are scheduled together; kernels with the same signature
+and reuse distances form one class, timed once per point.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
-_TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
-_CLASSES = 1 << 17  # and in one of classes, before those that are alike are one
-_LEAST = 16  # points at a time
+_TOGETHER = 1 << 17  # numbers of kernels that are scheduled together: they fit in a cache
+_CLASSES = 1 << 17  # and in one of classes, before equal classes are merged
+_LEAST = 16  # minimum number of points in a chunk
 
 
 class Drive(NamedTuple):
@@ -50,8 +50,8 @@ class Drive(NamedTuple):
 
 @dataclass(frozen=True)
 class Reached:
-    """Classes of kernels at some points: the class of each kernel, how many each class has, and at
-    each point its row in the table of roofs and the share of its bytes that is in L2
+    """Classes of kernels at some points: the class of each kernel, the number of kernels of each
+    class, and for each point the row in the table of roofs and the share of bytes that is in L2
     [classes, points]."""
 
     class_of: Ints
@@ -68,9 +68,9 @@ def at_points(
     profile: Profile,
     drives: Sequence[Drive],
 ) -> list[tuple[Floats, dict[int, str]]]:
-    """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
-    point. The points must be of the family, and no drive's mode one that compiles: that is
-    partitioned point by point (`simulator.simulate.traces`)."""
+    """For each drive a table of COLUMNS with a row per point, NaN (regime −1) without a prediction,
+    and the reason for each such point. The points must belong to the family. No drive's mode may
+    compile, since compiled steps are partitioned point by point (`simulator.simulate.traces`)."""
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
     kind = known.on(gpu)
@@ -191,7 +191,8 @@ def _parts(alike: Ints, kernels: KernelClasses) -> Iterator[Ints]:
 def _reached(
     kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
 ) -> Reached:
-    """What the classes of kernels find at these points, those that find the same as one."""
+    """The rows and L2 shares of the classes of kernels at these points; equal classes are
+    merged."""
     far = kernels.reuse
     hot = far.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
     first, of = kernels.alike(hot)

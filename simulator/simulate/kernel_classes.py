@@ -20,8 +20,9 @@ from simulator.varying.distinct import distinct_rows
 
 @dataclass(frozen=True)
 class KernelClasses:
-    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
-    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
+    """The kernels of points that launch equally many: `class_of` is the class of each, `count` the
+    number of kernels of each class; a class is an op class of `reuse` and an index among the works
+    of its launches."""
 
     plan: LaunchPlan
     reuse: Reuse
@@ -31,9 +32,9 @@ class KernelClasses:
     place: Ints
 
     def alike(self, hot: Floats) -> tuple[Ints, Ints]:
-        """The classes that differ in time at some points, given the share of its bytes that each
-        finds in L2 there [op classes, points]: one class for each of them, and which of them each
-        class is. Classes of the same launches differ only in what they find."""
+        """The classes that differ in time at some points, given the share of bytes in L2 of each
+        [op classes, points]: the index of one class of each kind, and the kind of each class.
+        Classes of the same launches differ only in these shares."""
         _, same = distinct_rows(np.column_stack([self.reuse.number, hot]))
         launches = same[self.op_class] * (self.place.max(initial=0) + 1) + self.place
         _, some, number = np.unique(launches, return_index=True, return_inverse=True)
@@ -45,7 +46,8 @@ _HOST_TRACE = Derived[Trace]()
 
 
 def launch_patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Groups of points whose ops launch equally many kernels and works, and call as many ops."""
+    """Groups of points whose ops launch equally many kernels and works, and call equally many
+    ops."""
     code = np.zeros(points, np.int64)
     for low in lowered:
         if len(low.patterns) > 1:
@@ -58,14 +60,14 @@ def launch_patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
 def kernel_classes(
     family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int
 ) -> KernelClasses:
-    """The classes of the kernels of points that launch what the one at `place` does. `point` is
-    any of the family."""
+    """The classes of the kernels of points with the same launches as the one at `place`. `point` is
+    any point of the family."""
     patterns = [low.patterns[low.pattern[place]] for low in lowered]
     return _CLASSES.get(family, lambda: _classes(family, point, patterns), tuple(patterns))
 
 
 def _classes(family: Family, point: tuple[int, int], patterns: list[Pattern]) -> KernelClasses:
-    # The host does the same at all points.
+    # The host's work is the same at all points.
     trace = _HOST_TRACE.get(family, lambda: family.at(*point))
     places = [pattern.places for pattern in patterns]
     count = np.array([len(p) for p in places], np.int64)

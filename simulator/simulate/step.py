@@ -38,7 +38,7 @@ from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
 _ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
-_TABLES = 4  # of roofs that are cached with a trace
+_TABLES = 4  # limit on the roofs cached with a trace
 
 
 Retime = Callable[[list[Work], Columns], Columns]
@@ -54,8 +54,8 @@ def simulate(
     retime: Retime | None = None,
     clock_limit: SettledClock | None = None,
 ) -> Prediction:
-    """How long a traced step takes on a GPU driven by a host, at the clock that the power limit
-    leaves the step, or at `clock_limit`."""
+    """Predict a traced step on a GPU driven by a host, at the clock under the power limit, or at
+    `clock_limit`."""
     check_mode(mode)
     step = as_run(step, gpu, mode, profile)
     trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
@@ -104,8 +104,8 @@ def simulate(
 
 
 def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace | Fused:
-    """The step that a mode runs: fused where the mode compiles it, with the copies before its CUDA
-    graphs where the mode replays them."""
+    """The step that a mode runs: fused if the mode compiles it, with the copies before its CUDA
+    graphs if the mode replays them."""
     if not compiles(mode):
         return step
     fusion = fused(step, gpu, level_of(mode), profile)
@@ -113,7 +113,7 @@ def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace 
 
 
 def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
-    """Seconds of each kernel at the clock that the card's power limit leaves the step."""
+    """Seconds of each kernel at the step's clock under the card's power limit."""
     load = _load(plan, gpu, profile)
     card, launched = supply(gpu), plan.by(host)
     host_s = float(launched.host_s.sum() + launched.tail_s)
@@ -123,14 +123,14 @@ def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Co
 
 
 def _load(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
-    """The kernels, each with the share of its bytes that earlier kernels left in L2."""
+    """The kernels, with the share of each kernel's bytes that is in L2."""
     row = plan.lowered.work_of
     hot = plan.hot_share(l2_kept_bytes(gpu, profile))
     return Load(_roofs(plan, gpu, profile).of(row), hot, np.ones(row.size))
 
 
 def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
-    """The roofs of a plan's works, cached: often only the host or the mode changes."""
+    """The roofs of a plan's works, cached because often only the host or the mode changes."""
     cached = _ROOFS.get(plan.trace, list[tuple[Lowered, GPU, Profile, Roofs]])
     wanted = plan.lowered, gpu, profile
     for *key, table in cached:
@@ -145,7 +145,7 @@ def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
 def host_schedule(
     plan: LaunchPlan, host: Host, profile: Profile, mode: str, cuda_graphs: Replays | None = None
 ) -> tuple[Launches, Clock]:
-    """How a host drives a GPU in a mode; a CUDA graph is one launch, however many kernels it has.
+    """The host's launches and clock in a mode; a CUDA graph is a single launch of all its kernels.
 
     Raises InputError if the step cannot be captured in a graph.
     """
@@ -195,7 +195,7 @@ def shares(periods: Floats) -> Floats:
     [3, ...]. The period is piecewise linear in the times of each rate, so a small nudge gives the
     derivative; time is homogeneous, so the elasticities sum to 1."""
     period = periods[0]
-    none = period == 0.0  # no kernel, and a host whose profile counts what was done as free
+    none = period == 0.0  # no kernel, and a host whose profile gives this work no time
     elasticities = np.maximum(0.0, (periods[1:] / np.where(none, 1.0, period) - 1) / NUDGE)
     elasticities[:, none] = 0.0
     elasticities /= np.maximum(1.0, elasticities.sum(axis=0))
@@ -203,14 +203,14 @@ def shares(periods: Floats) -> Floats:
 
 
 def _run_otherwise(trace: Trace, mode: str) -> tuple[str, ...]:
-    """A note where the network asks how it runs and was traced in another mode. A trace made as
-    compiled may be fused in any mode."""
+    """A note if the network checks how it runs and was traced in another mode. A trace of compiled
+    code may be fused in any mode."""
     run = run_of(mode)
     if not trace.asked or trace.run in (run, "compiled"):
         return ()
     return (
-        f"the network asks how it is run ({', '.join(trace.asked)}) and was traced as {trace.run}: "
-        f"trace it again to see what it does as {run}",
+        f"the network checks how it is run ({', '.join(trace.asked)}) and was traced as "
+        f"{trace.run}: trace it again to predict it as {run}",
     )
 
 
@@ -225,8 +225,8 @@ def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:
     if other and gpu.id != profile.gpu:
         low, high = other.interval
         notes.append(
-            f"{gpu.name} runs {other.runs}: {other.note}; predicted as a GPU whose kernels use it "
-            f"like an H200's, and the interval allows for {low:g} to {high:g} times as long"
+            f"{gpu.name} runs {other.runs}: {other.note}; predicted with the shares of peak of "
+            f"an H200's kernels; the interval covers {low:g} to {high:g} times the period"
         )
     missing = [
         name
@@ -235,8 +235,8 @@ def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:
     ]
     if missing and gpu.vendor in (None, "NVIDIA"):
         notes.append(
-            f"the data sheet of {gpu.name} lacks {', '.join(missing)}: taken as of a typical card, "
-            "beyond what the interval allows for"
+            f"the data sheet of {gpu.name} lacks {', '.join(missing)}: taken from a typical card, "
+            "an uncertainty that the interval does not cover"
         )
     dtypes = {t.dtype for s in trace.signatures[0] for t in s.inputs}
     if "bfloat16" in dtypes and not gpu.peak("tensor", "bf16"):

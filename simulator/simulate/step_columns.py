@@ -17,7 +17,7 @@ class StepColumns(NamedTuple, Generic[T]):
 
     low_s, high_s      ends of the interval of the period
     compute … overhead shares of the period
-    memory_bytes       peak memory with the libraries' workspace: what has to fit
+    memory_bytes       peak memory including the libraries' workspace
     fits               1 if memory_bytes fit on the GPU, else 0
     joules, clock_hz   energy of a step and the clock under the power limit; NaN if unknown
     regime             index in REGIMES, −1 if the step has no prediction
@@ -46,7 +46,7 @@ COLUMN_INDEX = {name: index for index, name in enumerate(COLUMNS)}
 
 
 def empty_table(rows: int) -> NDArray[np.float64]:
-    """A table [rows, columns] without predictions: NaN, and −1 as the regime."""
+    """A table [rows, columns] without predictions: NaN, with −1 as the regime."""
     table = np.full((rows, len(COLUMNS)), np.nan)
     table[:, COLUMN_INDEX["regime"]] = -1
     return table

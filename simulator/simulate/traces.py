@@ -1,7 +1,7 @@
 """Predictions of many steps at once, as columns of whole arrays.
 
-Each distinct trace is lowered once for each kind of GPU; the roofs of all works that a GPU runs
-are found in one call; and steps with as many kernels are scheduled together.
+Each distinct trace is lowered once for each kind of GPU; the roofs of all works on a GPU are
+computed in one call; and steps with equally many kernels are scheduled together.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown, roofs
 
-_AT_ONCE = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
+_AT_ONCE = 1 << 18  # numbers of kernels that are scheduled together: they fit in a cache
 
 
 class Step(NamedTuple):
-    """One step to predict, fused already or not. `profile` belongs to `gpu`."""
+    """One step to predict, already fused or not. `profile` belongs to `gpu`."""
 
     run: Trace | Fused
     gpu: GPU
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
     @property
     def replays(self) -> Replays | None:
-        """How CUDA graphs replay the step; None if no graph does."""
+        """The replay of the step by CUDA graphs; None without graphs."""
         return self.run.replays if isinstance(self.run, Fused) else None
 
 
@@ -73,8 +73,8 @@ class _Ready:
 def simulated(
     steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
 ) -> tuple[Floats, dict[int, str]]:
-    """A row of COLUMNS for each step, NaN (regime −1) where the step is refused, and the reason of
-    each refused row. `counted` is called with the number of rows that are done, and with 0 while
+    """A table of COLUMNS with a row for each step, NaN (regime −1) if it is refused, and the reason
+    for each refused row. `counted` is called with the number of finished rows, and with 0 while
     steps are fused."""
     runs: list[Step] = []
     for step in steps:
@@ -155,7 +155,8 @@ def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:
 
 
 def _schedule(alike: list[_Ready], table: Floats) -> None:
-    """Write the figures of steps with as many kernels, syncs at the same ones and equal queues."""
+    """Write the figures of steps with equal numbers of kernels, syncs after the same ones and equal
+    queues."""
     host = np.stack([r.launched.host_s for r in alike])
     times = np.stack([r.times for r in alike])
     clocks = [r.clock for r in alike]
@@ -212,7 +213,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
 
 
 def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
-    """Joules and clocks of steps, NaN where the card's energies are unknown [2, steps]."""
+    """Joules and clocks of steps [2, steps]; NaN if the card's energies are unknown."""
     figures = np.full((2, len(alike)), np.nan)
     card = supply(alike[0].step.gpu)
     for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):

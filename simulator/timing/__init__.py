@@ -1,4 +1,4 @@
-"""How long one kernel takes alone: rooflines, curves by kind, residuals and intervals.
+"""The time of a single kernel: rooflines, curves by kind, residuals and intervals.
 
-May import costs, hardware and modes; its measured figures lie in `profiles/`.
+May import costs, hardware and modes; the measured figures are in `profiles/`.
 """

@@ -1,5 +1,5 @@
-"""The ceilings of a GPU's roofline: its engines' peaks and its memories' rates, as the data sheet
-has them and as they were measured."""
+"""The ceilings of a GPU's roofline: the peaks of its engines and the rates of its memories, from
+the data sheet and from measurements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CURVES = {
     ("tensor", "tf32"): "gemm_tensor_tf32", ("tensor", "fp8"): "gemm_tensor_float8",
     ("tensor", "int8"): "gemm_tensor_int8", ("vector", "fp32"): "gemm_vector",
 }  # fmt: skip
-"""The matrix products that were measured, by engine and dtype."""
+"""The curves of measured matrix products, by engine and dtype."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """FLOP/s of an engine at a dtype. `measured_flops_per_s` is what large products reach on this
-    GPU; None where it was not measured."""
+    """FLOP/s of an engine at a dtype. `measured_flops_per_s` is the rate of large products on this
+    GPU; None if not measured."""
 
     engine: Engine
     dtype: str
@@ -31,8 +31,8 @@ class Peak:
 
 @dataclass(frozen=True)
 class Rate:
-    """Bytes a second of a level of memory: "DRAM" or "L2". `bytes_per_s` is the data sheet's, None
-    where it has none."""
+    """Bytes per second of a level of memory, "DRAM" or "L2". `bytes_per_s` is the data sheet's
+    figure, None if it has none."""
 
     level: Literal["DRAM", "L2"]
     bytes_per_s: float | None
@@ -40,12 +40,12 @@ class Rate:
 
     @property
     def known_bytes_per_s(self) -> float:
-        """The data sheet's, else what was measured."""
+        """The data sheet's rate, else the measured one."""
         return self.bytes_per_s or self.measured_bytes_per_s or 0.0
 
 
 def peaks(gpu: GPU, profile: Profile) -> tuple[Peak, ...]:
-    """Every engine at every dtype that it has, the fastest first."""
+    """The ceiling of every engine at each of its dtypes, fastest first."""
     own = gpu.id == profile.gpu
     ceilings: list[Peak] = []
     for engine in ("tensor", "vector"):
@@ -59,8 +59,8 @@ def peaks(gpu: GPU, profile: Profile) -> tuple[Peak, ...]:
 
 
 def rates(gpu: GPU, profile: Profile) -> tuple[Rate, ...]:
-    """DRAM, then L2. What was measured of another GPU is left out, but for an L2's bytes a clock
-    where the data sheet says nothing."""
+    """The ceilings of DRAM and L2. Measurements of another GPU are left out, except for L2's bytes
+    per clock if the data sheet gives none."""
     own = gpu.id == profile.gpu
     most = dram_bytes_per_s(gpu, profile, float("inf")) if own else None
     ceilings = [Rate("DRAM", gpu.bandwidth_bytes_per_s, most)]

@@ -1,8 +1,8 @@
-"""What work costs in energy, by card: data, with its sources.
+"""The energy of work, by card: data, with sources.
 
-A card that was measured has a file of its own in `simulator/profiles/energy`. Of another one the
-figures of the Hopper that was measured are carried over: what a transistor does by its process,
-DRAM by its type, and what a card draws without work by its limit (`others.json`).
+A measured card has its own file in `profiles/energy`. Other cards use the figures of the measured
+Hopper: chip energy is scaled by process, DRAM energy by memory type, and idle power by the power
+limit (`others.json`).
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Joules by unit of work on a card at its highest clock, `clock_hz`.
 
     idle_w              drawn without a process
-    clocked_w           more of it while a context is open, which keeps the clock at its highest
-    busy_w              and while any kernel runs
-    tensor_j_per_flop   by dtype, operands brought from L2 included
-    tensor_w            drawn beside that while a kernel computes on tensor cores, busy or not
+    clocked_w           added while a context is open, which keeps the clock at its highest
+    busy_w              added while any kernel runs
+    tensor_j_per_flop   by dtype, loading operands from L2 included
+    tensor_w            added while a kernel computes on tensor cores, whether they are busy or not
     vector_j_per_flop   of products on the vector lanes, by dtype
-    instruction_j       of a vector instruction on one lane; a kernel that is bound by its
-                        instructions issues one on each lane and clock, whatever they are
+    instruction_j       of a vector instruction on one lane; an instruction-bound kernel issues one
+                        on each lane and clock
     l2_j_per_byte       of a byte through L2
-    dram_j_per_byte     of one that comes from DRAM, or goes there, on top
+    dram_j_per_byte     added for a byte that is read from or written to DRAM
     launch_j            of a kernel's start and end
-    volts               share of the highest voltage by share of the highest clock, straight lines
-                        between the points
-    speeds              share of the speed at the highest clock of what computes on tensor cores,
-                        by share of that clock: near it their current makes the voltage droop, and
-                        cycles last longer than the clock says
-    held                share of the limit that the card settles at
+    volts               share of the highest voltage by share of the highest clock, linear between
+                        the points
+    speeds              speed of kernels on tensor cores by clock, both as shares of those at the
+                        highest clock; near it the current makes the voltage droop, and cycles last
+                        longer than the clock says
+    held                share of the limit at which the card settles
     interval            10th and 90th percentile of measured over predicted joules of a step
     """
 
@@ -78,7 +78,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     version: int = 1
 
     def each(self, feature: str) -> float:
-        """Joules of one of a feature (`features`) at the highest clock."""
+        """Joules per unit of a feature (`features`) at the highest clock."""
         engine, _, dtype = feature.partition("_")
         if engine == "tensor":
             return self.tensor_j_per_flop.get(dtype, self.tensor_j_per_flop["bf16"])
@@ -87,22 +87,22 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return self.l2_j_per_byte if engine == "l2" else self.launch_j
 
     def computing_w(self, work: Work, gpu: GPU) -> float:
-        """Watts of a kernel while it computes, beside its features."""
+        """Watts of a kernel while it computes, in addition to its features."""
         by = {"tensor": self.tensor_w, "instruction": self.instruction_j * lanes_per_s(gpu)}
         return by.get(computing(work), 0.0)
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Energy of what a chip does, over that of the Hopper that was measured."""
+    """Energy of a chip's work, relative to the measured Hopper."""
 
     times: float
     source: str
 
 
 class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cards that were not measured, `like` one that was: by the beginning of an architecture's name
-    how many times as much its chip takes, and of a memory's type DRAM. What a card draws without
-    work is the same share of its limit."""
+    """Factors for cards that were not measured, relative to the measured card `like`: chip energy
+    by the beginning of the architecture's name, DRAM energy by the beginning of the memory's type.
+    Idle power is the same share of the power limit."""
 
     like: str
     processes: dict[str, Process]
@@ -113,7 +113,7 @@ class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def energies(gpu: GPU) -> Energies | None:
-    """What work costs on a GPU; None where nothing is known of its kind, or of its limit."""
+    """The energies of a GPU; None if its architecture, its memory or its power limit is unknown."""
     if is_measured(gpu):
         return _measured(gpu.id)
     if gpu.tdp_w is None or gpu.architecture is None:
@@ -122,7 +122,7 @@ def energies(gpu: GPU) -> Energies | None:
 
 
 def is_measured(gpu: GPU) -> bool:
-    """Was this card's own energy measured?"""
+    """Whether the energy of this card was measured."""
     return gpu.id in _packaged()
 
 
@@ -169,7 +169,7 @@ def _carried(
 
 
 def _begins(table: dict[str, Process], name: str) -> Process | None:
-    """The entry of the longest key with which a name begins."""
+    """The entry of the longest key that is a prefix of the name."""
     known = [key for key in table if name.lower().startswith(key.lower())]
     return table[max(known, key=len)] if known else None
 
@@ -191,8 +191,8 @@ def chip_j(
     gpu: GPU,
     known: Energies,
 ) -> Floats:
-    """Joules of each work at the highest clock, but for DRAM's: what follows the voltage. A kernel
-    on the vector lanes issues instructions for as long as it computes."""
+    """Joules of each work at the highest clock that depend on the voltage: all except DRAM's. A
+    kernel on the vector lanes issues instructions for as long as it computes."""
     joules = stacked(
         [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
     )
@@ -201,27 +201,27 @@ def chip_j(
 
 
 def lanes_per_s(gpu: GPU) -> float:
-    """Instructions that all vector lanes can issue in a second."""
+    """Instructions per second of all vector lanes."""
     return peak_flops_per_s(gpu, "vector", "float32") / 2
 
 
 def computing(work: Work) -> str:
-    """What a kernel draws for as long as it computes: the power of "tensor" cores, of
-    "instruction"s on the vector lanes, or that of its FLOPs alone ("")."""
+    """The kind of power that a kernel draws while it computes: "tensor" cores, "instruction"s on
+    the vector lanes, or only its FLOPs ("")."""
     if work.engine == "tensor":
         return "tensor"
     return "" if _multiplies(work) else "instruction"
 
 
 def _multiplies(work: Work) -> bool:
-    """Do vector lanes multiply tiles that they hold in registers? A depthwise convolution fetches
-    the operands of each product."""
+    """Whether vector lanes multiply tiles in registers; a depthwise convolution loads the operands
+    of each product."""
     return work.family in _PRODUCTS and not work.dims.get("depthwise")
 
 
 def features(work: Work, gpu: GPU) -> dict[str, Any]:
-    """How much of what costs energy on the chip a work has, but for instructions: FLOPs as
-    "tensor_bf16" or "vector_fp32", and each "l2_byte" and "launch"."""
+    """The amounts of a work that cost energy on the chip, except instructions: FLOPs as
+    "tensor_bf16" or "vector_fp32", "l2_byte" and "launch"."""
     amounts: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
     short = _SHORT.get(work.dtype, "fp32")
     flops = work.dims.get("fraction", 1.0) * work.flops

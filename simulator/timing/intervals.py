@@ -1,10 +1,10 @@
-"""The 80% interval of a step's period: of the GPU's work by its profile, of the host's by how far
-the machines of its kind lie apart (`Host.spread`).
+"""The 80% interval of a step's period: GPU work by the GPU's profile, host work by the spread
+between machines with the same host (`Host.spread`).
 
-On the GPU that was measured the default host was, too. Another GPU stands in a machine of its own,
-most often as old as it is: NVIDIA's EfficientNets of few pictures (NVIDIA/DeepLearningExamples,
-Apache-2.0) take 1.8 to 2.3 times as long as on the fastest host measured here on a DGX A100 and 2.7
-to 3.2 times on a DGX-1 with V100s, whatever the batch; that host is 1.36 times as fast as the
+The default host was measured with the measured GPU. Another GPU is usually in a machine of its own
+age: NVIDIA's EfficientNets at small batches (NVIDIA/DeepLearningExamples, Apache-2.0) take 1.8 to
+2.3 times as long on a DGX A100 as on the fastest host measured here, and 2.7 to 3.2 times as long
+on a DGX-1 with V100s, at any of these batches. That fastest host is 1.36 times as fast as the
 default one.
 """
 
@@ -20,14 +20,15 @@ from simulator.timing.profile import Profile
 from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.36), ((0, 0), 3.2 / 1.36))
-"""How many times as long as the default a machine's host may take, from a compute capability on:
-the largest of the above on an A100 and a V100."""
+"""The largest slowdown of a machine's host relative to the default, from a compute capability on:
+the largest factors above, on an A100 and a V100."""
 
 
 def interval(
     profile: Profile, gpu: GPU, driver: Host, mode: str, period_s: Any, busy_s: Any, host_s: Any
 ) -> tuple[Any, Any]:
-    """The ends in seconds of periods [...] in which the GPU is busy and the host works so long."""
+    """The ends of the interval, in seconds, of periods [...] with `busy_s` of GPU work and `host_s`
+    of host work."""
     low, high = widened(profile.interval_on(gpu.id, mode), gpu, profile)
     faster, slower = widened(driver.spread, gpu, profile)
     if driver.id == DEFAULT and gpu.id != profile.of:

@@ -1,10 +1,10 @@
-"""The roofline of a kind of kernel, whole columns of works at once.
+"""The roofline of a kind of kernel, for whole columns of works.
 
     t = max(compute, memory) + fixed
 
-Compute is tiles in waves over the units for what runs on tensor cores (NVIDIA's "wave
-quantisation", modelled as in NeuSight, Lee et al. 2025), issue slots otherwise; memory is bytes
-over the bandwidth of the level that serves them.
+On tensor cores, compute is tiles in waves over the units (NVIDIA's "wave quantisation", modelled as
+in NeuSight, Lee et al. 2025), otherwise issue slots; memory is bytes over the bandwidth of the
+level that serves them.
 """
 
 from __future__ import annotations
@@ -45,48 +45,49 @@ from simulator.varying import stacked
 Floats = NDArray[np.float64]
 
 _SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
-_CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
+_CELLS = 1 << 14  # tiles of works that are tried together: they fit in a cache
 
 _EVICTING = 0.42
 _WRITTEN = 0.7
-"""What a kernel writes back for those before it, where they wrote half of what they moved or more:
-so many bytes a byte that it reads from DRAM, up to this share of L2
+"""Bytes that a kernel writes back for earlier kernels, if these wrote at least half of their
+traffic: `_EVICTING` bytes for each byte that it reads from DRAM, up to the share `_WRITTEN` of L2
 (`calibration.record.written_back` measures both: 0.39 and 0.60 on a second H200). On an H200 a
 linear layer of one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after
 others, and 117 MB in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
 µs."""
 
 _IDLE_BLOCK_CLOCKS = 1.1
-"""Clocks that a GPU takes to start and end a block that finds nothing to do. On an H200 51 of
-DenseNet-121's concatenations take 0.45 µs for each MB of their result and 0.55 µs for each 1,000
-idle blocks, and so do those of Mamba-2 and Inception-v3 within 2 to 15%."""
+"""Clocks that a GPU takes to start and end a block without work. On an H200 51 of DenseNet-121's
+concatenations take 0.45 µs for each MB of their result and 0.55 µs for each 1,000 idle blocks, and
+those of Mamba-2 and Inception-v3 agree within 2 to 15%."""
 _GRID_BLOCKS = 32
-"""Blocks per multiprocessor up to which such a grid is assumed to grow."""
+"""The assumed limit of such a grid, in blocks per multiprocessor."""
 
 _TRITON = ("fused", "generated")
 _SMOOTH = 3.0
-"""How softly one roof gives way to the other in a Triton kernel, whose programs load, compute and
-store one after another, so that others only partly fill the waits: a p-norm of the two times. On an
-H200 33.6 million bf16 numbers take 32 µs in and out, 47 with a logarithm of 27 slots each (32 µs of
-them); 64 multiply-adds of 16.8 million floats 43 µs, for 33 and 34; a softmax 40 for 33 and 34."""
+"""Exponent of the p-norm of compute and memory time in a Triton kernel: its programs load, compute
+and store one after another, so that other programs only partly fill the waits. On an H200, 33.6
+million bf16 numbers take 32 µs to load and store, and 47 µs with a logarithm of 27 issue slots each
+(32 µs alone); 64 multiply-adds on each of 16.8 million floats take 43 µs, where the two times are
+33 and 34 µs; a softmax takes 40 µs, for 33 and 34."""
 
 
 def smooth(curve: str) -> bool:
-    """Do a curve's kernels compute and move data partly one after the other? ATen's and the
-    libraries' were fitted as if the longer of the two hid the other."""
+    """Whether kernels of a curve compute and move data partly one after the other. Curves of ATen
+    and the libraries were fitted as if the longer time hid the other."""
     return curve.startswith(_TRITON)
 
 
 def overlap_slowdown(compute_s: Floats, held_s: Floats) -> Floats:
-    """Time in which a kernel computes and moves data, over the longer of the two."""
+    """The time to compute and move data, relative to the longer of the two times."""
     bound_s = np.maximum(np.maximum(compute_s, held_s), 1e-30)
     return (1 + (np.minimum(compute_s, held_s) / bound_s) ** _SMOOTH) ** (1 / _SMOOTH)
 
 
 class RooflineTerms(NamedTuple):
     """Seconds of each work [works]. `cold_s` and `hot_s` are the memory times from DRAM and from
-    L2. `latency_s` adds to `fixed_s` where anything comes from DRAM, and `written_back_s` to
-    `cold_s` where L2 is full of lines that other kernels wrote."""
+    L2. `latency_s` adds to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s`
+    if L2 is full of lines that other kernels wrote."""
 
     compute_s: Floats
     cold_s: Floats
@@ -97,12 +98,12 @@ class RooflineTerms(NamedTuple):
 
 
 def duration_s(compute_s: Floats, memory_s: Floats, fixed_s: Floats) -> Floats:
-    """The roofline: computing and moving data hide each other; the fixed time hides nothing."""
+    """The roofline: compute and memory time overlap; the fixed time does not."""
     return np.maximum(compute_s, memory_s) + fixed_s
 
 
 def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> RooflineTerms:
-    """The terms of works that a curve rules."""
+    """The roofline terms of works of a curve."""
     tiles = tiles_of(curve, gpu, profile)
     if tiles is not None and of.blocks is not None:
         return _attention(of, of.blocks, gpu, profile, tiles)
@@ -121,14 +122,14 @@ def _written_back_s(of: Group, gpu: GPU, profile: Profile) -> Floats:
 
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:
-    """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
+    """Vector work: FLOPs at peak, or one instruction per lane and clock (half the FLOP peak)."""
     beside = issue(gpu, profile)
     peaks = _peaks(of, gpu, "vector")
     slots = of.instructions / (peaks / 2 * beside)
     on_tensor = _on_tensor(of)
     products = of.flops / _peaks(of, gpu) * _slowdown(of, gpu, profile, traffic.issue)
     compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
-    if beside > 1:  # no FLOP runs on lanes that are not for it
+    if beside > 1:  # other lanes run no FLOPs
         compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
     compute = compute * _last_wave(of.programs, gpu)
     fixed = traffic.fixed_s + traffic.step_s * of.steps
@@ -139,7 +140,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roofli
     if gpu.boost_hz:
         each = traffic.run_clocks * issuing(gpu, profile)
         alone = np.maximum(alone, of.runs * each / loading_clocks_per_s(gpu))
-    alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # each waits for the last
+    alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # one by one
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
     hot = of.bytes * (1 + of.again) / from_l2
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
@@ -156,7 +157,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roofli
 
 
 def _idle_s(of: Group, gpu: GPU) -> Floats:
-    """Seconds of the blocks that have nothing to do: each operand has as many as the largest."""
+    """Seconds of blocks without work: each operand gets as many blocks as the largest one."""
     most = _GRID_BLOCKS * units_of(gpu)
     each = np.minimum(of.widest_blocks, most)
     idle = each * of.others - np.minimum(of.other_blocks, most * of.others)
@@ -173,10 +174,10 @@ def _last_wave(programs: Floats, gpu: GPU) -> Floats:
 def _tiled(
     of: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
 ) -> RooflineTerms:
-    """The best tile and split: waves · (tile's time + start and end of a wave). Its
-    h · w products want h + w numbers: tensor cores compute while these come, whichever takes
-    longer; vector lanes take turns with loading them. Batches take the tiles `of_batches` alone,
-    where there are such."""
+    """The time with the best tile and split: waves · (tile's time + start and end of a wave). The h
+    · w products of a tile need h + w numbers. Tensor cores compute while these are loaded, and the
+    longer time counts; vector lanes alternate between loading and computing. Batches use only the
+    tiles `of_batches`, if there are any."""
     units = units_of(gpu)
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
     other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
@@ -223,7 +224,7 @@ def _slowdown(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> F
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
-    """Bytes a second that feed one streaming multiprocessor; infinite for other units."""
+    """Bytes per second that reach one streaming multiprocessor; infinite for other units."""
     if units_of(gpu) != gpu.units or not gpu.boost_hz:
         return np.inf
     return tiles.feed * gpu.boost_hz
@@ -232,10 +233,11 @@ def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
 def _attention(
     of: Group, blocks: AttentionBlocks, gpu: GPU, profile: Profile, tiles: Tiles
 ) -> RooflineTerms:
-    """Tiles of all blocks shared among the units, or those of the longest block, one by one.
+    """The tiles of all blocks shared among the units, or the tiles of the longest block in
+    sequence.
 
-    A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
-    1 + narrow / width of the products, on the GPU measured.
+    The number of exponentials of a tile does not depend on the width of the heads, so that narrow
+    heads are slower: 1 + narrow / width times the products, on the measured GPU.
     """
     units = units_of(gpu)
     products = blocks.tile_flops / (_peaks(of, gpu) * tiles.utilisation / units)
@@ -263,7 +265,7 @@ def _beside_memory(
 
 
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
-    """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
+    """FLOP/s of each work's engine, or of `engine` in double or single precision."""
     if engine is None:
         roofs = [roof_flops_per_s(gpu, w) for w in of.works]
     else:

@@ -1,8 +1,8 @@
-"""Rows that a norm's kernels read twice: where the second time comes from DRAM.
+"""Rows that a norm's kernels read twice, and the share of the second reads that comes from DRAM.
 
 ATen's vectorized kernels of layer and RMS norm walk over a row for its statistics and again to
-apply them (ATen/native/cuda/layer_norm_kernel.cu). In between lie the rows of all other blocks that
-run; where L2 does not hold those, the second walk reads DRAM.
+apply them (ATen/native/cuda/layer_norm_kernel.cu). In between, all other running blocks read their
+rows; if L2 does not hold these, the second walk reads DRAM.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _TWICE = {
     "norm_input_gradient": 2,
     "norm_input_gradient_rms": 2,
 }
-"""Operands that each of these curves' kernels reads twice. It writes one more."""
+"""The number of operands that kernels of these curves read twice. They write one more."""
 _BLOCKS = 8
-"""Of 128 threads with so many registers, at a time on a unit."""
+"""Blocks of 128 threads that run on a unit at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5
-"""Shares of the L2 that keeps anything: up to the first no second walk reads DRAM, from the second
-on all do. LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT) moves
-2.3, 2.5 and 2.4 times its rows where they fill 0.6, 0.8 and 0.8 of it, and 3.2, 3.1 and 3.3 times
-where they fill 1.2, 1.6 and 1.4."""
+"""Shares of the usable L2: up to the first, no second walk reads DRAM; from the second on, all do.
+LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT) moves 2.3, 2.5
+and 2.4 times its rows if they fill 0.6, 0.8 and 0.8 of L2, and 3.2, 3.1 and 3.3 times if they fill
+1.2, 1.6 and 1.4 of it."""
 
 
 def l2_reread_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
-    """Seconds [works] of reading again what L2 has lost."""
+    """Seconds [works] to reread the rows that L2 has evicted."""
     operands = _TWICE.get(curve, 0)
     if not operands:
         return np.zeros(len(of.bytes))
@@ -50,7 +50,7 @@ def _row_bytes(work: Work) -> int:
 
 
 def _lost(of: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
-    """Share of the rows, each of which moves `moved` bytes, that L2 does not keep."""
+    """Share of the rows, of `moved` bytes of traffic each, that L2 evicts."""
     running = np.minimum(units_of(gpu) * _BLOCKS, of.rows) * moved
     filled = running / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
     return np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)

@@ -1,9 +1,10 @@
-"""The nearest of many points to each of some others, without looking at all of them.
+"""The nearest neighbours of query points among many points, without a full search.
 
-What is asked is parted into clusters. By the triangle inequality the `count` points nearest to any
-member of a cluster lie within d + 2·r of its centre, where r is its radius and d how far the
-centre's own `count` nearest reach. Measured shapes lie on grids, so that many are as near as each
-other: of those the first ones are taken, on every machine and in whatever company one is asked.
+Query points are grouped into clusters. By the triangle inequality the `count` points nearest to any
+member of a cluster lie within d + 2·r of its centre, where r is the radius of the cluster and d the
+distance of the centre's own `count`-th nearest point. Measured shapes lie on grids, so that many
+distances are equal: of equally near points the first ones are taken, on every machine and for any
+other query points.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CLUSTER, _WIDE = 64, 16.0  # members at most, and along any axis
-_SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
+_SAME = 1e-9  # squared distances that differ by less, for instance by rounding, count as equal
 _CLOSE = 1e-3
-_MANY = 128  # candidates of a cluster, of which a second look leaves fewer
-_FAR = 1e3  # and so do those from here on: with their places they stay below 2^53
+_MANY = 128  # above this number of candidates, a second bound reduces them
+_FAR = 1e3  # larger squared distances count as equal: with their indices they stay below 2^53
 
 
 class Neighbours:
@@ -32,7 +33,7 @@ class Neighbours:
         self._squares = _squares(points)
 
     def of(self, points: Floats) -> tuple[Ints, Floats]:
-        """The nearest by number, in order, and their distances [points, count]."""
+        """The indices of the nearest points, in order, and their distances [points, count]."""
         near = np.empty((len(points), self.count), np.int64)
         squares = np.empty(near.shape)
         for rows in _clusters(points):
@@ -67,9 +68,9 @@ class Neighbours:
         return some[chosen], np.take_along_axis(further, chosen, axis=1)
 
     def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
-        """Candidates that may be among the `count` nearest of a member, given the squares of their
-        distances from each member and from the centre: no further than the furthest of the
-        centre's own nearest."""
+        """Candidates that may be among the `count` nearest of a member, given their squared
+        distances from each member and from the centre: no further from a member than the furthest
+        of the centre's own nearest points."""
         nearest = np.argpartition(from_centre, self.count - 1)[: self.count]
         reach = squares[:, nearest].max(axis=1, keepdims=True) + 2 * _SAME
         return np.flatnonzero((squares <= reach).any(axis=0))
@@ -80,8 +81,8 @@ def _squares(vectors: Floats) -> Floats:
 
 
 def _clusters(points: Floats) -> Iterator[Ints]:
-    """Rows that are near to each other: halved along the widest axis until few are left, and no
-    centre is so far off that differences from it lose digits."""
+    """Clusters of rows: the points are halved along the widest axis until a cluster is small and
+    narrow enough that differences from its centre lose no digits."""
     waiting = [np.arange(len(points))] if len(points) else []
     while waiting:
         rows = waiting.pop()

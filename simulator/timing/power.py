@@ -1,14 +1,14 @@
-"""The power that a step draws, and the clock that the card's limit leaves it.
+"""The power that a step draws, and its clock under the card's power limit.
 
     power(clock) = idle + V² · (awake · clock + chip's joules / period) + DRAM's joules / period
 
-Voltage V falls with the clock, kernels that compute get longer with it, and those that wait for
-DRAM do not. The limit holds over tens of milliseconds, so that a step of light and heavy kernels is
-limited as a whole: one clock for all of them, at which the mean power is the limit.
+At a lower clock, the voltage V is lower and compute-bound kernels are slower; kernels that wait for
+DRAM are not. The limit holds over tens of milliseconds, so that a step of light and heavy kernels
+is limited as a whole: one clock for all of them, at which the mean power is the limit.
 
-On cards whose energy was measured, kernels were timed at the highest clock. On others the times
-stand on public measurements (`sustained_*`), which their own limit had slowed already: only what
-a lower limit slows more is added.
+On cards whose energy was measured, kernels were timed at the highest clock. On others, times are
+based on public measurements (`sustained_*`) that the card's own limit had already slowed: only the
+further slowdown of a lower limit is added.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from simulator.timing.roofline import NO_SLOWDOWN, KernelTimes, Roofs, Slowdown,
 
 Floats = NDArray[np.float64]
 _TURNS = 80
-_CLOSE = 1e-13  # of the limit
+_CLOSE = 1e-13  # relative to the limit
 
 
 @dataclass(frozen=True)
 class Load:
-    """The kernels of a step, each so often (`count` [kernels]), with the share of their bytes that
-    is in L2: one step, `hot` [kernels], or one at each point, [kernels, points]."""
+    """The kernels of a step, each `count` [kernels] times, with the share of their bytes that is in
+    L2: `hot` is [kernels] for one step, or [kernels, points] for one at each point."""
 
     roofs: Roofs
     hot: Floats
@@ -48,12 +48,12 @@ class Load:
         return self._kernel_times.parts(slowdown)
 
     def busy_s(self, slowdown: Slowdown = NO_SLOWDOWN) -> Floats:
-        """Seconds in which a kernel runs [points]."""
+        """Total seconds of the kernels [points]."""
         return self.count @ self.parts(slowdown).duration_s
 
     @cached_property
     def chip_j(self) -> Floats:
-        """Joules of the step at the highest clock, but for DRAM's."""
+        """Joules of the step at the highest clock, without DRAM's."""
         return self.count @ self.roofs.chip_j
 
     @cached_property
@@ -72,17 +72,17 @@ class SettledClock:
 
     @property
     def is_slower(self) -> bool:
-        """Is any point slower than at the clock at which its kernels were timed?"""
+        """Whether any point is slower than at the clock at which its kernels were timed."""
         return bool((np.asarray(self.slowdown.vector) > 1).any())
 
 
 @dataclass(frozen=True)
 class Power:
-    """What a step draws on average, in steady state, beside its card's limit.
+    """The mean power of a step in steady state, with its card's limit.
 
     watts       of the whole card
     joules      of a step; joules_interval is an 80% interval of it
-    clock_hz    that the limit leaves; the kernels' times hold at it
+    clock_hz    under the limit; the times of kernels are for this clock
     highest_hz  of the card
     settled     the clock and its slowdown, to predict another step at the same clock
     """
@@ -97,13 +97,13 @@ class Power:
 
     @property
     def limited(self) -> bool:
-        """Does the limit hold the clock down?"""
+        """Whether the limit lowers the clock."""
         return self.clock_hz < self.highest_hz
 
 
 @dataclass(frozen=True)
 class Supply:
-    """A card's energies, its limit now and the one it was made for, in watts."""
+    """A card's energies, its current power limit and its default one, in watts."""
 
     known: Energies
     limit_w: float
@@ -112,7 +112,7 @@ class Supply:
     measured: bool
 
     def volts(self, clock: Floats | float) -> Floats:
-        """Square of the voltage at a clock over that at the highest."""
+        """The squared voltage at a clock, relative to that at the highest clock."""
         at, volts = np.array(self.known.volts).T
         return np.interp(np.asarray(clock) * self._highest, at, volts) ** 2
 
@@ -121,7 +121,7 @@ class Supply:
         return self.highest_hz / self.known.clock_hz
 
     def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
-        """Of a step of that period at a clock [points]."""
+        """Watts of a step of period `period_s` at a clock [points]."""
         known = self.known
         awake = known.clocked_w * period_s + known.busy_w * busy_s
         running = awake * self._highest * clock + load.chip_j
@@ -152,7 +152,7 @@ class Supply:
         return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
 
     def settle(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> SettledClock:
-        """The clock that the limit leaves a step with `on_host_s` of host work and `gaps_s` between
+        """The clock under the limit of a step with `on_host_s` of host work and `gaps_s` between
         its kernels."""
         if self.measured:
             clock = self._clock(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
@@ -176,8 +176,8 @@ class Supply:
         on_host_s: float | Floats,
         gaps_s: float | Floats,
     ) -> Floats:
-        """The clock at which a limit holds, kernels having been timed at a clock of their own: by
-        false position (Illinois), at all points at once."""
+        """The clock at which the power meets a limit, given the clock at which kernels were timed:
+        by false position (Illinois), at all points at once."""
 
         def over_w(clock: Floats) -> Floats:
             busy_s = load.busy_s(self._slowdown(clock, timed_at))
@@ -205,7 +205,7 @@ class Supply:
                 break
             up = value > 0
             high, low = np.where(up, held_clock, high), np.where(up, low, held_clock)
-            # An end that stays twice counts half, or it would stay for good.
+            # An end that stays twice is halved (Illinois); otherwise it would never move.
             below = np.where(up, np.where(was > 0, below / 2, below), value)
             above = np.where(up, value, np.where(was < 0, above / 2, above))
             was = np.where(up, 1.0, -1.0)

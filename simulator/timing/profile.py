@@ -18,22 +18,21 @@ from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual, Residuals
 
 FOLDER = Path(__file__).parent / "profiles"
-_MOST_BYTES = 2**26  # of a profile's file, six times the largest
+_MOST_BYTES = 2**26  # limit on a profile's file, six times the largest
 
 
 class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A family bound by memory or by instruction issue.
 
-    stream       bytes per clock and unit that it keeps in flight from DRAM; where this is more
-                 than DRAM gives, DRAM's own limit rules
-    l2           share of the L2's bandwidth that it reaches
+    stream       bytes per clock and unit in flight from DRAM, limited by DRAM's own rate
+    l2           share of L2's bandwidth that it reaches
     issue        share of the vector lanes' issue rate that it reaches
-    fixed_s      launch to first byte and last byte to completion
-    cold_s       more of it where the first byte comes from DRAM
-    row          bytes per second of one row, where a row is one block's alone (0: no such limit)
+    fixed_s      launch to first byte, plus last byte to completion
+    cold_s       added to fixed_s if the first byte comes from DRAM
+    row          bytes per second of one row if a single block processes it (0: no limit)
     step_s       seconds of each step that must wait for the one before
-    run_clocks   clocks of one unit for each run of neighbours in memory, however short it is
-    cold_step_s  more seconds of each step that waits for DRAM
+    run_clocks   clocks of one unit for each contiguous run in memory, of any length
+    cold_step_s  added to step_s if the step waits for DRAM
     """
 
     stream: float
@@ -48,21 +47,20 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A family that computes in tiles, one a streaming multiprocessor at a time.
+    """A family that computes in tiles, one at a time on each streaming multiprocessor.
 
     shapes       (rows, columns) of the tiles that the library has
     utilisation  share of peak that a tile of unlimited size would reach
-    feed         bytes of operands a clock that reach a streaming multiprocessor
+    feed         bytes of operands per clock that reach a streaming multiprocessor
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
-    dram, l2     share of the bandwidths that it reaches: its loads run ahead on every card
-    unaligned    compute is this many times slower where operands cannot be loaded by 16 bytes
-    cold_s       more than fixed_s where the first byte comes from DRAM
-    alone        an attention's tile without another beside it on its unit takes this many times
-                 as long
-    masked       and with a mask that is read this many times
-    edge         and at the edge of a band of pairs, as of a causal mask's, this many times
-    narrow       and of heads so wide twice as long: their exponentials are as many
+    dram, l2     share of the bandwidths that it reaches, on every card, since its loads run ahead
+    unaligned    slowdown of compute if operands cannot be loaded in units of 16 bytes
+    cold_s       added to fixed_s if the first byte comes from DRAM
+    alone        slowdown of a tile of attention that runs alone on its unit
+    masked       slowdown with a mask that is read
+    edge         slowdown at the edge of a band of pairs, such as a causal mask's
+    narrow       width of heads at which exponentials double the time
     """
 
     shapes: tuple[tuple[int, int], ...]
@@ -82,18 +80,19 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How families of kernels use a GPU: `gpu`, which was measured; to others it is transferred.
-    `card` is another GPU of its architecture of which the gaps, `kernel_s` and the intervals are
+    """How families of kernels use the measured GPU, `gpu`; other GPUs use it by transfer. `card` is
+    another GPU of the same architecture to which the gaps, `kernel_s` and the intervals belong
     (`simulator.timing.card`).
 
-    residuals    what the physics of a curve leaves over, by shape; `units` are those of `gpu`
-    kernel_s     seconds that a kernel without tiles takes longer on the `card` than on `gpu`
+    residuals    measured deviations from the roofline of a curve, by shape; `units` are those of
+                 `gpu`
+    kernel_s     additional seconds of a kernel without tiles on the `card`
     dram_reach   share of the data sheet's bandwidth that the best kernel reaches
-    l2_reach     share of L2 in which data just used is found again
-    interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
-    compiled     the same of steps under `torch.compile`
-    replayed     the same of those whose graphs are replayed, which were small and few
-    transferred  the same on other GPUs
+    l2_reach     share of L2 that still holds data just used
+    interval     10th and 90th percentile of measured over predicted periods, of held-out steps
+    compiled     the same for steps under `torch.compile`
+    replayed     the same for replayed CUDA graphs, which were small and few
+    transferred  the same for other GPUs
     """
 
     version: int
@@ -124,9 +123,9 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.card or self.gpu
 
     def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
-        """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
-        compiled is as uncertain as either. That of max-autotune is wider, by what templates may
-        differ (`AUTOTUNED`)."""
+        """The interval's ends relative to the predicted period, on the GPU of this id. On another
+        GPU, a compiled step takes the wider end of `compiled` and `transferred`. The interval of
+        max-autotune is wider by the uncertainty of its templates (`AUTOTUNED`)."""
         low, high = self.interval if gpu == self.of else self.transferred
         own = self.replayed if replays(mode) else self.compiled
         if compiles(mode) and own is not None:
@@ -138,24 +137,24 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Packaged(Profile, frozen=True, forbid_unknown_fields=True):
-    """A profile whose residuals, nearly all of its file, are left as text."""
+    """A profile with undecoded residuals, which are nearly all of its file."""
 
     residuals: dict[str, msgspec.Raw]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 AUTOTUNED = (0.97, 1.12)
-"""How much shorter or longer a step may be that autotuning chose products for, beside what is
-predicted for it. With templates as slow as a kernel that was not tuned, the catalogue's inference
-steps would take 1 to 1.37 times as long, 1.12 in the median; one step was measured, 0.98."""
+"""The range of an autotuned step's time, relative to its prediction. With templates as slow as
+untuned kernels, the inference steps of the catalogue would take 1 to 1.37 times as long (median
+1.12); the one measured step took 0.98."""
 
 VERSION = 2
-"""Of the profiles that this version reads and writes."""
+"""The version of the profiles that this release reads and writes."""
 
 
 @lru_cache
 def profile(name: str = "h200") -> Profile:
-    """A packaged profile by its name, or a calibrated one by its path. Raises InputError for an
-    unknown or malformed one, one of another version, and one with figures out of range."""
+    """A packaged profile by its name, or a calibrated one by its path. Raises InputError for a
+    profile that is unknown, malformed, of another version, or has figures out of range."""
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if (small := CARDS / f"{name}.json").is_file():
         return _of_card(small)
@@ -175,7 +174,7 @@ def profile(name: str = "h200") -> Profile:
 
 
 def _checked(path: Path, profile: Profile) -> Profile:
-    """The profile. Raises InputError for another version, or figures out of range."""
+    """Return the profile. Raises InputError for another version, or figures out of range."""
     if profile.version != VERSION:
         raise InputError(
             f"{path.name} is a profile of version {profile.version}: expected {VERSION}; fit again "
@@ -187,8 +186,8 @@ def _checked(path: Path, profile: Profile) -> Profile:
 
 
 def _of_card(path: Path) -> Profile:
-    """The profile that a card's file names, with the card's own figures. InputError for a file that
-    is no card's."""
+    """The profile that a card's file names, with the card's own figures. Raises InputError for any
+    other file."""
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -198,8 +197,8 @@ def _of_card(path: Path) -> Profile:
 
 
 def _out_of_range(p: Profile) -> str | None:
-    """The first figure that no measurement gives: a share above 1 of a bandwidth, a time that is
-    not positive."""
+    """The first figure that cannot be a measurement: a share above 1, a time that is not
+    positive."""
     checks = {
         "dram_reach": (p.dram_reach, 0, 1),
         "l2_reach": (p.l2_reach, 0, 1),
@@ -217,13 +216,13 @@ def _out_of_range(p: Profile) -> str | None:
 
 
 def users() -> Path:
-    """The folder of a user's own profiles, one file a GPU, named by its id."""
+    """The folder of the user's own profiles, one file per GPU, named by its id."""
     return Path(platformdirs.user_config_dir("ridgepoint", False)) / "profiles"
 
 
 def learned(gpu: str) -> Profile:
-    """What is known of the GPU of this id: a user's own calibration, then a packaged one, or a
-    packaged card's, else that of the H200, transferred."""
+    """The best profile for the GPU of this id: the user's own calibration, a packaged one, or a
+    packaged card's; else that of the H200, for transfer."""
     own = users() / f"{gpu}.json"
     if is_file(own):
         own_profile = profile(str(own))

@@ -1,4 +1,4 @@
-"""What a GPU's parts give at most: its engines, DRAM and L2."""
+"""The highest rates of a GPU's parts: its engines, DRAM and L2."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from simulator.hardware.gpu import GPU
 from simulator.timing.profile import Profile
 
 UNITS_SEEN = 132
-"""Streaming multiprocessors of an H200, on which what libraries choose was seen; taken where a
-GPU's own are not known."""
-_TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
+"""Streaming multiprocessors of an H200, on which the choices of libraries were observed; used if a
+GPU's own number is not known."""
+_TYPICAL_UNITS = 100  # of a data-centre GPU, if the data sheet gives none
 _PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
@@ -24,12 +24,13 @@ def dram_reach(gpu: GPU, profile: Profile) -> float:
 
 
 def l2_kept_bytes(gpu: GPU, profile: Profile) -> float:
-    """Bytes of L2 in which data just used is found again."""
+    """Bytes of L2 that still hold data just used."""
     return (gpu.l2_bytes or 0) * (gpu.l2_reach or profile.l2_reach)
 
 
 def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
-    """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
+    """Bytes per second of DRAM: its own rate, or the one that the bytes in flight allow, whichever
+    is lower (Little's law)."""
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
         return min(most, loading_clocks_per_s(gpu) * stream)
@@ -37,24 +38,25 @@ def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
 
 
 def loading_clocks_per_s(gpu: GPU) -> float:
-    """Clocks of all multiprocessors in a second, in each of which they load 128 bytes. A compute
-    unit of AMD's CDNA loads 64: 60 of an MI210 by te42kyfo/gpu-benches (gpu-cache)."""
+    """Clocks per second of all multiprocessors; each loads 128 bytes per clock. A compute unit of
+    AMD's CDNA loads 64: 60 of an MI210 by te42kyfo/gpu-benches (gpu-cache)."""
     whole = 0.5 if gpu.vendor == "AMD" else 1.0
     return units_of(gpu) * (gpu.boost_hz or 1.0) * whole
 
 
 def _has_multiprocessors(gpu: GPU) -> bool:
-    """Are its `units` streaming multiprocessors, or compute units or cores that are like them?"""
+    """Whether its `units` are streaming multiprocessors, or similar compute units or cores."""
     return gpu.vendor in (None, "NVIDIA", "AMD", "Apple")
 
 
 def units_of(gpu: GPU) -> int:
-    """Its multiprocessors, or as many as a typical card has."""
+    """The number of its multiprocessors, or that of a typical card."""
     return gpu.units if gpu.units and _has_multiprocessors(gpu) else _TYPICAL_UNITS
 
 
 def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
-    """Measured where the data sheet knows it, else by bytes a clock and unit."""
+    """Bytes per second of L2: the data sheet's figure, else by measured bytes per clock and
+    unit."""
     if gpu.l2_bandwidth_bytes_per_s:
         return gpu.l2_bandwidth_bytes_per_s
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
@@ -63,9 +65,9 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
 
 
 def roof_flops_per_s(gpu: GPU, work: Work) -> float:
-    """Peak of the engine that a work runs on. Of products: AMD's matrix cores (from CDNA on) and a
-    TPU's multiply singles as they are, and so any dtype that is narrower; NVIDIA's would round
-    them."""
+    """Peak of the engine that a work runs on. Products: matrix cores of AMD (from CDNA on) and of
+    TPUs multiply float32 without rounding, and any narrower dtype; NVIDIA's tensor cores would
+    round it."""
     peak = peak_flops_per_s(gpu, work.engine, work.dtype)
     if work.family in _PRODUCTS and work.dtype != "float64":
         return max(peak, gpu.peak("tensor", "fp32") or 0.0)
@@ -75,7 +77,7 @@ def roof_flops_per_s(gpu: GPU, work: Work) -> float:
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
     """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16
     before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32.
-    Where fp4 is missing it is fp8's, whose kernels stand for those of fp4."""
+    Without fp4 it is the peak of fp8, whose kernels stand in for those of fp4."""
     short = _SHORT.get(dtype, "fp32")
     if engine == "tensor":
         peak = gpu.peak("tensor", short) or (gpu.peak("tensor", "fp8") if short == "fp4" else None)

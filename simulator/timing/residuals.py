@@ -1,9 +1,9 @@
-"""What the physics leaves over, by shape: a Gaussian process over measured kernels.
+"""Residuals of the roofline by shape: a Gaussian process over measured kernels.
 
-A family's roofline has few parameters; a library has many kernels and picks among them by shape.
-The logarithm of measured over predicted time is interpolated between the shapes that were measured
+A family's roofline has few parameters; a library has many kernels and chooses by shape. The
+logarithm of measured over predicted time is interpolated between the shapes that were measured
 (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 2.25 and 2.26, with
-the exponential covariance). Far from all of them it falls back to 0, the physics alone.
+the exponential covariance). Far from all of them the residual tends to 0, the roofline alone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from simulator.varying.distinct import distinct_rows
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
-_CHUNK = 1 << 14  # points whose neighbours are found together, 2 kB each
-_AT_ONCE = 16  # sets of neighbours that are solved together: they fit a cache
-_SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
+_CHUNK = 1 << 14  # points whose neighbours are searched together, 2 kB each
+_AT_ONCE = 16  # sets of neighbours that are solved together: they fit in a cache
+_SETS = 4096  # sets of neighbours in the cache, 0.4 kB each
 _KEPT = 50_000
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
@@ -36,12 +36,12 @@ _TILES = ((128, 128), (128, 256), (64, 64))
 class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     """Measured kernels of one curve.
 
-    features   names of the coordinates, as `features` makes them
-    lengths    distance along each over which the covariance falls to 1/e
-    points     one row a measured kernel
-    values     its log(measured / physics)
-    spread     deviation of the values between far shapes
-    noise      deviation between kernels of one and the same shape
+    features   names of the coordinates, as in `features`
+    lengths    distance along each coordinate at which the covariance falls to 1/e
+    points     one row per measured kernel
+    values     log(measured / roofline) of each point
+    spread     standard deviation of the values between distant shapes
+    noise      standard deviation between kernels of the same shape
     """
 
     features: tuple[str, ...]
@@ -66,9 +66,9 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         counts: Sequence[int] | None = None,
         warm: NDArray[np.bool_] | None = None,
     ) -> Floats:
-        """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
-        row for each point, from L2 where it is `warm`. Those at one point are kept, since the next
-        question is often about the same ones."""
+        """Mean residuals of each work from DRAM and from L2, [works, 2]. With `counts`, the number
+        of points of each work, a row is a point, and its L2 value holds if it is `warm`. Values of
+        single points are cached."""
         if counts is not None:
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
@@ -88,7 +88,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return {}
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
-        """From DRAM and, where it is `warm`, from L2 [points, 2]."""
+        """Means from DRAM and, for points that are `warm`, from L2 [points, 2]."""
         means = self._at_distinct(cold)
         both = np.stack([means, means], axis=1)
         if "hot" in self.features:
@@ -99,7 +99,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return both
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
-        """`at`, of which each distinct point is asked for once, in chunks that bound the memory."""
+        """`at`, computed once for each distinct point, in chunks that bound the memory."""
         first, of = distinct_rows(coordinates)
         distinct = np.empty(first.size)
         for begin in range(0, first.size, _CHUNK):
@@ -108,18 +108,18 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return distinct[of]
 
     def at(self, coordinates: Floats) -> Floats:
-        """Mean of log(time / physics) at these points, [points, features].
+        """Mean of log(time / roofline) at these points, [points, features].
 
-        Each depends on its nearest measured points alone, as in Vecchia's approximation: those
-        behind them add next to nothing.
+        Each mean depends only on the nearest measured points, as in Vecchia's approximation:
+        further points add next to nothing.
         """
         near, far = self._neighbours.of(coordinates / np.array(self.lengths))
         return np.einsum("pn,pn->p", self.spread**2 * np.exp(-far), self._weights(near))
 
     def _weights(self, near: NDArray[np.int64]) -> Floats:
-        """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
-        between them times their values. Shapes that are near to each other have the same
-        neighbours, and what was found for those is kept."""
+        """The weight of each of the nearest points, [points, nearest]: the inverse of the
+        covariance between them times their values. Shapes that are close to each other share their
+        neighbours, so results are cached by neighbours."""
         solved = self._solved
         first, of = distinct_rows(near)
         distinct = near[first]
@@ -163,7 +163,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
 
 class Residuals(Mapping[str, Residual]):
-    """The residuals of a profile by curve, each decoded at its first use: a step needs a few of a
+    """The residuals of a profile by curve, each decoded at first use: a step needs a few of a
     hundred and fifty."""
 
     def __init__(self, encoded: Mapping[str, msgspec.Raw]) -> None:
@@ -199,8 +199,8 @@ def coordinates(
     units: int,
     counts: Sequence[int] | None = None,
 ) -> Floats:
-    """Where these works lie, [works, names], with this share of their bytes in L2; of works at so
-    many points each, a row for each point."""
+    """Coordinates of these works, [works, names], with the share `hot` of their bytes in L2. With
+    `counts`, the number of points of each work, a row is a point."""
     column = {name: i for i, name in enumerate(names)}
     each = counts or [1] * len(works)
     rows = np.zeros((sum(each), len(names)))
@@ -217,8 +217,8 @@ def coordinates(
 
 def features(work: Work, units: int) -> dict[str, Any]:
     """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
-    product how full its last wave of tiles is on `units` units. Numbers, or arrays of them where
-    the work is one at many points. `hot` is not a work's own."""
+    product the fullness of its last wave of tiles on `units` units. Values are numbers, or arrays
+    for a work at many points. `hot` is not among them."""
     size = in_column(work.bytes) + 1
     columns: dict[str, Any] = {
         "bytes": np.log2(size),

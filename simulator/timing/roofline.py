@@ -1,4 +1,5 @@
-"""The time of a kernel: the physics of its kind, and what measured kernels of its shape differ."""
+"""The time of a kernel: the roofline of its kind, and the residual of measured kernels of its
+shape."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
 
-ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
+ALL_HOT = 0.995  # shares of L2 are rounded to hundredths in the fit
 
 
 class Slowdown(NamedTuple):
-    """Time at a lower clock over the time at the clock at which kernels were timed: of vector lanes
+    """Slowdown at a lower clock, relative to the clock at which kernels were timed: of vector lanes
     and L2, and of tensor cores [points]."""
 
     vector: Floats | float
@@ -45,7 +46,7 @@ NO_SLOWDOWN = Slowdown(1.0, 1.0)
 
 
 class TimeParts(NamedTuple):
-    """The seconds of kernels by what they are spent on [kernels, ...]."""
+    """The seconds of kernels by part [kernels, ...]."""
 
     compute_s: Floats
     memory_s: Floats
@@ -59,9 +60,9 @@ class TimeParts(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelTimes:
-    """The seconds of kernels that find a known share of their operands in L2, at any clock:
-    computing, moving bytes from DRAM and from L2, and fixed. `tensor` is 1 where tensor cores
-    compute. `smooth` is None where computing and moving data hide each other in every kernel."""
+    """The seconds of kernels with a known share of their operands in L2, at any clock: compute,
+    bytes from DRAM and from L2, and fixed. `tensor` is 1 for kernels on tensor cores. `smooth` is
+    None if compute and memory time overlap fully in every kernel."""
 
     compute_s: Floats
     dram_s: Floats
@@ -82,13 +83,12 @@ class KernelTimes:
 
 @dataclass(frozen=True)
 class Roofs:
-    """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
-    `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
-    `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
-    logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own. `smooth` is 1 if computing and moving data slow each other down, `tensor` where
-    tensor cores compute. `chip_j` are joules at the highest clock, but for DRAM's; NaN where
-    nothing is known of them.
+    """Seconds by distinct work. `cold_s` is the memory time from DRAM, `hot_s` from L2; `latency_s`
+    adds to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s` if L2 is full of
+    lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured over
+    roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is 1 if
+    compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores. `chip_j`
+    are joules at the highest clock without DRAM's; NaN if unknown.
     """
 
     compute_s: Floats
@@ -106,14 +106,15 @@ class Roofs:
     chip_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
-        """How full of written lines L2 is in steps of these kernels, each `count` times, [...] from
-        [kernels, ...]: entirely from where half of what moves is written, as measured."""
+        """The share of L2 that holds written lines in steps of these kernels, each `count` times,
+        [...] from [kernels, ...]: all of it if at least half of the traffic is written, as
+        measured."""
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
     def kernel_times(self, hot: Floats, dirty: Floats | float) -> KernelTimes:
-        """The times where L2 holds the share `hot` of the bytes, and the share `dirty` of it holds
-        lines that other kernels wrote."""
+        """The times if L2 holds the share `hot` of the bytes and lines that other kernels wrote
+        fill the share `dirty` of L2."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
         return KernelTimes(
             compute_s=self.compute_s * over,
@@ -134,14 +135,14 @@ class Roofs:
 
 
 def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
-    """The roofline of each work on a GPU. What measured kernels differ is left out on another
-    architecture, where the libraries have others: of 58 timm networks on an RTX 3090 and 4090,
-    those that were looked at, it made the median error 7.7% instead of 4.3%."""
+    """The roofline of each work on a GPU. Residuals are left out on another architecture, where
+    libraries have other kernels: with them, the median error of the 58 examined timm networks on an
+    RTX 3090 and 4090 would be 7.7% instead of 4.3%."""
     return roofs_of([Ruled(work, curve(work)) for work in works], gpu, profile)
 
 
 class Ruled(NamedTuple):
-    """A work, maybe with its numbers at several points, and the curve that rules it."""
+    """A work, possibly with numbers at several points, and its curve."""
 
     work: Work
     curve: str
@@ -151,8 +152,8 @@ class Ruled(NamedTuple):
 def roofs_of(
     ruled: Sequence[Ruled], gpu: GPU, profile: Profile, warm: NDArray[np.bool_] | None = None
 ) -> Roofs:
-    """The roofline of each work, a row for each of its points. Only rows that are `warm` find
-    anything in L2: `hot_log` holds for those."""
+    """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
+    in L2; `hot_log` is valid for them."""
     counts = [each.points for each in ruled]
     begins = np.cumsum([0, *counts])
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
@@ -186,7 +187,7 @@ def roofs_of(
 
 
 def _architecture(gpu: GPU | None) -> int:
-    """The major number of the compute capability, which libraries choose their kernels by."""
+    """The major number of the compute capability, by which libraries choose kernels."""
     return gpu.compute_capability[0] if gpu and gpu.compute_capability else -1
 
 
@@ -221,8 +222,9 @@ def _residual_logs(
 
 
 def _floor_s(work: Work, gpu: GPU) -> Any:
-    """FLOPs at the data sheet's peak, of the pairs that a causal attention computes; a
-    convolution's may be fewer (Winograd, FFT). Of vector work, its offsets."""
+    """The least seconds of a work: its FLOPs at the data sheet's peak, only of the pairs that
+    causal attention computes; for vector work, its offsets; 0 for convolutions, which may compute
+    fewer FLOPs (Winograd, FFT)."""
     if work.engine == "vector":
         return least_s(work, gpu)
     if work.family == "conv" or not anywhere(work.flops):

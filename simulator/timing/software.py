@@ -1,8 +1,9 @@
-"""Whose kernels run on a GPU, and how far its predictions may be off where those are unknown.
+"""The vendor's kernels on a GPU, and the interval of predictions if these are unknown.
 
 The profiles hold NVIDIA's libraries and PyTorch's own kernels for CUDA. Another vendor's GPU runs
-others, of which the data sheet says nothing: the physics carries over, what a library makes of it
-does not. `profiles/software.toml` says for each vendor what runs, and what is known of it.
+other kernels, which its data sheet does not describe: the roofline carries over, the shares that
+libraries reach do not. `profiles/software.toml` names the software of each vendor, and what is
+known about it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ Tier = Literal["interpolated", "transferred", "datasheet"]
 
 
 class Software(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What runs on the GPUs of a vendor in CUDA's place.
+    """The software that replaces CUDA on the GPUs of a vendor.
 
     runs      its name
-    tier      "transferred" where public measurements bear the physics out, else "datasheet"
+    tier      "transferred" if public measurements confirm the roofline, else "datasheet"
     interval  10th and 90th percentile of measured over predicted periods
-    note      what a reader of a prediction must know
+    note      text for readers of a prediction
     source    of the interval
     """
 
@@ -42,8 +43,7 @@ def _by_vendor() -> dict[str, Software]:
 
 
 def uncalibrated(gpu: GPU) -> Software | None:
-    """What runs on a GPU in place of CUDA's kernels; None where these run, or where it is
-    unknown."""
+    """The software that replaces CUDA on a GPU; None if CUDA runs or the vendor is unknown."""
     if gpu.vendor in (None, "NVIDIA"):
         return None
     known = _by_vendor()
@@ -51,8 +51,8 @@ def uncalibrated(gpu: GPU) -> Software | None:
 
 
 def tier(gpu: GPU, profile: Profile) -> Tier:
-    """Where the times of its kernels come from: between those that were measured on it, another
-    GPU's shares of the peaks, or its data sheet alone."""
+    """The tier of its kernel times: interpolated between measurements on this GPU, transferred from
+    another GPU's shares of the peaks, or from the data sheet alone."""
     if gpu.id == profile.gpu:
         return "interpolated"
     own = uncalibrated(gpu)
@@ -60,7 +60,8 @@ def tier(gpu: GPU, profile: Profile) -> Tier:
 
 
 def widened(ends: tuple[float, float], gpu: GPU, profile: Profile) -> tuple[float, float]:
-    """An interval's ends over the period, no nearer than the software of the GPU allows."""
+    """An interval's ends relative to the period, at least as wide as the software of the GPU
+    requires."""
     own = uncalibrated(gpu)
     if own is None or gpu.id == profile.gpu:
         return ends

@@ -1,17 +1,17 @@
 """Transfer the measured shares of a GPU's peaks to another GPU.
 
-It does not carry over as a share. What keeps a kernel below a peak (addresses, loads into
-registers, exponentials) takes clocks of a streaming multiprocessor, as many on a card whose tensor
-cores are an eighth as fast; and the bytes that its loads keep in flight are so many a
-multiprocessor, whatever the memory behind them. So a share is taken apart on the GPU that was
-measured: what the engine or the memory alone would give, and the rest, which follows units ×
-clock. The two overlap in part: their powers of `_OVERLAP` or `_IN_FLIGHT` add up.
+A share does not carry over unchanged. The work that keeps a kernel below a peak (addresses, loads
+into registers, exponentials) takes clocks of a streaming multiprocessor, and takes as many on a
+card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor do not depend
+on the memory either. So a share is split on the measured GPU into the time of the engine or the
+memory alone, and the rest, which scales with units × clock. The two overlap in part: their powers
+of `_OVERLAP` or `_IN_FLIGHT` add up.
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
-(huggingface/pytorch-image-models, Apache-2.0). Chosen anew without the measurements of a GPU, of an
-A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100, they and `_BESIDE` leave its median error
-within 0.6 points of what it is, an L40S's within 1.6.
+(huggingface/pytorch-image-models, Apache-2.0). Choosing them and `_BESIDE` again without the
+measurements of one GPU (A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100) changes that GPU's
+median error by at most 0.6 points, an L40S's by 1.6.
 """
 
 from __future__ import annotations
@@ -31,22 +31,24 @@ Floats = NDArray[np.float64]
 _OVERLAP = 1.5
 _IN_FLIGHT = 2.0
 _BESIDE = 1.4
-"""Between 1 and 2, from EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples), softmax
-and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
+"""Instructions that issue per FP32 instruction with half as many lanes, between 1 and 2: from
+EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples), softmax and LayerNorm on an A100,
+a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
 _CDNA_LANES = 64
 _VOLTA = (7, 0)
 _HOPPER = (9, 0)
 _BULK = ("gemm_tensor_half", "gemm_tensor_float8")
 _COPYING = "gemm_tensor_half_4"
 _LEAST_SIDE = 64
-"""Of a tile of cuBLAS's kernels for Volta to Ada, by their names: `s16816gemm_bf16_64x64` is the
-least. On an A100 and an L40S one row of a few hundred takes as long as 64 (AIConfigurator)."""
+"""The smallest side of a tile in cuBLAS's kernels for Volta to Ada, by their names
+(`s16816gemm_bf16_64x64`). On an A100 and an L40S, one row takes as long as 64 rows
+(AIConfigurator)."""
 
 
 _OF_BATCHES = {(7, 5): ((64, 64), (64, 128), (32, 128)), (8, 0): ((128, 128),)}
-"""Tiles that cuBLAS takes for batches of products in single precision, by compute capability: 4,404
-of 4,468 and 4,122 of 4,146 of sizes from 2 to 1,000, by the kernels' names (sitar-lab/NeuSight,
-MIT; CUDA 12.1)."""
+"""Tiles that cuBLAS uses for batches of products in single precision, by compute capability: in
+4,404 of 4,468 and 4,122 of 4,146 products of sizes from 2 to 1,000, by the names of the kernels
+(sitar-lab/NeuSight, MIT; CUDA 12.1)."""
 
 
 @lru_cache
@@ -69,9 +71,9 @@ def transfer_slowdown(
         return np.ones_like(here)
     had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
     sustained = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
-    engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
+    engine = np.maximum(share, had)  # share of the measured peak if only the engine took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
-    # More FLOPs a clock come with kernels of their own, which keep up with them.
+    # An engine with more FLOPs per clock has its own kernels, which keep it as busy.
     slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * sustained * here)
     both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
@@ -79,20 +81,18 @@ def transfer_slowdown(
 
 
 def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Floats:
-    """How many times as long as on the GPU measured, over products at the peaks `here` and `there`
-    [works], what takes as many clocks of a unit takes: special functions, of which each unit has as
-    many a clock."""
+    """Slowdown of work that takes equally many clocks of a unit on both GPUs, such as special
+    functions, relative to that of products at the peaks `here` and `there` [works]."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     return _clocks(measured) / _clocks(gpu) * here / there
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
-    """Instructions a clock, over FP32 lanes, that a kernel gets which gets one a lane on the GPU
-    measured. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many integer lanes
-    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of
-    AMD's CDNA issues to 64 lanes, and where its peak is higher it counts packed pairs (AMD's CDNA3
-    whitepaper)."""
+    """Instructions per clock and FP32 lane of a kernel that issues one on the measured GPU. Volta,
+    Turing and the A100 have half of Hopper's FP32 lanes and as many separate integer lanes, so that
+    other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of AMD's CDNA issues to
+    64 lanes; a higher peak counts packed pairs (AMD's CDNA3 whitepaper)."""
     measured, sustained = measured_on(profile.gpu), gpu.sustained_vector or 1.0
     if gpu.vendor == "AMD":
         counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)
@@ -103,8 +103,8 @@ def issue(gpu: GPU, profile: Profile) -> float:
 
 
 def issuing(gpu: GPU, profile: Profile) -> float:
-    """How many times as many clocks of a unit as on the GPU measured the same instructions take:
-    those of a row's block, of whom a part waits for FP32 lanes."""
+    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU: some of
+    them wait for FP32 lanes."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
@@ -129,7 +129,7 @@ def _beside(gpu: GPU, measured: GPU) -> float:
 
 
 def _lanes(gpu: GPU, measured: GPU) -> float:
-    """FP32 lanes of a unit, over those of the GPU measured."""
+    """FP32 lanes of a unit, relative to the measured GPU."""
     here, there = ((c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured))
     return here / there
 
@@ -145,7 +145,7 @@ def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
 
 
 def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
-    """As `dram_share`, of the bandwidth of L2."""
+    """Like `dram_share`, for the bandwidth of L2."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured):
         return share
@@ -154,8 +154,9 @@ def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
 
 
 def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
-    """Of a memory `wider` times as wide, where the best reach `reach`: the rest waits for bytes in
-    flight, so many a unit and clock (Little's law)."""
+    """The share of a memory with `wider` times the bandwidth, of which the best kernels reach
+    `reach`: below that, kernels wait for bytes in flight, a fixed number per unit and clock
+    (Little's law)."""
     most = max(share, reach)
     waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
     waiting *= min(wider * _clocks(measured) / _clocks(gpu), 1.0)
@@ -163,8 +164,8 @@ def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) 
 
 
 def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
-    """A curve's tiles, or those of what it is a variant of where it was not measured."""
-    kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper runs none of those
+    """A curve's tiles, or those of its base curve if it was not measured."""
+    kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper does not run these kernels
     while kind not in profile.tiles and "_" in kind:
         kind = kind.rpartition("_")[0]
     tiles = profile.tiles.get(kind)
@@ -180,8 +181,8 @@ def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
 
 
 def traffic_of(curve: str, profile: Profile) -> Traffic:
-    """A curve's traffic, that of what it is a variant of where it was not measured, or that of
-    elementwise kernels."""
+    """A curve's traffic; that of its base curve if it was not measured; or that of elementwise
+    kernels."""
     kind = curve
     while kind not in profile.traffic and "_" in kind:
         kind = kind.rpartition("_")[0]
@@ -189,9 +190,9 @@ def traffic_of(curve: str, profile: Profile) -> Traffic:
 
 
 def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
-    """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: those of the
-    kernels that Hopper has for lines that bulk loads cannot fetch. Each wave of them begins and
-    ends by itself, and so does a part of a split, in clocks."""
+    """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: the tiles of
+    Hopper's kernels for lines that bulk loads cannot fetch. The start and end of a wave, and of a
+    part of a split, take a fixed number of clocks."""
     measured, copying = measured_on(profile.gpu), profile.tiles.get(_COPYING)
     if measured is None or copying is None or not _carries(gpu, measured):
         return tiles
@@ -211,11 +212,11 @@ def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
 
 
 def _clocks(gpu: GPU) -> float:
-    """Clocks of all units in a second."""
+    """Clocks per second of all units."""
     return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 
 def _carries(*cards: GPU) -> bool:
-    """Are these two different cards whose multiprocessors and clocks are known?"""
+    """Whether these are two different cards whose multiprocessors and clocks are known."""
     known = all(card.boost_hz and units_of(card) == card.units for card in cards)
     return known and len({card.id for card in cards}) > 1

@@ -1,4 +1,4 @@
-"""Works of one curve stacked as columns, each a row, or a row for each point of a sweep."""
+"""Works of one curve stacked as columns, with a row for each work, or for each point of a sweep."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _ITEM_BYTES = {
 
 
 class Product(NamedTuple):
-    """A tiled work as batch × (rows × depth) · (depth × columns): numbers, or columns of them
-    [works]."""
+    """A tiled work as batch × (rows × depth) · (depth × columns): numbers, or arrays [works]."""
 
     batch: Any
     rows: Any
@@ -33,7 +32,7 @@ class Product(NamedTuple):
 
 
 class AttentionBlocks(NamedTuple):
-    """How an attention's work is cut: numbers, or columns of them [works].
+    """How attention is divided into blocks and tiles: numbers, or arrays [works].
 
     count         blocks, each of which runs on one unit
     tiles         of all blocks
@@ -41,7 +40,7 @@ class AttentionBlocks(NamedTuple):
     edge_tiles    tiles at the edge of a band
     tile_flops    FLOPs of one tile
     width         of a tile: channels of a head
-    is_masked     1 where a mask is read
+    is_masked     1 if a mask is read
     random_slots  issue slots of one tile's random numbers
     """
 
@@ -57,13 +56,13 @@ class AttentionBlocks(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Works of one curve as columns [works]. `product` is any tiled work, and `blocks` an
-    attention's, None where the curve is not an attention's. `rows` is what units share out.
-    `programs` counts the programs of a handwritten kernel (0 for others), each of which loops over
-    `trips` parts of a row. `again` are bytes that are reread from L2, as a share of `bytes`. A work
-    at `counts` points takes as many rows; None: each takes one. Of kernels that give every operand
-    as many blocks as the largest one, `widest_blocks` are those that the largest needs, `others`
-    the operands beside it and `other_blocks` what these need."""
+    """Works of one curve as columns [works]. `product` is any tiled work; `blocks` is for
+    attention, None for other curves. `rows` are distributed over units. `programs` counts the
+    programs of a handwritten kernel (0 for others), each of which loops over `trips` parts of a
+    row. `again` are bytes that are reread from L2, as a share of `bytes`. A work at `counts` points
+    has as many rows; with None, each work has one. For kernels that give every operand as many
+    blocks as the largest one, `widest_blocks` are the blocks of the largest, `others` the number of
+    other operands and `other_blocks` the blocks that these need."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -135,9 +134,9 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def _whole(
     works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
 ) -> NDArray[np.bool_]:
-    """Has each result of a product one part? In a batch, and where cuDNN convolves on vector lanes,
-    but for the gradients of weights, or by a kernel that does not split; and a bias is added once,
-    but by kernels of bulk loads."""
+    """Whether a product cannot be split along its depth: in a batch; for cuDNN's convolutions on
+    vector lanes, except gradients of weights; for kernels that do not split; and with a bias,
+    except in kernels with bulk loads."""
     products = [w.family == "gemm" for w in works]
     batched = column([_batch(w) for w in works]) > 1
     convolved = column([w.family == "conv" and _once_summed(w.dims) for w in works])
@@ -153,7 +152,8 @@ def _once_summed(d: dict[str, Any]) -> bool:
 
 
 def _batch(work: Work) -> int:
-    """How many products: of a lowered convolution on vector units those of Winograd's algorithm."""
+    """The number of products; for a lowered convolution on vector units, that of Winograd's
+    algorithm."""
     if work.family == "gemm":
         return work.dims["b"]
     return work.dims.get("batch", 0) if work.dims.get("variant") == "vector" else 0
@@ -178,7 +178,8 @@ def _product(work: Work) -> Product:
 
 
 def _blocks(work: Work) -> AttentionBlocks:
-    """An attention's blocks as it was lowered, or one of 128 × 128 tiles a head's 128 queries."""
+    """The blocks of a lowered attention, or one block of 128 × 128 tiles for each 128 queries of a
+    head."""
     d = work.dims
     high, wide = d.get("tile", (128, 128))
     width = d["width"] if "width" in d else max(d["d"], d["dv"])

@@ -1,7 +1,7 @@
 """What-ifs: decorated pure functions from scenario to scenario.
 
-Importing this package registers every group. May import scenario and what it stands on;
-`scenario.registry` holds them.
+Importing this package registers every group. May import scenario and its dependencies;
+`scenario.registry` holds the what-ifs.
 """
 
 from simulator.scenario.apply import apply, whatif

@@ -17,7 +17,7 @@ from simulator.scenario.resolved import ResolvedScenario
 from simulator.timing.power import supply
 
 Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
-_CHANGED = "the GPU's figures were changed: kernels keep the utilisation measured on the real one"
+_CHANGED = "the GPU's figures were changed: kernels keep the utilisation measured on the real GPU"
 
 
 @whatif("hardware")
@@ -54,7 +54,7 @@ def _scaled(resolved: ResolvedScenario, times: float, *names: str) -> ResolvedSc
 
 @whatif("hardware")
 def bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
-    """DRAM bandwidth, this many times the data sheet's. The units keep as many bytes in flight as
+    """DRAM bandwidth, as a multiple of the data sheet's. The units keep as many bytes in flight as
     before, which can be the limit."""
     return _scaled(resolved, times, "bandwidth_bytes_per_s")
 
@@ -93,8 +93,8 @@ def memory(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
 def sustained_clock(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
 ) -> ResolvedScenario:
-    """The highest clock, this many times the data sheet's. Peaks, issue and L2 scale with it, DRAM
-    does not. A step that the power limit keeps below this clock gains nothing."""
+    """The highest clock, as a multiple of the data sheet's. Peaks, issue rate and L2 scale with it,
+    DRAM does not. A step that the power limit keeps below this clock gains nothing."""
     return _scaled(
         resolved,
         times,
@@ -136,8 +136,8 @@ def rate(
     of: Literal["compute", "memory", "overhead", "all"] = "all",
     times: Times = 2.0,
 ) -> ResolvedScenario:
-    """All compute, data movement or overhead this many times as fast. The shares are the
-    elasticities of these rates; all three together speed up the step by the same factor."""
+    """Speed of all compute, data movement or overhead, as a multiple of the current one. The shares
+    are the elasticities of these rates; all three together speed up the step by the same factor."""
     names = ("compute", "memory", "overhead") if of == "all" else (of,)
     changes = {name: getattr(resolved.rates, name) * times for name in names}
     return replace(resolved, rates=replace(resolved.rates, **changes))

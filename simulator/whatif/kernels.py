@@ -1,4 +1,4 @@
-"""What-ifs of kernels: other ones, faster ones, fused ones, or some left out."""
+"""What-ifs of kernels: replace, speed up, fuse or remove them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sdpa(
     resolved: ResolvedScenario,
     backend: Literal["usual", "math", "efficient", "flash", "cudnn"] = "flash",
 ) -> ResolvedScenario:
-    """The kernel of scaled_dot_product_attention; "usual" is the one that PyTorch chooses."""
+    """The kernel of scaled_dot_product_attention; "usual" is PyTorch's choice."""
     wanted = None if backend == "usual" else backend
     if wanted == resolved.request.sdpa:
         return resolved
@@ -30,8 +30,8 @@ def sdpa(
 
 @whatif("kernels")
 def remove(resolved: ResolvedScenario, op: str = "*", modules: Modules = ALL) -> ResolvedScenario:
-    """Take ops out, as if they were free: by name (gelu, *dropout*), by module pattern, or both.
-    Backward ops go too if their names match."""
+    """Remove ops, as if they took no time: by name (gelu, *dropout*), by module pattern, or both.
+    Backward ops are removed too if their names match."""
     if op == "*" and modules == ALL:
         raise InputError(
             "remove: every op of the network: expected the name of an op, or a module pattern; "
@@ -48,9 +48,9 @@ def fusion(
     ] = "compiled",
 ) -> ResolvedScenario:
     """How much a compiler fuses: pointwise loops, reductions too, or all that torch.compile fuses
-    (compiled, which is the mode). xla, nvfuser and tensorrt are approximations from what is
-    published of each, without measurements. The host runs what torch.compile generates, except in
-    a CUDA graph, which replays the fused kernels."""
+    (compiled, which is the mode). xla, nvfuser and tensorrt approximate what is published of each,
+    without measurements. The host runs what torch.compile generates, except in a CUDA graph, which
+    replays the fused kernels."""
     graph = resolved.mode == "cuda_graph"
     if level == "none":
         return replace(resolved, mode="cuda_graph" if graph else "eager", fusion=None)
@@ -62,12 +62,12 @@ def fusion(
     if graph:
         return replace(resolved, fusion=level)
     if level == "compiled" and compiles(resolved.mode):
-        return replace(resolved, fusion=None)  # the mode fuses all that it can already
+        return replace(resolved, fusion=None)  # the mode already fuses all that it can
     mode = "reduce-overhead" if replays(resolved.mode) else "compiled"
     if autotunes(resolved.mode):
         resolved = resolved.noted(
-            f"mode {resolved.mode} is predicted as {mode}: {level} fusion has none of the "
-            "templates that it would choose"
+            f"mode {resolved.mode} is predicted as {mode}: {level} fusion has no templates that "
+            "this mode could choose"
         )
     return replace(resolved, mode=mode, fusion=None if level == "compiled" else level)
 
@@ -101,8 +101,8 @@ def utilisation(
     family: str,
     times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 1.5,
 ) -> ResolvedScenario:
-    """How well a family of kernels (gemm, attention, norm …) uses the GPU, this many times as now.
-    It divides their compute and memory time, not their start and end."""
+    """How well a family of kernels (gemm, attention, norm …) uses the GPU, as a multiple of the
+    current utilisation. It divides their compute and memory time, not their start and end."""
     if times == 1:
         return resolved
     by_family = {s.family: s.times for s in resolved.speeds}

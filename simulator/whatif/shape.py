@@ -1,4 +1,4 @@
-"""What-ifs of the inputs and of the network's size. They trace the network again."""
+"""What-ifs of the inputs and of the network's size, which trace the network again."""
 
 from __future__ import annotations
 

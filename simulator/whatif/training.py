@@ -37,8 +37,8 @@ def recompute(
     budget: Annotated[float, Range(0, 1)] = 1.0,
 ) -> ResolvedScenario:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
-    again before its backward, and its activations are not kept in between. With "mincut" instead
-    of a pattern, torch's minimum cut decides what to keep, at most this budget of its default."""
+    again before its backward, and its activations are not stored in between. With "mincut" instead
+    of a pattern, torch's minimum cut decides what to store, at most this budget of its default."""
     _needs_training(resolved, "recompute")
     if modules != MINCUT and budget != 1.0:
         raise InputError(
@@ -48,7 +48,7 @@ def recompute(
     edit = Cut(budget) if modules == MINCUT else Recomputed(modules)
     if any(isinstance(e, Recomputed | Cut) and e != edit for e in resolved.edits):
         raise InputError(
-            "recompute: other modules are recomputed already: expected one pattern; undo that first"
+            "recompute: other modules are already recomputed: expected one pattern; undo that first"
         )
     return resolved.edited(edit)
 
@@ -70,7 +70,7 @@ def accumulate(
 def optimizer(
     resolved: ResolvedScenario, to: Literal["adamw", "adamw_fused", "sgd", "none"] = "adamw_fused"
 ) -> ResolvedScenario:
-    """The optimizer; "none" leaves its step out."""
+    """The optimizer; "none" omits its step."""
     _needs_training(resolved, "optimizer")
     wanted = None if to == "none" else to
     if wanted == resolved.request.optimizer and not resolved.request.saved:

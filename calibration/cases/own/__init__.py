@@ -1,4 +1,4 @@
-"""Networks as users write them by hand, and the cases measured of them: never fitted.
+"""Networks as users write them by hand, and the cases measured with them, which are never fitted.
 
 May import the other cases.
 """

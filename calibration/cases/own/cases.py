@@ -40,7 +40,7 @@ OWN_CASES: tuple[Case, ...] = (
     *train("own-mixup", "autocast", 128, 0, "sgd"),
     *train("own-gru-cells", "fp32", 16, 48),
 )
-"""Eager steps, inference as a CUDA graph too, in an order of which every beginning spans them."""
+"""Eager steps, inference also as a CUDA graph, ordered so that any first part covers all kinds."""
 
 OWN_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
@@ -54,4 +54,4 @@ OWN_COMPILED: tuple[Case, ...] = tuple(
         *infer("own-ppo", "fp32", 256),
     )
 )
-"""Compiled steps of some of them, each with its eager twin timed beside it."""
+"""Compiled steps of some of them, each timed together with its eager twin."""

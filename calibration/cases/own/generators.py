@@ -1,4 +1,4 @@
-"""Networks that make pictures, as users write them by hand."""
+"""Networks that generate pictures, as users write them by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the networks share that users would write by hand."""
+"""Common parts of networks that users write by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from simulator.networks.output import Output
 
 
 class Own(nn.Module):
-    """A network whose examples have the dtype of its weights and whose loss is a mean square,
-    where it has no other."""
+    """A network whose examples have the dtype of its weights and whose default loss is a mean
+    square."""
 
     def random(self, *sizes: int) -> Tensor:
         dtype = next(p.dtype for p in self.parameters() if p.is_floating_point())

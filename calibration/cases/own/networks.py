@@ -11,4 +11,4 @@ from calibration.cases.own.text import TEXT
 OWN: dict[str, type[Own]] = {
     f"own-{name}": network for name, network in {**TEXT, **TABLES, **PICTURES, **GENERATORS}.items()
 }
-"""Each is made without arguments, or with its own sizes."""
+"""The networks by name; each is called without arguments, or with its own sizes."""

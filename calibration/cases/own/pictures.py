@@ -111,7 +111,7 @@ class Spectrogram(Own):
 
 
 class Squeeze(nn.Module):
-    """A bottleneck whose channels are weighted by what their means say."""
+    """A bottleneck whose channels are weighted by a function of their means."""
 
     def __init__(self, channels: int, middle: int, out: int, stride: int) -> None:
         super().__init__()

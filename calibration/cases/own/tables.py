@@ -13,7 +13,7 @@ from simulator.networks.output import Output
 
 
 class Graph(Own):
-    """Messages along the edges of a graph, added up at its nodes; a mean over each by degree."""
+    """Messages along the edges of a graph, added at its nodes and divided by their degrees."""
 
     def __init__(self, width: int = 128, layers: int = 3) -> None:
         super().__init__()

@@ -183,7 +183,7 @@ class Einsum(Own):
 
 
 class CellLoop(Own):
-    """Two GRU cells, called for one step of a sequence after another."""
+    """Two GRU cells, called step by step along a sequence."""
 
     def __init__(self, width: int = 256) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class CellLoop(Own):
 
 
 class Translator(Own):
-    """A GRU encoder, and a decoder that attends to it at each step and is greedy."""
+    """A GRU encoder, and a greedy decoder that attends to it at each step."""
 
     def __init__(self, width: int = 256, steps: int = 16) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The programs that are timed: a small server, the ranks of a step, calls of attention.
+"""The timed programs: a small server, the ranks of a step, calls of attention.
 
 May import the other measurements, cases and the simulator.
 """

@@ -29,7 +29,7 @@ class DispatchedOps(TorchDispatchMode):
 def capture(call: Callable[[], object]) -> torch.cuda.CUDAGraph:
     """Capture one call in a CUDA graph and replay it once.
 
-    Raises the error of a failed capture, after CUDA's state is mended.
+    Raises the error of a failed capture, after repairing CUDA's state.
     """
     torch.cuda.synchronize()
     graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
@@ -57,7 +57,7 @@ def attend(operands: Operands, training: bool, by: Any = scaled_dot_product_atte
 
 def decomposed_ops(operands: Operands) -> list[str]:
     """Names of the forward pass's ops as AOTAutograd passes them to Inductor."""
-    # private modules of torch: another version may lack them, which ends this call alone
+    # private modules of torch; without them only this call fails
     from torch._inductor.decomposition import select_decomp_table
     from torch.fx.experimental.proxy_tensor import make_fx
 

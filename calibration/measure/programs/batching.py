@@ -1,8 +1,8 @@
 """Continuous batching on a real clock, by the rules of `simulator.planning.serving`.
 
-Each iteration takes a token of every sequence that decodes; what its budget leaves goes to prompts
-in order of arrival, the last of them cut. A request waits until a slot is free. Slots hold whole
-sequences, so that nothing is pre-empted.
+Each iteration processes one token of every sequence that decodes; the rest of its budget goes to
+prompts in order of arrival, the last of them cut. A request waits until a slot is free. Slots hold
+whole sequences, so that no sequence is pre-empted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from calibration.cases.serving import Load
 
 @dataclass(frozen=True)
 class Chunk:
-    """Tokens of a prompt in an iteration, after those that the cache has of it."""
+    """Tokens of a prompt in an iteration, after its cached tokens."""
 
     slot: int
     cached: int
@@ -26,7 +26,7 @@ class Chunk:
 
 
 class Server(Protocol):
-    """Runs an iteration, and returns when its tokens are on the host."""
+    """A server that runs an iteration, and returns when its tokens are on the host."""
 
     def iterate(self, batch: int, cached: int, chunks: list[Chunk]) -> None: ...
 
@@ -41,15 +41,15 @@ class Clock:
         return time.perf_counter() - self._began
 
     def wait(self, until_s: float) -> None:
-        """Without sleeping: a sleep ends up to a millisecond late."""
+        """Wait without sleeping, since a sleep ends up to a millisecond late."""
         while self.now() < until_s:
             pass
 
 
 @dataclass
 class Run:
-    """Seconds from 0 of each request's first and last token; of each iteration its start, its
-    seconds, decodes, their cached tokens, and the prompts' tokens."""
+    """Times of each request's first and last token in seconds from 0; for each iteration its start,
+    its seconds, the number of decodes, their cached tokens, and the prompts' tokens."""
 
     first_s: list[float]
     last_s: list[float]

@@ -19,7 +19,7 @@ Call = Callable[[], Any]
 
 
 def twin(split_step: ParallelStep) -> Call:
-    """The step on one GPU; of a pipeline, all blocks with gradients added up over as many
+    """The step on one GPU; for a pipeline, all blocks with gradients accumulated over as many
     micro-batches."""
     if split_step.how == "pipeline":
         return accumulated(split_step.case, split_step.microbatches)
@@ -31,7 +31,7 @@ def twin(split_step: ParallelStep) -> Call:
 
 
 def spread(split_step: ParallelStep, rank: int, ranks: int) -> Call:
-    """One rank's share of the step."""
+    """One rank's part of the step."""
     if split_step.how == "pipeline":
         return pipelined(split_step.case, rank, ranks, split_step.microbatches)
     step = Step(split_step.case, "cuda")
@@ -62,7 +62,7 @@ def blocks(module: nn.Module) -> list[nn.Module]:
 
 
 def split(how: str, step: Step, ranks: int) -> None:
-    """Make a step one rank's share of the split, in place."""
+    """Turn a step into one rank's part of the split, in place."""
     if how == "ddp":
         step.run = DistributedDataParallel(
             step.module, device_ids=[torch.cuda.current_device()], gradient_as_bucket_view=True
@@ -88,8 +88,8 @@ def split(how: str, step: Step, ranks: int) -> None:
 
 
 def tensor_parallel(module: nn.Module, ranks: int) -> None:
-    """Megatron's split by hand: first linear layers by column, last ones by row, an all-reduce
-    after each of the latter."""
+    """Megatron's split by hand: first linear layers by column, last ones by row, with an all-reduce
+    after each last one."""
     for name, child in module.named_modules():
         last = name.rsplit(".", 1)[-1]
         if not isinstance(child, nn.Linear):
@@ -117,7 +117,7 @@ def _exchanged(module: nn.Module, args: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _stage(case: Case, rank: int, ranks: int) -> tuple[nn.Module, torch.Tensor]:
-    """The blocks of a stage alone, and a batch of their inputs."""
+    """Only the blocks of a stage, and a batch of their inputs."""
     parts = blocks(Step(case, "cuda").module)
     each = len(parts) // ranks
     stage = nn.Sequential(*parts[rank * each : (rank + 1) * each]).cuda()
@@ -130,7 +130,7 @@ def _loss(out: torch.Tensor, _: Any) -> torch.Tensor:
 
 
 def pipelined(case: Case, rank: int, ranks: int, microbatches: int) -> Call:
-    """A 1F1B step of the network's blocks alone, cut into as many stages as there are ranks."""
+    """A 1F1B step of only the network's blocks, cut into one stage per rank."""
     from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
     stage, whole = _stage(case, rank, ranks)

@@ -1,9 +1,9 @@
 """A small server of the catalogue's Llama: iterations of decodes and prompts in one forward.
 
-Every slot has its place in a preallocated cache of keys and values, [slots, kv_heads, length, d] a
-layer, as the catalogue's decode takes it. Sequences of unlike lengths decode at the mean of them,
-so that as many keys are read as a paged kernel would read; where a sequence ends the last slot
-takes its place without copying. Weights, keys and tokens are random numbers: seconds alone count.
+Every slot has its place in a preallocated cache of keys and values, [slots, kv_heads, length, d]
+per layer, as in the catalogue's decode. Sequences of different lengths decode at their mean length,
+so that as many keys are read as by a paged kernel; when a sequence ends, the last slot replaces it
+without copying. Weights, keys and tokens are random numbers, since only times matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.networks.sequences.llama_decode import LlamaDecode
 
 def captured(call: Callable[[], object], pool: Any) -> torch.cuda.CUDAGraph:
     """A graph of a call that has run before, on the current stream, which is not the default one.
-    Raises what the capture raises."""
+    Raises the errors of the capture."""
     call()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -45,7 +45,7 @@ def captured(call: Callable[[], object], pool: Any) -> torch.cuda.CUDAGraph:
 class LlamaServer:
     """Iterations of a Llama with `slots` sequences of up to `length` tokens. With `graphs` the
     decodes are replays, padded to the next of `batches` and at the nearest of `contexts`; they are
-    captured here. Without, `contexts` are rounded to alike."""
+    captured here. Without, contexts are also rounded to `contexts`."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class LlamaServer:
         return self._views[batch, context]
 
     def decode(self, batch: int, context: int) -> None:
-        """The catalogue's decode, and the likeliest tokens as the next ones."""
+        """Run the catalogue's decode, and use the most likely tokens as the next ones."""
         logits = self.module(self.ids[:batch], *self.views(batch, context))
         self.ids[:batch].copy_(logits.argmax(-1))
 
     def nearest(self, batch: int, cached: int) -> int:
-        """The mean context that stands for this many cached tokens."""
+        """The mean context for this many cached tokens."""
         return min(self.contexts, key=lambda n: abs(n - cached / batch - 1))
 
     def padded(self, batch: int) -> int:
-        """The batch that is decoded."""
+        """The decoded batch, with padding."""
         if not self._graphs:
             return batch
         return next(b for b in self.batches if b >= batch)
@@ -113,8 +113,8 @@ class LlamaServer:
         self.ids[:batch].tolist()
 
     def mixed(self, batch: int, context: int, chunks: list[Chunk]) -> Tensor:
-        """Decodes and pieces of prompts as one forward: logits [1, tokens that end a text, vocab].
-        Attention alone is theirs apart."""
+        """Decodes and pieces of prompts as one forward pass, with separate attention: logits [1,
+        tokens that end a text, vocab]."""
         module = self.module
         rows = batch + sum(chunk.tokens for chunk in chunks)
         ends = torch.tensor(_ends(batch, chunks)).to(self.device)
@@ -152,7 +152,7 @@ class LlamaServer:
 
 
 def _ends(batch: int, chunks: list[Chunk]) -> list[int]:
-    """The rows whose logits are asked for: decodes, and last tokens of whole prompts."""
+    """The rows whose logits are needed: decodes, and last tokens of complete prompts."""
     rows, at = list(range(batch)), batch
     for chunk in chunks:
         at += chunk.tokens
@@ -172,7 +172,7 @@ def _decoded(q: Tensor, k: Tensor, v: Tensor, batch: int, keys: Tensor, values: 
 def _prefilled(
     q: Tensor, k: Tensor, v: Tensor, chunk: Chunk, keys: Tensor, values: Tensor, to: int
 ) -> Tensor:
-    """A piece of a prompt, which attends to what the cache has before it: [1, tokens, width]."""
+    """A piece of a prompt, which attends to the cached tokens before it: [1, tokens, width]."""
     keys[:, :, chunk.cached : to].copy_(k)
     values[:, :, chunk.cached : to].copy_(v)
     if chunk.cached:

@@ -1,4 +1,4 @@
-"""Elements and rows by index, and masks; none of them makes the host wait."""
+"""Elements and rows by index, and masks; no op makes the host wait."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def index_rows(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 
 def _added(rng: Random) -> Params | None:
-    """Sums into one row are taken one after another: few rows are picked often."""
+    """Sums into the same row are sequential, so few rows are chosen often."""
     point = _rows(rng)
     return point if point and point["picked"] <= 16 * point["rows"] else None
 
 
 @operation(sweep("index_add", 30, _added))
 def index_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """`picked` rows added into those of [rows, cols], in place."""
+    """Add `picked` rows into rows of [rows, cols], in place."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     more = random(picked, cols, dtype=dtype)
     return lambda: x.index_add_(0, where, more)
@@ -72,7 +72,7 @@ def index_put(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("index_accumulate", 36, _added))
 def index_accumulate(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """As `index_put`, added up in the order of the sorted indices: the gradient of x[where]."""
+    """Like `index_put`, but added in the order of the sorted indices: the gradient of x[where]."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     more = random(picked, cols, dtype=dtype)
     return lambda: x.index_put_((where,), more, accumulate=True)
@@ -87,7 +87,7 @@ def gather(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("scatter_add", 80, _places))
 def scatter_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """`picked` values added into each row, in place."""
+    """Add `picked` values into each row, in place."""
     x, where = random(rows, cols, dtype=dtype), indices(rows, picked, below=cols)
     more = random(rows, picked, dtype=dtype)
     return lambda: x.scatter_add_(1, where, more)
@@ -95,7 +95,7 @@ def scatter_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("scatter", 24, _places))
 def scatter(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """`picked` values put into each row of a copy."""
+    """Write `picked` values into each row of a copy."""
     x, where = random(rows, cols, dtype=dtype), indices(rows, picked, below=cols)
     more = random(rows, picked, dtype=dtype)
     return lambda: torch.scatter(x, 1, where, more)
@@ -108,7 +108,7 @@ def _masked(rng: Random) -> Params:
 
 @operation(sweep("masked_fill", 36, _masked))
 def masked_fill(dtype: str, elements: int) -> Call:
-    """A number where the mask is true."""
+    """Write a number where the mask is true."""
     x, mask = random(elements, dtype=dtype), random(elements, dtype="bool")
     return lambda: x.masked_fill(mask, -1e4)
 

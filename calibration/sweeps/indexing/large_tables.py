@@ -1,4 +1,4 @@
-"""Rows gathered from tables larger than any L2, and written back to them."""
+"""Rows read from and written to tables larger than any L2."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def large_embedding(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("large_embedding_backward", 40, _table))
 def large_embedding_backward(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """The dense gradient [rows, cols] of such a table."""
+    """The dense gradient [rows, cols] of such a large table."""
     return embedding_backward(dtype, rows, cols, picked)
 
 
@@ -47,7 +47,7 @@ def large_index(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("large_index_add", 30, _table))
 def large_index_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """Rows added into the table, in place."""
+    """Add rows into the table, in place."""
     table, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     x = random(picked, cols, dtype=dtype)
     return lambda: table.index_add_(0, where, x)

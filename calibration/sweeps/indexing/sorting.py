@@ -19,7 +19,7 @@ def _rows(rng: Random) -> Params:
 
 @operation(sweep("sort", 60, _rows))
 def sort(dtype: str, rows: int, cols: int) -> Call:
-    """Each row of [rows, cols] in order, and where its elements were."""
+    """Sort each row of [rows, cols]; returns values and indices."""
     x = random(rows, cols, dtype=dtype)
     return lambda: torch.sort(x, -1)
 
@@ -28,7 +28,7 @@ def sort(dtype: str, rows: int, cols: int) -> Call:
     sweep("argsort_whole", 24, lambda rng: {"dtype": "int64", "elements": whole(rng, 1000, 2**23)})
 )
 def argsort_whole(dtype: str, elements: int) -> Call:
-    """The order of one long row, as experts' tokens are sorted."""
+    """The sorting indices of one long row, as for the tokens of experts."""
     x = random(elements, dtype=dtype)
     return lambda: torch.argsort(x)
 
@@ -47,7 +47,7 @@ def topk(dtype: str, rows: int, cols: int, k: int) -> Call:
 
 def _running(rng: Random) -> Params | None:
     point, dim = _rows(rng), rng.choice([0, 1, 1])
-    if dim == 0 and point["rows"] > 16384:  # a thread a column takes one row after another
+    if dim == 0 and point["rows"] > 16384:  # one thread per column processes row after row
         return None
     return {**point, "dim": dim}
 

@@ -1,4 +1,4 @@
-"""Sweeps of what moves or fills memory: copies, permutes, heads and fills.
+"""Sweeps of ops that move or fill memory: copies, permutes, heads and fills.
 
 May import the registry of sweeps, operands and shapes.
 """

@@ -1,4 +1,4 @@
-"""Bytes from here to there: clones, casts, transposes, slices, concatenations, padding."""
+"""Copies: clones, casts, transposes, slices, concatenations, padding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _vector(rng: Random) -> Params:
 
 @operation(sweep("clone", 30, _vector))
 def clone(dtype: str, elements: int) -> Call:
-    """A copy of the whole."""
+    """A copy of a whole tensor."""
     x = random(elements, dtype=dtype)
     return lambda: x.clone()
 
@@ -43,7 +43,7 @@ def _cast(rng: Random) -> Params:
 
 @operation(sweep("cast", 66, lambda rng: p if (p := _cast(rng))["left"] != p["right"] else None))
 def cast(left: str, right: str, elements: int) -> Call:
-    """From one dtype to another."""
+    """A cast from one dtype to another."""
     x, kind = random(elements, dtype=left), DTYPES[right]
     return lambda: x.to(kind)
 
@@ -82,7 +82,7 @@ def split_heads(dtype: str, batch: int, length: int, heads: int, width: int) -> 
 
 @operation(sweep("repeat_heads", 60, _split))
 def repeat_heads(dtype: str, batch: int, length: int, heads: int, width: int) -> Call:
-    """A quarter of the heads, each four times over: [batch, heads, length, width]."""
+    """Repeat a quarter of the heads four times each: [batch, heads, length, width]."""
     x = random(batch, -(-heads // 4), 1, length, width, dtype=dtype)
     return lambda: x.expand(-1, -1, 4, -1, -1).reshape(batch, -1, length, width)
 
@@ -97,7 +97,7 @@ def _picture(rng: Random) -> Params | None:
 
 @operation(sweep("to_channels_last", 90, _picture))
 def to_channels_last(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side], its channels brought innermost."""
+    """[batch, channels, side, side] to channels last."""
     x = random(batch, channels, side, side, dtype=dtype)
     return lambda: x.contiguous(memory_format=torch.channels_last)
 
@@ -110,14 +110,14 @@ def _slice(rng: Random) -> Params:
 
 @operation(sweep("slice_out", 60, _slice))
 def slice_out(dtype: str, rows: int, cols: int, wider: int) -> Call:
-    """A slice [rows, cols] of a tensor `wider` times as wide, into a tensor of its own."""
+    """Copy a slice [rows, cols] of a tensor `wider` times as wide."""
     x = random(rows, cols * wider, dtype=dtype)[:, :cols]
     return lambda: x.contiguous()
 
 
 @operation(sweep("slice_in", 80, _slice))
 def slice_in(dtype: str, rows: int, cols: int, wider: int) -> Call:
-    """[rows, cols] into its place in a tensor `wider` times as wide, as into a cache."""
+    """Copy [rows, cols] into a slice of a tensor `wider` times as wide, as into a cache."""
     place, x = random(rows, cols * wider, dtype=dtype)[:, -cols:], random(rows, cols, dtype=dtype)
     return lambda: place.copy_(x)
 

@@ -1,4 +1,4 @@
-"""Tensors that come from nothing: constants, ranges, random numbers, and dropout's masks."""
+"""Tensors without an input: constants, ranges, random numbers, and dropout's masks."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def _dropped(rng: Random) -> Params:
 
 @operation(sweep("dropout", 54, _dropped))
 def dropout(dtype: str, elements: int) -> Call:
-    """A tenth set to zero at random, and which."""
+    """Dropout of a tenth of the elements, with its mask."""
     x = random(elements, dtype=dtype, grad=True)
     return lambda: F.dropout(x, 0.1, True)
 
 
 @operation(sweep("dropout_backward", 42, _dropped))
 def dropout_backward(dtype: str, elements: int) -> Call:
-    """The gradient of what was dropped from."""
+    """The gradient of dropout's input."""
     x = random(elements, dtype=dtype, grad=True)
     return backward(F.dropout(x, 0.1, True), [x])

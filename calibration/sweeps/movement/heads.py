@@ -1,4 +1,5 @@
-"""Tensors as attention and scans leave them: heads transposed, halves rotated, blocks permuted."""
+"""Tensors in the layouts of attention and scans: heads transposed, halves rotated, blocks
+permuted."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def rotary(dtype: str, batch: int, length: int, heads: int, size: int) -> Call:
 
 @operation(sweep("one_transposed", 54, _heads))
 def one_transposed(dtype: str, batch: int, length: int, heads: int, size: int) -> Call:
-    """The sum of [batch, heads, length, size] as it is and as a projection leaves it."""
+    """The sum of a contiguous [batch, heads, length, size] and one transposed from a projection."""
     x = random(batch, length, heads, size, dtype=dtype).transpose(1, 2)
     y = random(batch, heads, length, size, dtype=dtype)
     return lambda: y + x
@@ -98,8 +99,8 @@ def _causal(rng: Random) -> Params | None:
 def causal_convolution(
     dtype: str, batch: int, length: int, channels: int, taps: int, transposed: bool
 ) -> Call:
-    """A convolution along [batch, channels, length], each channel by itself, as scans begin with;
-    its input as a projection leaves it, or in order."""
+    """A depthwise convolution along [batch, channels, length], as at the start of scans; its input
+    is transposed from a projection, or contiguous."""
     x = random(batch, channels, length, dtype=dtype)
     if transposed:
         x = random(batch, length, channels, dtype=dtype).transpose(1, 2)

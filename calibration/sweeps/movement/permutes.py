@@ -1,4 +1,4 @@
-"""Copies that reorder dimensions, whatever the order, and what reads an operand across its rows."""
+"""Copies that reorder dimensions in any order, and ops that read an operand across its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DTYPES = {"bf16": 4.0, "fp32": 4.0, "fp16": 1.0, "int64": 0.5, "uint8": 0.5}
 def _shape(rng: Random) -> Params | None:
     kind, dims = pick(rng, _DTYPES), rng.choice([2, 3, 3, 4, 4, 5, 6])
     shape = [whole(rng, 2, 4096 if dims < 4 else 256) for _ in range(dims)]
-    if rng.random() < 0.6:  # as networks have them
+    if rng.random() < 0.6:  # as in networks
         shape = [1 << side.bit_length() - 1 if side > 2 else side for side in shape]
     order = list(range(dims))
     rng.shuffle(order)
@@ -28,14 +28,14 @@ def _shape(rng: Random) -> Params | None:
 
 @operation(sweep("permute", 260, _shape))
 def permute(dtype: str, shape: list[int], order: list[int]) -> Call:
-    """A tensor of a shape, its dimensions in another order, in memory."""
+    """A contiguous copy of a tensor with its dimensions in another order."""
     x = random(*shape, dtype=dtype).permute(order)
     return lambda: x.contiguous()
 
 
 @operation(sweep("permute_back", 60, _shape))
 def permute_back(dtype: str, shape: list[int], order: list[int]) -> Call:
-    """A dense tensor into one whose dimensions lie in another order, as `copy_` does."""
+    """Copy a dense tensor into one with another order of dimensions in memory, by `copy_`."""
     place = random(*shape, dtype=dtype).permute(order)
     x = random(*place.shape, dtype=dtype)
     return lambda: place.copy_(x)
@@ -43,7 +43,7 @@ def permute_back(dtype: str, shape: list[int], order: list[int]) -> Call:
 
 @operation(sweep("add_permuted", 60, _shape))
 def add_permuted(dtype: str, shape: list[int], order: list[int]) -> Call:
-    """A dense tensor and one whose dimensions lie in another order, added."""
+    """Add a dense tensor and one with another order of dimensions in memory."""
     x = random(*shape, dtype=dtype).permute(order)
     y = random(*x.shape, dtype=dtype)
     return lambda: torch.add(x, y)

@@ -1,4 +1,5 @@
-"""Convolutions that fill no vector of 8 channels, see few images, or are the first of a network."""
+"""Convolutions with channels that are not multiples of 8, with few images, or first in a
+network."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def uneven_convolution(
     kernel: int,
     stride: int,
 ) -> Call:
-    """[batch, inward, side, side] to `outward` channels, either no multiple of 8 mostly."""
+    """[batch, inward, side, side] to `outward` channels, mostly not multiples of 8."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
@@ -152,7 +153,7 @@ def stem_backward(
     kernel: int,
     stride: int,
 ) -> Call:
-    """The gradient of its weights, and of a picture of four channels."""
+    """The gradient of the weights of a first convolution, and of a picture of four channels."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False
     )

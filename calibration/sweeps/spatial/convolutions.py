@@ -46,7 +46,7 @@ def _layer(rng: Random, dims: int) -> Params | None:
     largest = max(batch * side**dims * inward, elements * outward) * ITEM_BYTES[kind]
     most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
     if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
-        return None  # depthwise ones run on the vector units, and few others are tuned as well
+        return None  # depthwise ones run on the vector units and are not as well tuned
     return {
         "dtype": kind,
         "dims": dims,
@@ -100,8 +100,8 @@ def convolution(
     groups: int,
     bias: bool,
 ) -> Call:
-    """[batch, inward, side, ...] to [batch, outward, ...] of `dims` dimensions; `last` where the
-    channels lie innermost. Padded by half the kernel, but for patches."""
+    """[batch, inward, side, ...] to [batch, outward, ...] of `dims` dimensions; `last` is channels
+    last in memory. Padded by half the kernel, except for patches."""
     x, w, b = _operands(
         dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, False
     )
@@ -123,7 +123,7 @@ def convolution_backward(
     groups: int,
     bias: bool,
 ) -> Call:
-    """Gradients of weights and bias, and of the input where it is no picture."""
+    """Gradients of weights and bias, and of the input unless it is a picture."""
     x, w, b = _operands(dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, True)
     padding = 0 if stride == kernel else kernel // 2
     y = _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)
@@ -153,7 +153,7 @@ def _channelwise(rng: Random) -> Params | None:
 def depthwise(
     dtype: str, last: bool, batch: int, channels: int, side: int, kernel: int, stride: int
 ) -> Call:
-    """Each channel of [batch, channels, side, side] by itself, as in MobileNet and ConvNeXt."""
+    """A depthwise convolution of [batch, channels, side, side], as in MobileNet and ConvNeXt."""
     return convolution(
         dtype, 2, last, batch, channels, channels, side, kernel, stride, channels, False
     )

@@ -62,14 +62,14 @@ def pool(name: str, dtype: str, last: bool, batch: int, channels: int, side: int
 
 @operation(sweep("pool_backward", 150, _pictures(POOLS, 2**28)))
 def pool_backward(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """The gradient of what was pooled."""
+    """The gradient of pooling's input."""
     x = _picture(dtype, last, batch, channels, side, True)
     return backward(POOLS[name](x), [x])
 
 
 @operation(sweep("resize", 140, _pictures(RESIZES, 2**27)))
 def resize(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """To twice or half the side."""
+    """Resize to twice or half the side."""
     x = _picture(dtype, last, batch, channels, side, False)
     return lambda: RESIZES[name](x)
 
@@ -78,6 +78,6 @@ def resize(name: str, dtype: str, last: bool, batch: int, channels: int, side: i
 def resize_backward(
     name: str, dtype: str, last: bool, batch: int, channels: int, side: int
 ) -> Call:
-    """The gradient of what was resized."""
+    """The gradient of the resized input."""
     x = _picture(dtype, last, batch, channels, side, True)
     return backward(RESIZES[name](x), [x])

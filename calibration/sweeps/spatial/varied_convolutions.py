@@ -1,7 +1,7 @@
 """Convolutions of any channels, groups, kernels, strides, dilations and sides, in both layouts.
 
-`calibration.sweeps.spatial.convolutions` has the shapes of networks; here any shape that a call may
-have is drawn, also thin groups, even kernels and transposed convolutions with a bias.
+`calibration.sweeps.spatial.convolutions` has the shapes of networks; here any valid shape is drawn,
+including thin groups, even kernels and transposed convolutions with a bias.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _KERNELS = {"1": 1.0, "2": 1.0, "3": 4.0, "4": 1.0, "5": 1.5, "7": 1.5, "9": 0.3
 
 
 def _channels(rng: Random, low: int, high: int) -> int:
-    """Log-uniform: any number, a multiple of 8 or of 64, each a third of the time."""
+    """A log-uniform number of channels: any number, a multiple of 8 or of 64, each a third of the
+    time."""
     count, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return round(count / step) * step or count
 
@@ -68,7 +69,7 @@ def _layer(rng: Random) -> Params | None:
 
 
 def _operands(p: Params, grad: bool) -> tuple[Tensor, Tensor, Tensor | None, dict[str, Any]]:
-    """Input, weight, bias and the rest of the arguments."""
+    """The input, weight, bias and other arguments."""
     kind, inward, outward, groups = p["dtype"], p["inward"], p["outward"], p["groups"]
     first, second = (inward, outward) if p["up"] else (outward, inward)
     x = random(p["batch"], inward, *p["sides"], dtype=kind, grad=grad)
@@ -81,7 +82,7 @@ def _operands(p: Params, grad: bool) -> tuple[Tensor, Tensor, Tensor | None, dic
 
 @operation(sweep("varied_convolution", 800, _layer))
 def varied_convolution(**params: Any) -> Call:
-    """`params` as `_layer` draws them; `up` where it is transposed."""
+    """A convolution with `params` drawn by `_layer`; `up` is a transposed one."""
     x, w, b, rest = _operands(params, False)
     function = F.conv_transpose2d if params["up"] else F.conv2d
     return lambda: function(x, w, b, **rest)

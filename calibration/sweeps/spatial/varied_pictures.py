@@ -48,7 +48,7 @@ def _changed(rng: Random) -> Params | None:
 
 @operation(sweep("varied_picture", 240, _changed))
 def varied_picture(name: str, dtype: str, last: bool, sizes: list[int]) -> Call:
-    """[batch, channels, height, width], pooled or resized."""
+    """Pool or resize [batch, channels, height, width]."""
     x = _laid(sizes, dtype, last, False)
     return lambda: CHANGES[name](x)
 
@@ -79,8 +79,8 @@ def _batch_norm(
 def varied_batch_norm(
     dtype: str, last: bool, sizes: list[int], mixed: bool, training: bool
 ) -> Call:
-    """By the batch's statistics in training, by kept ones else; scale and shift in float32 where
-    it is `mixed`, else as the input."""
+    """Batch norm by the batch's statistics in training, else by running ones; scale and shift are
+    in float32 if `mixed`, else in the dtype of the input."""
     return _batch_norm(dtype, last, sizes, mixed, training, False)[0]
 
 

@@ -1,4 +1,4 @@
 """Sweeps of any size: a design of axes, its rows in a file, and the processes that predict them.
 
-May import what analysis stands on, and the axes of `simulator.analysis.sweep`.
+May import the dependencies of analysis, and the axes of `simulator.analysis.sweep`.
 """

@@ -1,8 +1,7 @@
-"""A design: the combinations of axes' values to predict, each made when it is needed.
+"""A design: the combinations of axis values to predict, each created when needed.
 
-A point is the number of a combination, counted as the digits of a clock are: the last axis is the
-fastest. A random design is a sample of the same points without repetition, so that no combination
-is predicted twice.
+A point is the number of a combination; the last axis varies fastest. A random design is a sample of
+the same points without repetition, so that no combination is predicted twice.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ State = tuple[Scenario, ResolvedScenario]
 
 @dataclass(frozen=True)
 class Design:
-    """The axes of a sweep over a scenario, slowest first, each with its values; `sample` of all
-    combinations are drawn with `seed`, None takes all of them."""
+    """The axes of a sweep over a scenario, slowest first, each with its values. `sample` is the
+    number of combinations drawn with `seed`; None takes all."""
 
     scenario: Scenario
     axes: Mapping[str, tuple[Value, ...]]
@@ -48,7 +47,7 @@ class Design:
 
     @property
     def combinations(self) -> int:
-        """How many combinations the axes have."""
+        """The number of combinations of the axes."""
         return prod(map(len, self.axes.values()))
 
     @property
@@ -66,7 +65,7 @@ class Design:
 
     @property
     def key(self) -> str:
-        """A text that is equal for equal designs."""
+        """A text that identifies the design: equal for equal designs."""
         axes = {name: list(values) for name, values in self.axes.items()}
         return json.dumps([self.scenario.key, axes, self.sample, self.seed], default=list)
 
@@ -78,8 +77,8 @@ def design(
     seed: int = 0,
 ) -> Design:
     """A design with its axes in the order that predicts fastest: the network first, batch and
-    sequence last. Raises InputError if it has no axis, no or too many combinations, or draws more
-    than there are."""
+    sequence last. Raises InputError if it has no axis, no combination or too many, or a sample
+    larger than the number of combinations."""
     if not axes:
         raise InputError("a design without axes: expected one, such as batch=1:512; add it")
     for name, values in axes.items():
@@ -111,8 +110,8 @@ def _points(combinations: int, sample: int | None, seed: int) -> Sequence[int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Predicted points: a table of `step_columns` with a row for each, and by point why it cannot
-    be predicted."""
+    """Predicted points: a table of `step_columns` with a row for each, and the reason for each
+    point that cannot be predicted."""
 
     points: Sequence[int]
     table: Table
@@ -143,7 +142,7 @@ def predicted(design: Design, points: Sequence[int]) -> Rows:
 def _state(
     values: Mapping[str, Value], states: dict[tuple[Value, ...], State | str]
 ) -> State | str:
-    """The scenario with these values, or the error of a value; scenarios of leading axes are kept
+    """The scenario with these values, or the error of a value; scenarios of leading axes are cached
     in `states`."""
     names, chosen = list(values), tuple(values.values())
     depth = len(names)
@@ -156,7 +155,7 @@ def _state(
                 state = at_value(*state, names[at], chosen[at])
             except InputError as error:
                 state = str(error)
-        if at + 1 < len(names):  # the scenarios of the last axis are not met again
+        if at + 1 < len(names):  # scenarios of the last axis are not needed again
             states[chosen[: at + 1]] = state
     return state
 

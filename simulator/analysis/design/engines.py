@@ -1,7 +1,7 @@
 """Where a design is predicted: processes of this machine, or a cluster of Dask or Ray.
 
 An engine maps a task over chunks of points and yields the rows of each, in any order. joblib, Dask
-and Ray start the processes, balance them and hand results back; nothing of that is done here.
+and Ray start the processes, balance the load and return results.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ Engine = Callable[[Task, Iterable[Chunk]], Iterator[Rows]]
 NAMES = "local, dask://HOST:PORT, ray or ray://HOST:PORT"
 _PATIENCE_S = 15.0  # for a cluster to answer
 _AHEAD = 3  # chunks of each worker that are handed out
-_ONE_AT_A_TIME = Lock()  # threads of one process would wait for each other anyway
+_ONE_AT_A_TIME = Lock()  # threads of one process would wait for each other
 
 
 class EngineLostError(Exception):
-    """The processes of an engine ended, or it cannot be reached; the rows so far hold."""
+    """The processes of an engine ended, or the engine cannot be reached; the rows so far are
+    valid."""
 
 
 @dataclass(frozen=True)
 class DesignTask:
-    """Predict chunks of a design, in whichever process it is sent to. Raises InputError in one
-    that has another release of the simulator."""
+    """Predict chunks of a design in any process. Raises InputError if the process has another
+    release of the simulator."""
 
     design: Design
     release: str
@@ -57,12 +58,13 @@ class DesignTask:
 
 
 def task(design: Design) -> DesignTask:
-    """The task of predicting a design's points by this release."""
+    """The task that predicts a design's points with this release."""
     return DesignTask(design, release())
 
 
 def engine(name: str, workers: int) -> Engine:
-    """The engine of a name; `workers` are local processes. Raises InputError for another name."""
+    """The engine of this name; `workers` is the number of local processes. Raises InputError for an
+    unknown name."""
     if name == "local":
         return partial(local, workers)
     if name.startswith("dask://") and name != "dask://":
@@ -73,7 +75,7 @@ def engine(name: str, workers: int) -> Engine:
 
 
 def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Processes of this machine, by joblib's loky; for one worker this process."""
+    """Processes of this machine, by joblib's loky; with one worker, this process."""
     if workers == 1:
         yield from map(run, chunks)
         return
@@ -98,7 +100,7 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
     """Workers of the scheduler at `address`, by Dask. Dask itself gives the tasks of a worker that
     ends to another one."""
     distributed = _extra("dask", "distributed")
-    getLogger("distributed").setLevel(CRITICAL)  # what is lost is said once, below
+    getLogger("distributed").setLevel(CRITICAL)  # a loss is reported once, below
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -129,8 +131,8 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
 
 
 def ray(address: str | None, workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Workers of the Ray cluster at `address`, or of one that is started here. Ray itself repeats
-    the tasks of a worker that ends."""
+    """Workers of the Ray cluster at `address`, or of a cluster started here. Ray itself repeats the
+    tasks of a worker that ends."""
     package = _extra("ray", "ray")
     try:
         quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}

@@ -1,4 +1,4 @@
-"""Which release of the simulator predicts: rows of two must not be mixed."""
+"""The release of the simulator that predicts; rows of two releases must not be mixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _SUFFIXES = (".py", ".toml", ".json", ".cpp")
 
 @cache
 def release() -> str:
-    """A digest of the simulator's code and data, equal on all machines that have the same."""
+    """A digest of the simulator's code and data, equal on all machines with the same code and
+    data."""
     digest = hashlib.sha256()
     for path in sorted(_SIMULATOR.rglob("*")):
         if path.suffix in _SUFFIXES:

@@ -3,8 +3,8 @@
     <crc32 of the rest, in hex> {"format": "ridgepoint-rows", "version": 1, "design": …, …}
     <crc32 of the rest, in hex> {"points": […], "table": [[…], …], "refused": {…}}
 
-Nothing in it is ever changed: a line that a crash cut, or that is damaged, is passed over, and its
-points are predicted again.
+Lines are never changed: a line that is damaged or cut off by a crash is skipped, and its points are
+predicted again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FORMAT, VERSION = "ridgepoint-rows", 1
 
 
 class RowsFile:
-    """The rows of a design in a file, which other processes may not write meanwhile. `rows` are
-    those that it holds, `damaged` the number of lines that were passed over."""
+    """The rows of a design in a file, which is locked against other processes. `rows` are the rows
+    in it, `damaged` is the number of skipped lines."""
 
     def __init__(self, path: Path, design: Design) -> None:
         """Open or create the file. Raises InputError if it cannot be written, another process
@@ -74,7 +74,7 @@ class RowsFile:
         return points if not self._known else [p for p in points if p not in self._known]
 
     def append(self, rows: Rows) -> None:
-        """Add the rows of points that have none. Raises InputError if the disk is full."""
+        """Add rows of points that have none. Raises InputError if the disk is full."""
         new = [at for at, point in enumerate(rows.points) if point not in self._known]
         points = [rows.points[at] for at in new]
         refused = {p: rows.refused[p] for p in points if p in rows.refused}
@@ -131,7 +131,7 @@ class RowsFile:
                 {int(point): reason for point, reason in line["refused"].items()},
             )
             self._keep(rows)
-        if lines[-1]:  # a cut line: what comes next starts its own
+        if lines[-1]:  # a cut line: the next row starts a line of its own
             self._file.write(b"\n")
 
     def _header(self) -> dict[str, Any]:

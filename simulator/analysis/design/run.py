@@ -1,4 +1,4 @@
-"""Predict a design into its file: what is missing, until nothing is."""
+"""Predict the missing points of a design into its file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from simulator.analysis.design.rows_file import RowsFile
 from simulator.errors import InputError
 
 Progress = Callable[[int, int, float], None]
-"""Called with the rows so far, the rows of the design, and the seconds that are left."""
+"""Called with the number of rows so far, the number of rows of the design, and the seconds left."""
 _MOST = 512  # points of a chunk
 _LEAST = 16
-_CHUNKS = 32  # at least, of a design that is large enough: for processes to share
+_CHUNKS = 32  # minimum for a large design, so that processes can share the work
 
 
 def run(
@@ -22,10 +22,10 @@ def run(
     progress: Progress = lambda done, total, left_s: None,
     name: str = "local",
 ) -> None:
-    """Predict the points that have no row. Where processes end, their points are predicted again.
+    """Predict the points that have no row. If processes end, their points are predicted again.
 
-    Raises InputError, with the engine's name, if it is lost and brought no row since it was lost
-    before; the rows so far are in the file, and another run goes on from them.
+    Raises InputError if the engine is lost twice without a new row in between; the rows so far are
+    in the file, and another run continues from them.
     """
     run_task = task(rows.design)
     total, began, at_first = len(rows.design.points), perf_counter(), len(rows)
@@ -46,6 +46,6 @@ def run(
 
 
 def chunks(points: Sequence[int]) -> Iterator[Chunk]:
-    """The points in pieces, small enough that processes share few of them evenly."""
+    """The points in chunks, small enough that processes share even a few points evenly."""
     size = max(_LEAST, min(_MOST, len(points) // _CHUNKS))
     return (list(points[at : at + size]) for at in range(0, len(points), size))

@@ -1,4 +1,4 @@
-"""Plans of fixed batches: inference at a rate, and training to its last token.
+"""Plans of fixed batches: inference at a rate, and whole training runs.
 
-May import the other modules of planning, and what they stand on.
+May import the other modules of planning and their dependencies.
 """

@@ -21,8 +21,8 @@ Figure = Callable[[int, float, float], float]
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
-    """The assumptions of the best row, each varied alone; the figure is the duration of a training,
-    else the latency of a batch, in seconds."""
+    """The assumptions of the best row, each varied alone; the figure is the duration of a training
+    run, else the latency of a batch, in seconds."""
     best = next((row for row in rows if row.latency_s is not None), None)
     if best is None:
         return []
@@ -40,7 +40,7 @@ def _of_batch(spec: Spec, row: Row) -> Iterator[Assumption]:
 
 
 def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """All figures scale with the steps and with 1 / (1 − lost), so that most ends are products."""
+    """Figures are proportional to the steps and to 1 / (1 − lost), so most ends are products."""
     whole, work = row.duration_s, spec.workload
     assert whole is not None and row.latency_s
     lost = lost_share(spec, row.count)
@@ -69,7 +69,7 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
     if waits_s:
         each = waits_s / row.latency_s * whole
         yield Assumption(
-            "wait of the replicas",
+            "waiting time of replicas",
             f"{waits_s / row.latency_s:.0%} of a step: a ring over the card's link, not overlapped",
             "2·(n−1)/n of the gradients: an upper bound",
             "all overlapped",
@@ -119,10 +119,10 @@ def _step(value: float, ends: tuple[float, float] | None) -> Assumption:
 
 
 def _batches(spec: Spec, row: Row, figure: Figure) -> Iterator[Assumption]:
-    """Half and twice the batch, predicted; an end that does not fit is not known."""
+    """Predictions at half and twice the batch; NaN at an end that does not fit."""
     batch = round(row.batch or 1)
     halves = [max(batch // 2, 1), 2 * batch]
-    source = _YOURS if spec.workload.batch else "the fastest tried that fits and holds the limit"
+    source = _YOURS if spec.workload.batch else "the fastest batch tried within the limits"
     ends = [_at_batch(spec, row, each, figure) for each in halves]
     low, high = (f"{each}" for each in halves)
     yield Assumption("batch of one GPU", f"{batch}", source, low, high, *ends)
@@ -141,7 +141,7 @@ def _at_batch(spec: Spec, row: Row, batch: int, figure: Figure) -> float:
 
 
 def _waits_s(spec: Spec, row: Row) -> float:
-    """Seconds a step that replicas wait for each other."""
+    """Seconds per step that replicas wait for each other."""
     if row.count == 1:
         return 0.0
     card = gpu(row.gpu)
@@ -161,7 +161,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")
     if spec.workload.tokens:
-        own = _YOURS if spec.workload.seq else "the network's own, none given"
+        own = _YOURS if spec.workload.seq else "the network's default"
         scenario = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         tokens = sample_tokens(replace(scenario, batch=int(row.batch or 1)))
         yield Assumption("tokens of a sample", f"{tokens:,}", own)
@@ -181,4 +181,4 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
     if row.watts is not None:
         power = f"{watts(row.watts)}, PUE {spec.prices.pue:g} included"
     yield Assumption("power", power, row.power_source)
-    yield Assumption("not modelled", "loading of data, network, splits of one model", "")
+    yield Assumption("not modelled", "data loading, network traffic, splits of one model", "")

@@ -1,4 +1,4 @@
-"""The rows of one card: batches for a rate, or a training to its end."""
+"""The rows of one card: batches at a rate, or a whole training run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.planning.wording import above, amount, duration, usd
 def inferred(
     spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float], binds: str
 ) -> list[Row]:
-    """One row: as many replicas as the rate asks for, on the steps' far end."""
+    """The row with enough replicas for the rate if steps take the slow end of their interval."""
     limits = spec.limits
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     rate = spec.rate_per_s or c["samples_per_s"]
@@ -35,7 +35,7 @@ def inferred(
     elif limits.latency_s is not None and ends[1] > limits.latency_s:
         status, reason = (
             "uncertain",
-            f"at the interval's far end {above('latency', ends[1], limits.latency_s)}",
+            f"at the interval's slow end {above('latency', ends[1], limits.latency_s)}",
         )
     if not counts:
         status = "overloaded"
@@ -82,8 +82,8 @@ def trained(
     waits_s: float | None,
     per_sample: int,
 ) -> Row:
-    """A whole run: steps, the wait for replicas, checkpoints, failures. `per_sample` are tokens of
-    a sample where tokens are counted, else 1."""
+    """A whole run: steps, waits between replicas, checkpoints and failures. `per_sample` is the
+    tokens per sample if the spec counts tokens, else 1."""
     work, limits = spec.workload, spec.limits
     if waits_s is None:
         return Row(
@@ -99,7 +99,7 @@ def trained(
             count=count,
             status="too slow",
             binds="capacity",
-            reason="failures come sooner than restarts are done",
+            reason="GPUs fail faster than the run restarts",
         )
     whole = steps * step / (1 - lost)
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
@@ -115,7 +115,7 @@ def trained(
     elif deadline is not None and ends[1] > deadline:
         status, reason = (
             "uncertain",
-            f"at the interval's far end takes {duration(ends[1])}, above {duration(deadline)}",
+            f"takes {duration(ends[1])} at the interval's slow end, above {duration(deadline)}",
         )
     if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
         status, reason = "too dear", f"costs {usd(total)}, above {usd(limits.budget_usd)}"
@@ -145,8 +145,9 @@ def trained(
 
 
 def lost_share(spec: Spec, count: int) -> float:
-    """The share of a run that checkpoints and failures take: C/τ + (τ/2 + R)·n/M, of checkpoints
-    of C seconds every τ, restarts of R, and GPUs that fail every M (Daly 2006, first order)."""
+    """The share of a run that checkpoints and failures take: C/τ + (τ/2 + R)·n/M, for checkpoints
+    of C seconds every τ, restarts of R, and n GPUs that each fail every M (Daly 2006, first
+    order)."""
     work = spec.workload
     every = work.checkpoint_every_s
     written = work.checkpoint_s / every if every else 0.0

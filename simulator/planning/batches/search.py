@@ -1,4 +1,4 @@
-"""Candidates for fixed batches: inference at a rate, and training to the last token."""
+"""Candidates for fixed batches: inference at a rate, and whole training runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce
 _BATCHES = (1, 8, 32, 128, 512)
 
 Communication = Callable[[GPU, int, float], float | None]
-"""Seconds a step that replicas wait for each other: of a GPU, a count and bytes of gradients; None
-where it is not known. The place of a model of several GPUs."""
+"""A function of the GPU, the number of GPUs and the bytes of gradients that returns the seconds per
+step in which replicas wait for each other, or None if unknown."""
 
 
 def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
@@ -43,8 +43,8 @@ def search(
     so_far: SoFar = lambda rows: None,
     communication: Communication = ring,
 ) -> SearchResult:
-    """Every candidate: predicted steps at each batch, replicas by count. `so_far` is called with
-    the rows after each GPU."""
+    """Predict each candidate at each batch and count of replicas. `so_far` is called with the rows
+    after each GPU."""
     result = SearchResult([], {}, {})
     cards = listed(spec.candidates)
     for done, card in enumerate(cards):
@@ -142,7 +142,7 @@ def _rows(
 
 
 def gradient_bytes(scenario: Scenario) -> float:
-    """Bytes of gradients: as many as of weights, and of adapters alone where these are trained."""
+    """Bytes of gradients: those of the weights, or of the adapters if only they are trained."""
     resolved = resolve(scenario)
     trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
     if LORA_RANK not in scenario.sizes:
@@ -151,7 +151,7 @@ def gradient_bytes(scenario: Scenario) -> float:
 
 
 def sample_tokens(scenario: Scenario) -> int:
-    """Tokens of a sample, at the network's own sequence where the scenario names none. Raises
+    """Tokens of a sample; the sequence is the network's default if the scenario gives none. Raises
     InputError if the network has no tokens."""
     resolved = resolve(scenario)
     trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)

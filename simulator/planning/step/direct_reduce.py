@@ -1,7 +1,7 @@
-"""The all-reduce of serving engines for small messages, which no measurement here has timed.
+"""The all-reduce of serving engines for small messages, which was not measured.
 
-Engines are known to replace NCCL's over NVLink by kernels in which each rank reads the buffers of
-all others at once. Their time is bounded below by one exchange, whatever the number of ranks.
+Over NVLink, engines replace NCCL's all-reduce by kernels in which each rank reads the buffers of
+all others at once. One exchange bounds their time from below, for any number of ranks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from simulator.cluster.cluster import Cluster, cluster
 from simulator.collectives.price import collective_time
 
 _MOST_BYTES = 8 * 2**20
-"""Assumed as the limit that vLLM is said to have by default; its source was not read."""
+"""Assumed: reported as vLLM's default limit; its source was not read."""
 _LATENCY_BYTES = 1024
 
 
 def direct_s(message_bytes: float, group: Cluster) -> float:
     """Seconds on the GPU: NCCL's latency between two ranks, plus the bytes that a rank receives in
-    both halves of an all-reduce over one direction of its link. Infinite where engines use
-    NCCL."""
+    both halves of an all-reduce over one direction of its link. Infinite if engines use NCCL."""
     link, both_ways = group.gpu.interconnect or "", group.gpu.interconnect_bytes_per_s
     if not link.startswith("NVLink") or both_ways is None or message_bytes > _MOST_BYTES:
         return inf

@@ -1,9 +1,9 @@
-"""What an engine's fused kernels save over the kernels of the captured eager step.
+"""The time that an engine's fused kernels save over the kernels of the captured eager step.
 
-A serving engine runs norms, rotations, activations and the quantisation of operands as few fused
-kernels, as torch.compile does. Every layer saves alike: networks of one and of two layers, each
-predicted with and without fusion, give what a layer saves and what the ends do. The saving grows
-with the tokens of an iteration, whether they are decodes or a prompt's.
+A serving engine runs norms, rotations, activations and the quantisation of operands as a few fused
+kernels, as torch.compile does. Every layer saves the same: predictions of networks of one and of
+two layers, with and without fusion, give the time saved by a layer and by the embedding and head.
+The saving grows with the tokens of an iteration, whether they are decodes or a prompt's.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from simulator.whatif import apply
 Floats = NDArray[np.float64]
 
 _SAVED: LRUCache[list[float]] = LRUCache(512)
-_CACHED = 256  # tokens of the decodes, whose attention is not fused
-_POINTS = ((True, 1), (True, 256), (False, 2048))  # decode or prefill, and tokens
+_CACHED = 256  # cached tokens of the decodes, whose attention is not fused
+_POINTS = ((True, 1), (True, 256), (False, 2048))  # whether it is a decode, and its tokens
 
 
 def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
-    """Seconds saved in iterations of these many tokens, by captured scenarios of a network's
+    """Seconds saved in iterations of `tokens` tokens, from the captured scenarios of a network's
     prefill and decode. At least 0; linear between the points and beyond them."""
     at = _SAVED.get((prefill.key, decode.key), lambda: _at_points(prefill, decode))
     known = [count for _, count in _POINTS]
@@ -41,7 +41,8 @@ def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
 
 
 def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
-    """Seconds saved at each of `_POINTS`: networks of one and of two layers, plain and fused."""
+    """Seconds saved at each of `_POINTS`, from networks of one and of two layers, plain and
+    fused."""
     scenarios: list[Scenario] = []
     for decodes, count in _POINTS:
         batch, seq = (count, _CACHED) if decodes else (1, count)

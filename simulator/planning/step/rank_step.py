@@ -1,10 +1,11 @@
 """The collectives of a replica over several GPUs, and its step with them.
 
 Each layer is split as Megatron does (Shoeybi et al. 2019): a rank has its share of the heads, of
-the feed-forward layer and of the vocabulary. All ranks do the same, so that one stands for all.
-Between their kernels they add up what they computed: the rows of the embedding, and in each of L
-layers the outputs of attention and of the feed-forward layer, 2·L + 1 all-reduces of tokens · width
-elements. One all-gather collects the logits. Nothing computes beside them.
+the feed-forward layer and of the vocabulary. All ranks do the same work, so that one rank is
+predicted for all. Between their kernels they add up partial results: the rows of the embedding, and
+in each of L layers the outputs of attention and of the feed-forward layer, 2·L + 1 all-reduces of
+tokens · width elements. One all-gather collects the logits. No computation overlaps with the
+collectives.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from simulator.timing.profile import learned
 Floats = NDArray[np.float64]
 
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
-_NEAR = 1e-6  # share of a step by which host and period differ where the host takes longest
+_NEAR = 1e-6  # a step whose host and period differ by less than this share is host-bound
 
 
 @dataclass(frozen=True)
 class Communication:
     """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
-    their interval, on the host that issues them, and `direct_s` with all-reduces of an engine."""
+    their interval, on the host that issues them, and `direct_s` with an engine's own
+    all-reduces."""
 
     seconds: Floats
     low_s: Floats
@@ -44,8 +46,8 @@ class Communication:
 
 
 def node(gpu: GPU, split: int) -> Cluster:
-    """So many of a GPU, linked with each other. Raises InputError if the collectives of its links
-    are not known."""
+    """A node of `split` linked GPUs. Raises InputError if the collectives of its links are not
+    known."""
     link = gpu.interconnect
     if not link:
         raise InputError("its cards have no link: its file gives no interconnect")
@@ -59,8 +61,8 @@ def node(gpu: GPU, split: int) -> Cluster:
 def communication(
     name: str, points: Sequence[tuple[int, int]], dtype: str, group: Cluster, mode: str
 ) -> Communication:
-    """The collectives of a forward at points (sequences, new tokens of each). Logits are those of
-    the last token of each sequence."""
+    """The collectives of a forward pass at points (sequences, new tokens of each). Logits are
+    computed for the last token of each sequence."""
     sizes = sizes_of(name)
     width, vocab, layers = (sizes[key] for key in ("width", "vocab", "layers"))
     element = _BYTES[dtype]
@@ -90,10 +92,10 @@ def communication(
 def with_communication(
     step: StepColumns[Floats], moved: Communication, gpu: GPU, mode: str
 ) -> StepColumns[Floats]:
-    """The steps of a rank with their collectives, one after the other. Where the host of an eager
-    step takes longest, it issues them too, and they fill time in which the GPU waits. Intervals
-    combine as independent ones; a collective draws what a waiting process does. Shares become those
-    of the longer step."""
+    """The steps of a rank with their collectives, one after the other. If an eager step is
+    host-bound, the host issues the collectives too, and they fill time in which the GPU waits.
+    Intervals combine as independent ones; a collective draws the power of a waiting process. Shares
+    are of the longer step."""
     period_s = step.period_s + moved.seconds
     if mode == "eager":
         waits = step.host_s > (1 - _NEAR) * step.period_s
@@ -116,5 +118,5 @@ def with_communication(
 
 
 def communication_share(step: StepColumns[Floats]) -> Floats:
-    """What the shares of steps with collectives leave."""
+    """The share of communication: what the other shares of steps with collectives leave."""
     return 1 - step.compute - step.memory - step.overhead

@@ -1,12 +1,12 @@
-"""The 80% interval of a server's step, from what is uncertain about each of its parts.
+"""The 80% interval of a server's step, from the uncertainty of each of its parts.
 
-The parts err independently, so that their half-widths combine as roots of sums of squares:
+The parts err independently, so that their half-widths combine as the root of their sum of squares:
 
 kernels      PyTorch's, by the profile of the card; in an engine with kernels of its own (products
              in low precision, fused norms, paged attention) also how far these lie from PyTorch's
 attention    an engine's kernel may read the cache as slowly as the traced one
 collectives  NCCL's by the fit of the link; an engine's own all-reduce for small messages takes one
-             exchange between neighbours, however many ranks there are
+             exchange between neighbours, for any number of ranks
 host         the work between iterations takes from half to twice as long as assumed
 """
 
@@ -27,13 +27,13 @@ Floats = NDArray[np.float64]
 
 _ENGINES = Path(__file__).with_name("engine_kernels.toml")
 HOST = 0.5, 2.0
-"""The ends of the host's work between iterations, as times of what is assumed."""
+"""The ends of the host's work between iterations, as multiples of the assumed time."""
 
 
 class Parts(NamedTuple):
-    """A step at several points [points], in seconds: `kernels` of one rank as traced, what an
-    engine `saved` of them and of `attention`, its collectives if there are any, and the host's work
-    between iterations."""
+    """A step at several points [points], in seconds: `kernels` of one rank as traced; the time that
+    an engine saves on them, `saved_s`, and on attention, `attention_s`; its collectives, if any;
+    and the host's work between iterations."""
 
     kernels: StepColumns[Floats]
     saved_s: Floats
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
 
 
 def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
-    """The low and high ends of steps [points], as times of the step."""
+    """The low and high ends of steps [points], as multiples of the step."""
     own_s = parts.kernels.period_s - parts.saved_s - parts.attention_s
     scale = own_s / parts.kernels.period_s
     spread_s = own_s * _spread(engine)

@@ -2,13 +2,13 @@
 
     T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host
 
-L(n)   a forward of n tokens that attend to nothing before them: of n tokens' prefill by its trace
-       from the budget down to one, and of n sequences' decode where no prompt is in the batch
-h      the share of L that the head takes: a server computes logits of last tokens alone
-q      seconds a squared token: two prefills of as many tokens, one long and one cut in pieces
-a      what the decode of b sequences adds for k cached tokens in all
-p, c   tokens of prompts in this iteration, and what their sequences have cached before
-Every term is read off predictions of the traced step; none is a sum over a table of ops.
+L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
+       from one to the budget, or the decode of n sequences if the batch has no prompt
+h      the share of L that the head takes: a server computes logits of last tokens only
+q      seconds per squared token, from two prefills of as many tokens: one long, one cut in pieces
+a      the seconds that k cached tokens in all add to the decode of b sequences
+p, c   tokens of prompts in this iteration, and the tokens that their sequences have cached before
+Every term comes from predictions of the traced step; none is a sum over a table of ops.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepTime:
-    """Tables of seconds. `forward_s` [n] is L by tokens from 0 (0 s) to the budget; `decode_s` [b]
-    that of b sequences with an empty cache; `near_s`, `far_s` [b] seconds a cached token up to and
-    beyond `knee` tokens of mean context; `quadratic_s` is q, `head` h. `host_s` is paid by each
-    iteration; `low`, `high` [b] are the ends of the 80% interval as times of the step, by its
-    decodes."""
+    """Tables of seconds. `forward_s` [n] is L for 0 tokens (0 s) up to the budget; `decode_s` [b]
+    is L for b sequences with an empty cache; `near_s`, `far_s` [b] are seconds per cached token up
+    to and beyond `knee` tokens of mean context; `quadratic_s` is q, `head` h. Each iteration takes
+    `host_s` more; `low`, `high` [b] are the ends of the 80% interval as multiples of the step, by
+    its decodes."""
 
     forward_s: Floats
     decode_s: Floats
@@ -43,18 +43,18 @@ class StepTime:
 
     @cached_property
     def lists(self) -> tuple[list[float], list[float], list[float], list[float]]:
-        """The four tables as lists, whose single values are read faster."""
+        """The four tables as lists, since reading a single value of a list is faster."""
         tables = self.forward_s, self.decode_s, self.near_s, self.far_s
         forward, empty, near, far = (table.tolist() for table in tables)
         return forward, empty, near, far
 
     def ends(self, batch: float) -> tuple[float, float]:
-        """The ends of the 80% interval of steps of this many decodes, as times of the step."""
+        """The ends of the 80% interval of steps with `batch` decodes, as multiples of the step."""
         at = min(max(round(batch), 0), self.low.size - 1)
         return float(self.low[at]), float(self.high[at])
 
     def decode(self, batch: int, cached: float) -> float:
-        """Seconds of an iteration that decodes alone: `cached` tokens over all sequences."""
+        """Seconds of an iteration without prompts; `cached` is the sum over all sequences."""
         _, empty_s, near_s, far_s = self.lists
         near = min(cached, self.knee * batch)
         far = cached - near
@@ -62,7 +62,7 @@ class StepTime:
 
     def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
         """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
-        `squares`, beside `batch` decodes of `cached` tokens in all."""
+        `squares`, and `batch` decodes with `cached` tokens in all."""
         if not prompt:
             return self.decode(batch, cached)
         forward, empty_s, _, _ = self.lists

@@ -43,23 +43,23 @@ Floats = NDArray[np.float64]
 
 FUSED = ("compiled+graph", "vllm")
 """Engines with fused kernels. Others run the kernels of eager PyTorch, captured but in "eager"."""
-KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
+KNEE = 1024  # tokens of mean context at which the slope in cached tokens changes
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
-_CUT = 256  # tokens of the pieces from which the cost of attention within a prompt is derived
+_CUT = 256  # tokens of the prompt pieces that give the cost of attention within a prompt
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
 WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights", "nvfp4": "nvfp4"}
-"""Precisions that are what-ifs upon the plain one."""
+"""Precisions that apply a what-if to the plain one, with the name of that what-if."""
 
 
 @dataclass(frozen=True)
 class Machine:
     """One replica: a GPU, or `split` GPUs of a tensor-parallel group. Its step; bytes on each GPU
-    of weights, of activations at the peak, and of cache a token; `shares` of compute, memory,
-    overhead and communication in a decode, and the share of communication in a prefill; watts that
-    each GPU draws in decodes by batch and in prefills by tokens, NaN if unknown; `largest` rates
-    that are known. `pools` (prefill, decode) are its servers where prompts are read apart."""
+    of weights, of activations at their peak, and of cache per token; `shares` of compute, memory,
+    overhead and communication in a decode, and the share of communication in a prefill; watts of
+    each GPU in decodes by batch and in prefills by tokens, NaN if unknown; `largest`, a cache of
+    largest rates. `pools` are its numbers of (prefill, decode) servers if they are separate."""
 
     step: StepTime
     weight_bytes: float
@@ -80,14 +80,14 @@ class Machine:
         return self.split * sum(self.pools or (1,))
 
     def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
-        """Watts while it works: decodes of a batch, beside prompts for a share of the time."""
+        """Watts while busy: decodes of a batch, with prompts for a share of the time."""
         decode = self.decode_w[min(round(batch), self.decode_w.size - 1)]
         prefill = self.prefill_w[min(round(prompt), self.prefill_w.size - 1)]
         return float((1 - prompt_share) * decode + prompt_share * prefill)
 
     def shares_beside(self, prompt_share: float) -> dict[str, float]:
-        """Shares of decodes beside prompts for a share of the time, which are compute but for
-        their communication."""
+        """Shares of decodes with prompts for a share of the time; prompts count as compute, except
+        for their communication."""
         shares = {name: (1 - prompt_share) * share for name, share in self.shares.items()}
         moves = prompt_share * self.prompt_communication
         shares["compute"] = shares.get("compute", 0.0) + prompt_share - moves
@@ -96,7 +96,7 @@ class Machine:
         return shares
 
     def cache_tokens(self, gpu: GPU, memory_share: float) -> int:
-        """Tokens of cache in what weights and activations leave of this share of the memory."""
+        """Tokens of cache that fit in this share of the memory next to weights and activations."""
         room = gpu.memory_bytes * memory_share - self.weight_bytes - self.activation_bytes
         return max(int(room / self.cache_bytes_per_token), 0)
 
@@ -109,12 +109,12 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
 
 
 def weight_only(gpu: GPU, precision: str) -> bool:
-    """Whether a card stores weights alone in this precision, since it has no products in it."""
+    """Whether a card only stores weights in this precision, because it cannot multiply in it."""
     return precision == "nvfp4" and not gpu.peak("tensor", "fp4")
 
 
 def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
-    """The scenario of a precision: low ones are what-ifs upon the plain one."""
+    """The scenario of a precision; low precisions are what-ifs on the plain one."""
     scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
     name = WHATIFS.get(precision)
     if name is None:
@@ -125,8 +125,8 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
 
 
 def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 1) -> Machine:
-    """What serves the workload: one GPU, or a replica over `split` of them. InputError where the
-    GPU, its links or the precision cannot."""
+    """The replica that serves the workload: one GPU, or `split` of them. Raises InputError if the
+    GPU, its links or the precision cannot serve it."""
     decode_network = f"{work.network}-decode"
     if decode_network not in CATALOGUE:
         raise InputError(_unserved(work.network))
@@ -216,7 +216,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
 
 
 def parameters(work: Workload) -> float:
-    """Parameters of a served network."""
+    """The number of parameters of a served network."""
     name = f"{work.network}-decode"
     if name not in CATALOGUE:
         raise InputError(_unserved(work.network))

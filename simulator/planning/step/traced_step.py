@@ -1,8 +1,8 @@
-"""Figures of a traced step: predictions at many points, and what the trace says of its sizes.
+"""Figures of a traced step: predictions at many points, and sizes from the trace.
 
 One rank of a tensor-parallel group is traced with one and with two layers, since every layer takes
-alike: T(L) = T(1) + (L − 1)·(T(2) − T(1)). For Llama 3 70B on one GPU that is within 0.5% of the
-steps with all 80 layers, and exact for bytes.
+the same time: T(L) = T(1) + (L − 1)·(T(2) − T(1)). For Llama 3 70B on one GPU that is within 0.5%
+of the steps with all 80 layers, and exact for bytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def of_rank(scenario: Scenario, split: int) -> Scenario:
 
 
 def sizes_of(name: str) -> dict[str, int]:
-    """The sizes of a network of the catalogue, defaults included."""
+    """The sizes of a network of the catalogue, including defaults."""
     return {**constructor_sizes(name), **network(name).sizes}
 
 
 def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
-    """Scenarios to predict and their weights in the figures of this one: itself, or, of a rank,
-    those with one and with two layers."""
+    """Scenarios to predict, with their weights in the figures of this one: the scenario itself, or,
+    for a rank, those with one and with two layers."""
     if "ranks" not in scenario.sizes:
         return ((1.0, scenario),)
     layers = sizes_of(scenario.network)["layers"]
@@ -98,7 +98,7 @@ def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> 
 
 
 def head_share(scenario: Scenario, tokens: int) -> float:
-    """Share of a prefill's products that the head takes, by parameters."""
+    """The head's share of the products of a prefill, by parameters."""
     total = _figure(scenario, tokens, "products")
     return _figure(scenario, tokens, "head_products") / total if total else 0.0
 
@@ -109,7 +109,7 @@ def weight_bytes(scenario: Scenario, tokens: int) -> float:
 
 
 def cache_bytes(scenario: Scenario, near: int, far: int) -> float:
-    """Bytes of cache a token: what inputs grow by between two lengths of the sequence."""
+    """Bytes of cache per token: the growth of the inputs between two lengths of the sequence."""
     ends = [_figure(scenario, n, "input_bytes") for n in (near, far)]
     return (ends[1] - ends[0]) / (far - near)
 
@@ -121,7 +121,7 @@ def logits_bytes(scenario: Scenario, tokens: int) -> float:
 
 @dataclass(frozen=True)
 class _TraceFigures:
-    """Bytes by role, and multiplications of matrix products: all, and those of the head."""
+    """Bytes by role, and multiplications of all matrix products and of the head."""
 
     weight_bytes: float
     input_bytes: float
@@ -131,7 +131,7 @@ class _TraceFigures:
 
 
 def _figure(scenario: Scenario, tokens: int, name: str) -> float:
-    """A figure of the trace of one sequence; of a rank that of all layers."""
+    """A figure of the trace of one sequence, extrapolated to all layers for a rank."""
     return sum(
         weight * getattr(_figures(replace(part, batch=1, seq=tokens)), name)
         for weight, part in parts(scenario)

@@ -1,4 +1,4 @@
 """Edits of traces, pure functions from trace to trace, which what-ifs apply.
 
-May import fusion, scenario and what they stand on; register nothing.
+May import fusion, scenario and their dependencies; register nothing.
 """

@@ -13,7 +13,7 @@ from simulator.whatif.edits.rewriting import call
 
 @dataclass(frozen=True)
 class Accumulated:
-    """`steps` forward and backward passes of the batch, then one optimizer step.
+    """Run `steps` forward and backward passes of the batch, then one optimizer step.
 
     The first backward leaves its gradients. Each later one adds its own to them, weight by weight
     (torch/csrc/autograd/functions/accumulate_grad.h), and frees its own.

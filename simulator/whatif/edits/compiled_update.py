@@ -35,7 +35,8 @@ class _Loop:
     @property
     def arguments(self) -> int:
         """Arguments as Inductor counts them: the buffers read, and for each buffer written the
-        write, its ordering after the reads, and, except for the last, the value read later."""
+        write, its ordering after the reads, and, except for the last buffer, the value read
+        later."""
         return len(self.reads) + 3 * len(self.writes) - 1
 
 
@@ -146,7 +147,7 @@ def _by_place(op: Op) -> Iterator[tuple[list[Tensor], list[int]]]:
 
 
 def _cut(loops: Sequence[_Loop]) -> Iterator[list[_Loop]]:
-    """Split loops, in order, into as many as one kernel takes."""
+    """Split loops, in order, into groups that each fit in one kernel."""
     part: list[_Loop] = []
     count = 0
     for loop in loops:

@@ -1,5 +1,5 @@
-"""Recomputation by a minimum cut: torch's partitioner decides which tensors are kept for the
-backward pass, and which are recomputed there."""
+"""Recomputation by a minimum cut: torch's partitioner decides which tensors the backward pass reads
+from memory and which it recomputes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Cut:
     rank: int = 3
 
     def demand(self, resolved: ResolvedScenario) -> None:
-        """Raise InputError if a compiler makes this cut in any case."""
+        """Raise InputError if a compiler makes this cut anyway."""
         level = resolved.fusion or level_of(resolved.mode)
         if level in WHOLE and self.budget == 1.0:
             raise InputError(
@@ -38,16 +38,17 @@ class Cut:
         changed = repeated(joint, kept_within(joint, self.budget))
         if changed is trace:
             raise InputError(
-                "recompute=mincut: no op would run again: what the backward pass reads is made by "
-                "products, norms, random ops, or read there by a product, which torch's rules "
-                f"keep: expected a budget below {self.budget:g}; try recompute=mincut,budget=0.5, "
+                "recompute=mincut: no op would run again: torch's rules store all tensors that the "
+                f"backward pass reads (outputs of products, norms and random ops, operands of "
+                f"products): expected a budget below {self.budget:g}; try "
+                f"recompute=mincut,budget=0.5, "
                 "or recompute by block"
             )
         before, after = memory(trace).peak_bytes, memory(changed).peak_bytes
         if after > before:
             raise InputError(
                 f"recompute=mincut: the peak would rise from {before:,} to {after:,} bytes, since "
-                "what runs again needs room too: expected it to fall; try another budget, or "
+                "recomputed tensors need memory too: expected it to fall; try another budget, or "
                 "recompute by block"
             )
         return changed
@@ -56,8 +57,7 @@ class Cut:
 def _check(trace: Trace) -> None:
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         raise InputError(
-            "recompute=mincut: there is no backward pass to compute again for: expected training; "
-            "predict training"
+            "recompute=mincut: there is no backward pass: expected training; predict training"
         )
     if any(len(op.storages) != len(op.inputs) + len(op.outputs) for op in trace.ops):
         raise InputError(

@@ -1,8 +1,8 @@
 """Linear layers in NVFP4: values of 4 bits (e2m1), and a scale of 8 bits (e4m3) for each 16.
 
-So a value takes 4 + 8/16 = 4.5 bits (NVIDIA, "Introducing NVFP4", 2025). Weights are stored so. An
-activation is quantised by one kernel: the scale of the whole tensor is known from a calibration, as
-serving engines have it. Products are `_scaled_mm` on packed pairs, as in torch 2.9 and later.
+A value takes 4 + 8/16 = 4.5 bits (NVIDIA, "Introducing NVFP4", 2025). Weights are stored in NVFP4.
+An activation is quantised by one kernel: the scale of the whole tensor is known from calibration,
+as in serving engines. Products are `_scaled_mm` on packed pairs, as in torch 2.9 and later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALIGNED = 32  # the last dimension of an operand fills 16 bytes
 
 @dataclass(frozen=True)
 class Float4:
-    """The linear layers of the matching modules, and their activations, in NVFP4."""
+    """Convert the linear layers of the matching modules, and their activations, to NVFP4."""
 
     modules: str
     rank: int = 0
@@ -35,7 +35,7 @@ class Float4:
         if not gpu.peak("tensor", "fp4"):
             raise InputError(
                 f"nvfp4: {gpu.name} has no tensor cores of 4 bits: expected a GPU that has them "
-                "(Blackwell); choose another GPU, or weights=nvfp4, which stores weights alone so"
+                "(Blackwell); choose another GPU, or weights=nvfp4, for weights alone"
             )
 
     def __call__(self, trace: Trace) -> Trace:
@@ -61,7 +61,7 @@ class Float4:
 def _quantised(trace: Trace, products: list[Product]) -> Trace:
     change, shared = Rewriting(trace), Shared()
     replaceable = only_for(trace, {p.index for p in products})
-    copies: dict[int, tuple[int, int]] = {}  # storage of an operand -> of its pairs, its scales
+    copies: dict[int, tuple[int, int]] = {}  # operand -> storages of its pairs, its scales
     for p in products:
         (m, k), n = p.a[0].shape, p.b[0].shape[1]
         ops: list[Op] = []

@@ -23,7 +23,7 @@ _FLOAT8, _GRADIENT = "float8_e4m3fn", "float8_e5m2"
 
 @dataclass(frozen=True)
 class Float8:
-    """Linear layers of the matching modules in float8, with their quantisation kernels."""
+    """Convert the linear layers of the matching modules to float8, with quantisation kernels."""
 
     modules: str
     rank: int = 0
@@ -49,7 +49,7 @@ class Float8:
 
 def _is_aligned(p: Product) -> bool:
     (m, k), n = p.a[0].shape, p.b[0].shape[1]
-    # the last dimension of each operand must fill 16 bytes; rows only where they are reduced over
+    # the last dimension of each operand must fill 16 bytes; rows only if they are reduced over
     return k % 16 == 0 and n % 16 == 0 and (p.weight or m % 16 == 0)
 
 
@@ -57,7 +57,7 @@ class _Quantisation:
     def __init__(self, trace: Trace, products: list[Product]) -> None:
         self.change, self.origin, self.products = Rewriting(trace), trace, products
         self.shared = Shared()
-        self.copies: dict[int, int] = {}  # storage of an operand -> of its float8 copy
+        self.copies: dict[int, int] = {}  # storage of an operand -> storage of its float8 copy
         self.scale = self.change.storage(4, kept=True)
         self.replaceable = only_for(trace, {p.index for p in products})
         self.training = trace.phase == "training"

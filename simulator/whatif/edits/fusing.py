@@ -41,8 +41,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class FusedOps:
-    """Each chosen set as one kernel. All sets are chosen from the same trace, so that the order of
-    the choices does not matter."""
+    """Fuse each chosen set into one kernel. All sets are chosen from the same trace, so that the
+    order of the choices does not matter."""
 
     choices: tuple[Choice, ...]
     rank: int = 2
@@ -56,7 +56,7 @@ class FusedOps:
                 if shared := taken.intersection(kernel.members):
                     raise InputError(
                         f"fuse: {chosen.said(min(shared))} is in two sets: expected it in one; "
-                        "choose otherwise"
+                        "change one of the sets"
                     )
                 taken.update(kernel.members)
                 kernels.append(kernel)
@@ -89,7 +89,7 @@ def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
 
 
 def _is_module(chosen: Chosen, choice: Choice) -> bool:
-    """Is the text for ops a module pattern, as in +fuse=layers.*.up?"""
+    """Whether the text for ops is a module pattern, as in +fuse=layers.*.up."""
     names = any(
         fits_name(part, signature.name)
         for part in choice.ops.split("+")
@@ -153,8 +153,8 @@ def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choi
 
 
 def _why_none(chosen: Chosen, sets: dict[tuple[str, str], list[int]]) -> str:
-    """Why two ops of a set cannot be one kernel: a producer and its reader if there are such, else
-    the first two."""
+    """Why two ops of a set cannot be one kernel: an op and a reader of its output if the set has
+    them, else the first two."""
     pair: Sequence[int] = ()
     for indices in sets.values():
         members = chosen.computing(indices)

@@ -21,8 +21,8 @@ TORCH = {
 
 @dataclass(frozen=True)
 class CacheDtype:
-    """Keys and values from before the step in another dtype. Attention reads this dtype and
-    computes in that of its queries; values written to the cache are cast."""
+    """Store keys and values from before the step in another dtype. Attention reads this dtype and
+    computes in the dtype of its queries; values written to the cache are cast."""
 
     dtype: str
     rank: int = 0

@@ -19,7 +19,7 @@ from simulator.scenario.module_pattern import block
 
 @dataclass(frozen=True)
 class Block:
-    """A module's forward ops [first, stop), of which [first, until) run again.
+    """A module's forward ops [first, stop); the ops [first, until) run again.
 
     resumes   the first op of its backward, before which they run
     backward  its backward ops
@@ -91,7 +91,7 @@ def _recompute(trace: Trace, blocks: Sequence[Block]) -> Trace:
     }  # storage -> its recomputed copy
     ops: list[Op] = []
     place: list[int] = []
-    ends: list[int] = []  # where storages freed before each old op are freed: before recomputed ops
+    ends: list[int] = []  # new place of frees before each old op: before the recomputed ops
     extra: list[int] = []  # the original of each recomputed storage
     for index, op in enumerate(trace.ops):
         ends.append(len(ops))

@@ -1,4 +1,4 @@
-"""Take ops out of a trace, as if they were free; their outputs stay."""
+"""Remove ops from a trace, as if they took no time; their outputs remain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from simulator.whatif.edits.rewriting import Rewriting
 
 @dataclass(frozen=True)
 class Removed:
-    """Take out the ops whose name matches `op` in modules that match `modules`, forward and
-    backward: their kernels and their host work. Their outputs still take memory."""
+    """Remove the ops whose name matches `op` in modules that match `modules`, forward and backward,
+    with their kernels and host work. Their outputs still take memory."""
 
     op: str
     modules: str
@@ -33,13 +33,13 @@ class Removed:
         return change.done()
 
     def fits(self, op: Op) -> bool:
-        """Does this edit take an op out?"""
+        """Whether this edit removes an op."""
         return fits_name(self.op, op.name) and block(self.modules, op.module) is not None
 
 
 def fits_name(pattern: str, name: str) -> bool:
-    """Does a pattern match an overload's full name, the name without its namespace, or the bare
-    name?"""
+    """Whether a pattern matches an overload's full name, the name without its namespace, or the
+    bare name."""
     short = name.partition(".")[2]
     return any(fnmatchcase(n, pattern) for n in (name, short, short.rpartition(".")[0]))
 

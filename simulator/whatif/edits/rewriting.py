@@ -1,4 +1,4 @@
-"""Replace ops of a trace; the lifetimes of storages follow."""
+"""Replace ops of a trace and update the lifetimes of storages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_m
 class Rewriting:
     """Collects changes; `done()` returns the changed trace and leaves `trace` unchanged.
 
-    `put(i, ops)` replaces op i (by nothing: takes it out). `storage(...)` is the id of a new
-    allocation, which lives from its first to its last use, or through the whole step if `kept`.
-    `resize` changes the size of an allocation from before the step.
+    `put(i, ops)` replaces op i; no ops remove it. `storage(...)` is the id of a new allocation,
+    which lives from its first to its last use, or through the whole step if `kept`. `resize`
+    changes the size of an allocation from before the step.
     """
 
     trace: Trace
@@ -40,7 +40,7 @@ class Rewriting:
             return self.trace
         old = self.trace
         ops: list[Op] = []
-        place: list[int] = []  # where each old op's group begins
+        place: list[int] = []  # start of each old op's group
         for index, op in enumerate(old.ops):
             place.append(len(ops))
             ops.extend(self._groups.get(index, (op,)))

@@ -49,7 +49,7 @@ def product(op: Signature) -> tuple[Work, ...]:
 
 @dataclass(frozen=True)
 class TensorFloat:
-    """The float32 products of the matching modules, in TF32."""
+    """Convert the float32 products of the matching modules to TF32."""
 
     modules: str
     rank: int = 0

@@ -1,7 +1,7 @@
 """Ops that make the host wait for the GPU, without the wait.
 
-Under separate names (`unwaited.nonzero.default`) they cost the same, and the schedule has no wait
-for them.
+Under separate names (`unwaited.nonzero.default`) their costs are the same, and the schedule does
+not wait for them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def unwaited(op: Signature) -> tuple[Work, ...]:
 
 @dataclass(frozen=True)
 class Unwaited:
-    """Take away the host's wait for each op."""
+    """Remove the host's wait for each op."""
 
     rank: int = 1
 

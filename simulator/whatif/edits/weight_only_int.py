@@ -6,9 +6,9 @@ and converts them in registers. A network that converts its weights by a separat
 (`weight.to(x)`) writes them to memory first, eager and compiled; only `max-autotune` fuses that
 into a product, if it has one row (`simulator.fusion.passes.dot_products`).
 
-NVFP4 has 4 bits a value and a scale of 8 bits for each 16 (`float4`). A card without products of 4
-bits reads them so and multiplies in the activation's dtype, as Marlin's kernels do; PyTorch has no
-op for that, so that it is priced as int4's with these scales.
+NVFP4 has 4 bits per value and a scale of 8 bits for each 16 values (`float4`). A card without 4-bit
+products reads NVFP4 weights and multiplies in the activation's dtype, as Marlin's kernels do;
+PyTorch has no op for that, so that its cost is that of int4 with these scales.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GROUP = 128
 
 @dataclass(frozen=True)
 class SmallWeights:
-    """The linear layers of the matching modules, with int8, int4 or NVFP4 weights."""
+    """Convert the weights of linear layers in the matching modules to int8, int4 or NVFP4."""
 
     dtype: Literal["int8", "int4", "nvfp4"]
     modules: str
@@ -52,7 +52,7 @@ class SmallWeights:
             )
         change, shared = Rewriting(trace), Shared()
         replaceable = only_for(trace, {p.index for p in products})
-        packed: dict[int, int] = {}  # storage of a weight -> of its integers
+        packed: dict[int, int] = {}  # storage of a weight -> storage of its integers
         for p in products:
             weight, extra = self._stored(p)
             if p.b[1] not in packed:
@@ -83,7 +83,7 @@ class SmallWeights:
         dtype = p.a[0].dtype
         if self.dtype == "int8":
             return dense((n, k), "int8"), dense((n,), dtype)
-        # eight values of 4 bits an int32, in tiles for the tensor cores' 16 × 8 fragments
+        # eight 4-bit values per int32, in tiles for the tensor cores' 16 × 8 fragments
         packed = dense((n // 8, k // 128, 32, 4), "int32")
         if self.dtype == "nvfp4":
             return packed, dense((n, k // GROUP), SCALE)

@@ -168,7 +168,7 @@ def test_a_second_variant_of_a_name_raises() -> None:
         points=[],
         irregular=[],
     )
-    with pytest.raises(ValueError, match="swiglu is a variant already"):
+    with pytest.raises(ValueError, match="swiglu is already a variant"):
         again(first.fused)
 
 

@@ -161,7 +161,7 @@ def test_widths_are_mostly_multiples_of_64_within_bounds() -> None:
 
 
 def test_an_operation_is_registered_once_and_a_point_too() -> None:
-    with pytest.raises(ValueError, match="softmax is an operation already"):
+    with pytest.raises(ValueError, match="softmax is already an operation"):
 
         @operation(lambda: [])
         def softmax() -> Any: ...

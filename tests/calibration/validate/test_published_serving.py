@@ -90,7 +90,7 @@ def test_rows_that_no_plan_stands_for_are_counted(
     found = {row.figure: row for row in loops(path, left_out)}
     assert left_out == {
         "tp=16 pp=1 is not planned": 1,
-        "prefill and decode on GPUs of their own": 1,
+        "prefill and decode on separate GPUs": 1,
         "x/y: no network of the catalogue": 1,
     }
     assert found["time per token"].error == pytest.approx(0)

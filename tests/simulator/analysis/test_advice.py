@@ -61,8 +61,8 @@ def test_memory_is_a_goal_of_its_own():
     held = predict(training).memory
     share = held.at_peak["activation"] / held.peak_bytes
     assert recompute.cause == (
-        f"activations hold {share:.0%} of the peak: blocks that run again need not keep what "
-        "they made"
+        f"activations hold {share:.0%} of the peak: blocks that run again need not store "
+        "their activations"
     )
 
 

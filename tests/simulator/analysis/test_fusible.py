@@ -79,7 +79,7 @@ def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
     assert found.whatif == "+fuse=convolution+native_batch_norm+relu_"
     assert found.cause == (
         f"memory bandwidth is {memory:.0%} of the step: native_batch_norm and relu_ run in "
-        "convolution's kernel, and what is handed on stays out of memory"
+        "convolution's kernel, and intermediate values stay out of memory"
     )
 
 

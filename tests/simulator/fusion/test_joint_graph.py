@@ -137,7 +137,7 @@ def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     told = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
     reasons = {left.op: left.reason for left in told.left}
-    assert reasons["sum"] == "torch adds up the parts that a generated kernel's blocks summed"
+    assert reasons["sum"] == "torch adds up the partial sums of a generated kernel's blocks"
     norms = [m for m in told.merged if "native_layer_norm_backward" in m.ops]
     assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4  # two in, one out
 
@@ -147,11 +147,9 @@ def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
     told = explain(predict(apply(found, "fusion", {"level": "pointwise"})))
     reasons = {left.op: left.reason for left in told.left}
     assert (
-        reasons["sum"]
-        == reasons["native_layer_norm"]
-        == ("the fusion that was asked for leaves it as it is")
+        reasons["sum"] == reasons["native_layer_norm"] == ("the chosen fusion leaves it unchanged")
     )
-    beginning = "autograd makes the gradient that the backward pass begins with"
+    beginning = "autograd creates the gradient with which the backward pass begins"
     assert reasons["ones_like"] == reasons["zeros"] == beginning
 
 

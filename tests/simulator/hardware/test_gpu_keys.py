@@ -107,7 +107,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 
 def test_a_file_is_not_overwritten_unless_it_is_the_one(folder: Path) -> None:
     save(MINE)
-    with pytest.raises(InputError, match=r"my_card\.toml is there already"):
+    with pytest.raises(InputError, match=r"my_card\.toml already exists"):
         save(MINE)
 
 

@@ -55,7 +55,9 @@ def test_a_host_of_version_1_is_converted_by_its_fixed_steps(tmp_path: Path) -> 
     profile = host(written(tmp_path / "own.json", OLD | {"reference": twice}))
     assert profile.seconds == pytest.approx({n: 2 * s for n, s in host().seconds.items()})
     assert (profile.id, profile.cpu, profile.spread) == ("own", "a laptop", OWN_SPREAD)
-    assert profile.source == "own.json, of version 1: the times of xeon-h200 by its fixed steps"
+    assert (
+        profile.source == "own.json, of version 1: the times of xeon-h200 scaled by its fixed steps"
+    )
 
 
 def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> N
         host(written(tmp_path / "bare.json", OLD))
     assert str(caught.value) == (
         "bare.json is a host of version 1 without the times of fixed steps, expected version 2: "
-        "Python's instructions and calls into C have times of their own now. Measure this host "
+        "Python's instructions and calls into C now have separate times. Measure this host "
         "again: `ridgepoint calibrate measure --host-only FOLDER`, then `ridgepoint calibrate fit "
         "FOLDER`"
     )

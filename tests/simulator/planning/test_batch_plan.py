@@ -81,7 +81,7 @@ def test_tokens_are_counted_at_the_networks_own_sequence():
     assert one.duration_s == pytest.approx(other.duration_s / own)
     assert one.joules_per_unit == pytest.approx(other.joules_per_unit / own)
     said = {each.name: (each.value, each.source) for each in of_tokens.assumptions}
-    assert said["tokens of a sample"] == ("1,024", "the network's own, none given")
+    assert said["tokens of a sample"] == ("1,024", "the network's default")
 
 
 def test_a_network_without_tokens_takes_samples():
@@ -116,7 +116,7 @@ def test_what_a_training_rests_on_is_varied():
     assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
     fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
     assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
-    wait: Any = varied["wait of the replicas"]
+    wait: Any = varied["waiting time of replicas"]
     assert wait.low + wait.high == pytest.approx(2 * whole)
     waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
     assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)

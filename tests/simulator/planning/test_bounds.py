@@ -37,7 +37,7 @@ def test_a_prompt_that_alone_takes_too_long_makes_tokens_late() -> None:
     reason = prompt_bound(spec(), gpu("a40"), "bf16", PARAMETERS)
     assert reason == (
         "the products of a prompt alone take 95.5 ms at its peak, above the time per token, and "
-        "more tokens wait for one than the percentile leaves out"
+        "more tokens wait for a prompt than the percentile allows"
     )
 
 
@@ -57,7 +57,7 @@ def test_late_candidates_are_planned_where_nothing_else_holds() -> None:
     """They are the nearest then; beside one that fits, they are skipped with the reason."""
     alone = plan(SERVE)
     assert [(row.count, row.status) for row in alone.rows] == [(8, "too slow"), (4, "overloaded")]
-    assert alone.verdict.startswith("No candidate holds every limit. Nearest is 8 × A40, vllm")
+    assert alone.verdict.startswith("No candidate meets every limit. Nearest is 8 × A40, vllm")
     assert not alone.pruned
     table = deepcopy(SERVE)
     table["candidates"]["gpus"] = ["a40", "h200"]

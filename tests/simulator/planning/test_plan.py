@@ -223,10 +223,10 @@ def test_power_is_that_of_the_steps_and_idle_between():
     modelled = mean_power(card, 500.0, 0.25)
     waiting = idle + power_supply.known.clocked_w
     assert modelled.watts == pytest.approx(125 + 0.75 * waiting)
-    assert modelled.source.startswith("the power model's")
+    assert modelled.source.startswith("the power model")
     bounded = mean_power(card, float("nan"), 0.25)
     assert bounded.watts == pytest.approx(700 / 4)
-    assert bounded.source.endswith("an upper bound: its energies are unknown")
+    assert bounded.source.endswith("its power was not measured")
 
 
 def test_a_server_draws_less_than_its_limit(served: Any):
@@ -237,7 +237,7 @@ def test_a_server_draws_less_than_its_limit(served: Any):
     assert best.joules_per_unit == pytest.approx(per_token)
     power = next(a for a in served.assumptions if a.name == "power")
     assert power.value == f"{best.watts:.0f} W, PUE 1 included"
-    assert power.source.startswith("the power model's")
+    assert power.source.startswith("the power model")
 
 
 def _row(name: str, **figures: Any) -> Row:

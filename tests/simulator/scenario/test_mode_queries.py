@@ -136,6 +136,6 @@ def test_a_saved_trace_says_that_the_mode_is_another(tmp_path: Path) -> None:
     saved = str(tmp_path / "eager.trace")
     assert predict(Scenario(saved)).notes == ()
     assert predict(Scenario(saved, mode="compiled")).notes[0] == (
-        "the network asks how it is run (torch.compiler.is_compiling) and was traced as eager: "
-        "trace it again to see what it does as compiled"
+        "the network checks how it is run (torch.compiler.is_compiling) and was traced as eager: "
+        "trace it again to predict it as compiled"
     )

@@ -75,8 +75,8 @@ def test_it_goes_with_a_graph_and_with_accumulation():
         (lambda: cut(asked("gpt2")),
          "recompute: the step is inference: expected training; predict training"),
         (lambda: predict(cut(GPT2)),
-         "recompute=mincut: no op would run again: what the backward pass reads is made by "
-         "products, norms, random ops, or read there by a product, which torch's rules keep: "
+         "recompute=mincut: no op would run again: torch's rules store all tensors that the "
+         "backward pass reads (outputs of products, norms and random ops, operands of products): "
          "expected a budget below 1; try recompute=mincut,budget=0.5, or recompute by block"),
         (lambda: apply(GPT2, "recompute", {"budget": 0.5}),
          "recompute: budget is 0.5 with modules '**.#': expected modules=mincut, the only one "
@@ -84,7 +84,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
         (lambda: cut(GPT2, budget=2),
          "recompute: budget is 2: expected 0 to 1; correct it"),
         (lambda: cut(apply(GPT2, "recompute")),
-         "recompute: other modules are recomputed already: expected one pattern; undo that first"),
+         "recompute: other modules are already recomputed: expected one pattern; undo that first"),
         (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
          "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
@@ -98,7 +98,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
          "leave one of the two out"),
         (lambda: cut(cut(GPT2), budget=0.5),
-         "recompute: other modules are recomputed already: expected one pattern; undo that first"),
+         "recompute: other modules are already recomputed: expected one pattern; undo that first"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
@@ -109,7 +109,9 @@ def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
 
 def test_a_trace_without_what_it_needs_is_refused():
     found = predict(LLAMA).trace
-    with pytest.raises(InputError, match="recompute=mincut: there is no backward pass to compute"):
+    with pytest.raises(
+        InputError, match="recompute=mincut: there is no backward pass: expected training"
+    ):
         Cut()(predict(asked("llama3-1b", seq=64)).trace)
     bare = replace(found, ops=[replace(op, storages=()) for op in found.ops])
     with pytest.raises(InputError, match="the trace does not say which memory its ops read and"):

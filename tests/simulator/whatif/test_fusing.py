@@ -138,7 +138,7 @@ def test_what_cannot_be_one_kernel_is_refused_with_the_reason() -> None:
     assert reason("+fuse=*").startswith("fuse: every op of the network: expected names or numbers")
     assert reason("+fuse=layers.#.up").startswith("fuse: layers.0.up in the forward pass: one op")
     assert reason(f"+fuse={between[0]}-{between[0] + 1}", "+fuse=add+native_layer_norm") == (
-        f"fuse: add (op {between[0]}) is in two sets: expected it in one; choose otherwise"
+        f"fuse: add (op {between[0]}) is in two sets: expected it in one; change one of the sets"
     )
 
 

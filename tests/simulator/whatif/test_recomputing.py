@@ -95,6 +95,6 @@ def test_recomputing_is_refused_with_its_reason():
     with pytest.raises(InputError, match=r"no module with a backward pass matches 'layers.\*'"):
         predict(apply(training, "recompute", {"modules": "layers.*"}))
     once = apply(training, "recompute")
-    with pytest.raises(InputError, match="other modules are recomputed already"):
+    with pytest.raises(InputError, match="other modules are already recomputed"):
         apply(once, "recompute", {"modules": "blocks.0"})
     assert once == apply(training, "recompute")

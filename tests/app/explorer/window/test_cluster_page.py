@@ -102,7 +102,7 @@ def test_refused_words_stay_with_their_reason(window: Window, predictor: Predict
     typed(field, "chunks=3")
     assert field.property("look") == "wrongfield" and split.message.text() == (
         "--parallel 'dp=2 ddp chunks=3': chunks=3 without schedule=interleaved: expected chunks "
-        "with that schedule alone; add it, or remove chunks"
+        "only with that schedule; add it, or remove chunks"
     )
     assert window.session.state.cluster == TWO
     QTest.keyClick(field, Qt.Key.Key_Escape)
