@@ -1,4 +1,4 @@
-"""What an op sees of a tensor."""
+"""The properties of a tensor that an op depends on."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ITEM_BYTES = {
     "bits8": 1, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
     **{f"{kind}{bits}": 1 for kind in ("int", "uint") for bits in range(1, 8)},
 }  # fmt: skip
-"""Bytes of one element by dtype, named as torch names it without its `torch.`."""
+"""Bytes per element, by the dtype's name in torch without `torch.`."""
 
 
 class Tensor(msgspec.Struct, frozen=True, gc=False):
-    """What an op sees of one tensor. `stride` is in elements; `device` is "cuda" or "cpu"."""
+    """A tensor as an op sees it. `stride` is in elements; `device` is "cuda" or "cpu"."""
 
     shape: tuple[int, ...]
     dtype: str
