@@ -43,7 +43,7 @@ class Masks:
     def update(
         self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
     ) -> None:
-        """Take note of `result = func(*args, **kwargs)`, `func` being an overload."""
+        """Update the shares after `result = func(*args, **kwargs)`, where `func` is an overload."""
         op = func.overloadpacket
         if op in _CHOICES:
             axis = _argument(func, args, kwargs, "dim", _CHOICES[op])

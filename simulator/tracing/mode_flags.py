@@ -35,10 +35,10 @@ _COMPILING = (
     "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting",
     "torch.nn.modules.activation._is_make_fx_tracing",
 )  # fmt: skip
-"""The functions of Dynamo's table that are true in a compiled step and that it does not define."""
+"""The functions of Dynamo's table that are true in a compiled step and defined outside Dynamo."""
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
 _MODULE_CALL = f"{_MODULES}/module.py"
-"""`Module.__call__` asks at every call, and computes the same either way."""
+"""`Module.__call__` queries the mode at every call; the answer does not change its result."""
 
 
 class Flags:

@@ -51,7 +51,7 @@ class DataSizes:
     """The place where a condition was last assumed to be true."""
 
     def user_value(self, name: str) -> tuple[int, str] | None:
-        """The user's value for the op that runs, and how it was given; None without one."""
+        """The user's value for the op that runs, and a text of its source; None without one."""
         place = place_of(sys._getframe(1))
         for key, how in ((f"{name}@{place}", f"as given for {place}"), (name, "as given")):
             if key in self.sizes:
@@ -85,7 +85,7 @@ class DataSizes:
         )
 
 
-_SHOWN = 3  # assumptions before an error, the latest ones
+_SHOWN = 3  # number of latest assumptions that an error shows
 
 
 def _rows(data: DataSizes, name: str, default: int, why: str) -> tuple[int, str]:
@@ -148,7 +148,7 @@ def masked_select(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tenso
 def index(
     data: DataSizes, func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]
 ) -> Assumed:
-    """Indexing; a boolean mask acts as integer indices of the elements that it selects."""
+    """Indexing, where a boolean mask acts as integer indices of the elements that it selects."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if _on_host(x) or not masks:
         return func(x, indices), None
@@ -189,7 +189,7 @@ def unique_and_inverse(
     sorted: bool = True,
     return_inverse: bool = False,
 ) -> Assumed:
-    """The same without counts, as the gradient of `index_fill` calls it."""
+    """Distinct values without counts, an op that the gradient of `index_fill` calls."""
     if _on_host(x):
         return func(x, sorted, return_inverse), None
     rows, taken = _distinct(data, x)

@@ -44,7 +44,7 @@ class Storages:
         number = self._numbers.get(address)
         if number is None:
             number = len(self._lives)
-            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" stands for the GPU
+            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" represents the GPU
             self._lives.append(_Life(storage.nbytes(), born, None, "activation", device))
             self._numbers[address] = number
 

@@ -1,4 +1,4 @@
-"""Which code of a step is the user's, and what in it Dynamo cannot trace."""
+"""Which code of a step is the user's, and which parts of it Dynamo cannot trace."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def is_user_code(code: CodeType) -> bool:
 
 @cache
 def loops_back(code: CodeType, at: int) -> bool:
-    """Whether an instruction after offset `at`, before the function returns, jumps to before it."""
+    """Whether an instruction after offset `at` jumps back over it before the function returns."""
     for instruction in dis.get_instructions(code):
         if instruction.offset <= at:
             continue
@@ -119,7 +119,7 @@ def graph_break_reason(signature: Signature) -> str:
 
 def definition_line(code: CodeType | None) -> str:
     """Where a function begins, as "nets.py, line 31"."""
-    assert code is not None  # only the root has none, and it is not within another call
+    assert code is not None  # only the root has no code, and no call contains the root
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
