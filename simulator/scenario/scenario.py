@@ -47,7 +47,7 @@ class Scenario:
     sizes       the network's own parameters
     data_sizes  sizes that data-dependent ops return, by op
     whatifs     in the order in which they were applied
-    host_speed  how many times faster than its profile the host is
+    host_speed  speed of the host as a multiple of its profile
     """
 
     network: str
@@ -95,7 +95,7 @@ class Scenario:
 
 def predict(scenario: Scenario) -> Prediction:
     """Predict a scenario. Raises InputError, with the reason, if it has no prediction."""
-    # imported late, as below, so that a command that only reads scenarios starts fast
+    # imported here, as below, so that a command that only reads scenarios starts fast
     from simulator.scenario.predict import predict as run
 
     return run(scenario)
