@@ -1,4 +1,4 @@
-"""Small launches that larger algorithms consist of: fills, copies, sums, scans.
+"""Small launches from which larger algorithms are built: fills, copies, sums, scans.
 
 Their `dims` are those of the ops of the same family. Instructions count one slot per operand and
 per arithmetic step of a lane.
@@ -156,7 +156,7 @@ def pointwise(
     slots: int = 0,
     dtype: str = "float32",
 ) -> Work:
-    """`flops` per element, in `slots` instructions where they take more than one each."""
+    """A kernel with `flops` per element, in `slots` instructions if a FLOP takes more than one."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
         "pointwise",
