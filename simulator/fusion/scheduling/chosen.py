@@ -94,7 +94,7 @@ class Chosen:
         if cycle := way_round(members, self.needed):
             first, outside, second = map(self.said, cycle)
             raise InputError(
-                f"a cycle: {outside} is not among them, needs {first}, and {second} needs it; "
+                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs it; "
                 "choose it too, or a shorter chain"
             )
         return self._kernel_of(members, nodes, product)
@@ -109,15 +109,15 @@ class Chosen:
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
             raise InputError(
-                f"they are of {' and '.join(sorted(phases))}, between which the loss is: expected "
-                "ops of one phase; choose one with phase="
+                f"the ops are of {' and '.join(sorted(phases))}, with the loss between them: "
+                "expected ops of one phase; choose one with phase="
             )
         for index in members:
             op = self.trace.ops[index]
             if syncs(op.signature) or (costed(op.signature) and "nonzero" in op.name):
                 raise InputError(
-                    f"{self.said(index)} depends on data: what follows has a size that the host "
-                    "waits for; leave it out"
+                    f"{self.said(index)} depends on data: the host waits for the sizes of later "
+                    "ops; leave it out"
                 )
             if op.phase == "optimizer" or (kind(op.signature) == "library" and not is_product(op)):
                 raise InputError(
@@ -128,7 +128,7 @@ class Chosen:
             if product is not None:
                 raise InputError(
                     f"two library kernels, {self.said(product)} and {self.said(index)}: expected "
-                    "one at most, with loops over its result behind it; leave one out"
+                    "one at most, followed by loops over its result; leave one out"
                 )
             product = index
         if product is not None:
@@ -141,16 +141,16 @@ class Chosen:
         }
         if produced & set(self.flow.reads[product]):
             raise InputError(
-                f"{self.said(product)} reads what another of them makes: a library kernel takes "
-                "its operands from memory; choose what follows it"
+                f"{self.said(product)} reads the result of another chosen op: a library kernel "
+                "takes its operands from memory; choose ops that follow it"
             )
         reading = {
             value for index in members if index != product for value in self.flow.reads[index]
         }
         if not reading & set(self.flow.makes[product]):
             raise InputError(
-                f"none of them reads what {self.said(product)} makes: expected loops over its "
-                "result; leave it out"
+                f"no chosen op reads the result of {self.said(product)}: expected loops over it; "
+                "leave it out"
             )
 
     def _check_space(self, nodes: Sequence[Node], product: int | None) -> None:
@@ -158,7 +158,7 @@ class Chosen:
         for at, node in enumerate(nodes):
             if node.partial:
                 raise InputError(
-                    f"the sums of {self._of(node)} are split over the GPU's units, so that a "
+                    f"the sums of {self._of(node)} are split over the GPU's units, and a "
                     "second launch adds them up; leave it out"
                 )
             if product is not None:
@@ -166,7 +166,7 @@ class Chosen:
                 if node.kind == "reduction" or node.rows != out:
                     raise InputError(
                         f"{self._of(node)} {_space(node)}, {self.said(product)} makes {out:,} "
-                        "elements: an epilogue goes over these one by one; leave it out"
+                        "elements: an epilogue loops over the latter; leave it out"
                     )
             for other in nodes[:at]:
                 if not can_share_kernel(other, node):

@@ -68,7 +68,7 @@ class _Building:
         many = f"{taken or 'no'} product{'s' * (taken != 1)}"
         return (
             f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
-            "as fast as the library's product alone; convolutions stay the library's"
+            "at the speed of the library's product alone; the library runs convolutions"
         )
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
