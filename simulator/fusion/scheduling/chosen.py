@@ -1,5 +1,5 @@
-"""A chosen set of ops as one kernel: the memory that it reads and writes, or why it cannot be one
-kernel."""
+"""A chosen set of ops as one kernel: the memory that it reads and writes, or the reason why it
+cannot be one."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""Decides whether reductions are split: an edit of a trace does not know the GPU."""
+"""Decides whether reductions are split, because an edit of a trace does not know the GPU."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel in the place of ops `members`, which are indices in order. `op` replaces them;
-    `inside` are the values that only they touch."""
+    """A kernel in the place of ops `members` (indices in order). `op` replaces them; only they
+    touch the values `inside`."""
 
     members: tuple[int, ...]
     op: Op
@@ -47,7 +47,7 @@ _NEEDS = Derived[Needs]()
 
 
 class Chosen:
-    """Kernels made of sets of ops of one trace."""
+    """Builds kernels from sets of ops of one trace."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -104,7 +104,7 @@ class Chosen:
         return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
 
     def _product(self, members: Sequence[int]) -> int | None:
-        """The product among them, if any; the other ops are its epilogue."""
+        """The product among the members; None without one. The other ops are its epilogue."""
         product: int | None = None
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
@@ -154,7 +154,7 @@ class Chosen:
             )
 
     def _check_space(self, nodes: Sequence[Node], product: int | None) -> None:
-        """Do all loops go over the same elements, in one launch?"""
+        """Raise InputError unless all loops go over the same elements, in one launch."""
         for at, node in enumerate(nodes):
             if node.partial:
                 raise InputError(
@@ -234,13 +234,13 @@ class Chosen:
         return Kernel(members, op, frozenset(produced - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
-        """Do ops outside of a set need its value?"""
+        """Whether ops outside of a set need a value."""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
         return outside or value in self.flow.kept or value in self._fetched
 
     def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
-        """Bytes that the members read when a value is among what they read: of a table only the
-        rows that are looked up."""
+        """Bytes that members with this value as input read: of a table, only the rows that are
+        looked up."""
         return sum(
             work.read_bytes
             for index in members
