@@ -59,7 +59,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
-    tail_instructions: int = 0  # older versions do not have these four
+    tail_instructions: int = 0  # older versions lack these four
     tail_cold_instructions: int = 0
     tail_attributes: int = 0
     tail_c_calls: int = 0

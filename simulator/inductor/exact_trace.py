@@ -127,7 +127,7 @@ def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
 
 
 def _swap_by_bytes(schedule: Schedule, origin: Trace, ops_of: list[list[int]]) -> None:
-    """Swap casts that are in another order all the same, by their bytes."""
+    """Swap casts whose order still differs, as their bytes show."""
     for launch in schedule.launches:
         if len(launch.origins) != 1 or len(launch.reads) != 1:
             continue
@@ -190,8 +190,8 @@ def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
 
 
 def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:
-    """The storages of both, and the number of each buffer's storage. Weights, inputs and gradients
-    are storages of the eager trace, matched by size."""
+    """The storages of the schedule and the eager trace, and the number of each buffer's storage.
+    Weights, inputs and gradients are storages of the eager trace, matched by size."""
     own: dict[tuple[str, int], list[int]] = defaultdict(list)
     for index, storage in reversed(list(enumerate(origin.storages))):
         if storage.role != "activation":

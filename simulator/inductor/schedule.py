@@ -48,7 +48,7 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """The buffers that it reads, writes or has as operands."""
+        """The buffers that the launch reads, writes or has as operands."""
         return (*(b for b, _ in self.reads), *(b for b, _ in self.writes), *self.operands)
 
     def renumbered(self, number: Mapping[int, int]) -> Launch:

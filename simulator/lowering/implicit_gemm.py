@@ -17,9 +17,9 @@ from simulator.timing.rates import UNITS_SEEN
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
-"""Taps of a kernel up to which Hopper's kernels were observed; above, older kernels run the forward
-and the gradient of the weight, up to so many taps along each side of the kernel. A mask of 32 bits
-for the taps would explain both."""
+"""Most taps for which Hopper's kernels were observed. For more taps older kernels run the forward
+and the gradient of the weight, if no side of the kernel has more taps than this. A 32-bit mask of
+the taps would explain both limits."""
 _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
@@ -27,7 +27,7 @@ steps of its own."""
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
-time, tap by tap: 16 × 16 taps of 3 channels and of 16 take 83 µs alike on an H200."""
+time, tap by tap: 16 × 16 taps take 83 µs on an H200 with 3 channels and with 16."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Product:
 
     @property
     def image(self) -> bool:
-        """Whether it is the first layer for which cuDNN has a special kernel:
+        """Whether this is the first layer for which cuDNN has a special kernel:
         `sm90_xmma_fprop_image_first_layer_f16f16_…_k64c4r7s7_stride2x2`."""
         d, few = self.work.dims, self.few and self.work.dims["cin"] in (3, 4)
         is_first_layer = (d["cout"], d["kernel"], d["stride"]) == (64, (7, 7), (2, 2))
@@ -136,13 +136,13 @@ class Product:
 
     @property
     def _uneven(self) -> bool:
-        """Whether channels of a group leave a part of a tile's step empty. Networks seldom have
-        such ones, so that what is measured of them says little of others, and the other way."""
+        """Whether the channels of a group leave a part of a tile's step empty. This is rare in
+        networks, so such convolutions have a separate curve."""
         d = self.work.dims
         return any(d[name] // d["groups"] % _STEP for name in ("cin", "cout"))
 
     def _loaded(self, depth: int) -> int:
-        """The depth that tiles load, whose channels come in whole steps for each tap. A gradient of
+        """The depth that tiles load: the channels of each tap fill whole steps. A gradient of
         the weight has its channels along the sides of tiles."""
         d = self.work.dims
         if self.direction == "wgrad":
@@ -151,8 +151,8 @@ class Product:
         return depth * (-(-channels // _STEP) * _STEP) // channels
 
     def plain(self) -> Work:
-        """A 1×1 of stride 1 as a plain product, in NCHW as a batch of them. Rows that do not allow
-        16-byte loads use other kernels."""
+        """A 1×1 convolution of stride 1 as a plain product; in NCHW as a batch of products. Rows
+        that do not allow 16-byte loads use other kernels."""
         d, last = self.work.dims, self.work.dims["channels_last"]
         inner = (d["cin"], d["cout"]) if last else (self.pixels, d["cin"])
         align = gcd(_LOAD_BYTES, *(size * self.target.itemsize for size in inner))

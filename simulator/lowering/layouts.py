@@ -76,7 +76,7 @@ def channels_per_load(tensor: Tensor) -> int:
 
 
 def needs_padding(tensor: Tensor, is_weight: bool, groups: int) -> bool:
-    """Whether the channels per group (both kinds for a weight) are not a multiple of a load."""
+    """Whether the channels per group (both kinds for a weight) are no multiple of a load."""
     shape, step = tensor.shape, channels_per_load(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % step for size in sizes)

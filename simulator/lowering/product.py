@@ -30,13 +30,13 @@ _SMALLEST = 1.8e6  # multiplications
 _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 _THIN, _MANY_TILES = 32, 4096
 _SERIAL_DEPTH = 128
-"""Elements of a line in one step of the kernel for few rows, whose threads multiply a line from its
-begin to its end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
+"""Elements of a line in one step of the kernel for few rows, whose threads multiply a row from
+start to end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
 
 
 class _Splitting(NamedTuple):
     """A product of depth `least` or more is split if its depth exceeds `a_block` per 64 × 64 block
-    of the result; one with a bias only if `biased`."""
+    of the result; with a bias, only if `biased`."""
 
     least: int
     a_block: float

@@ -33,8 +33,8 @@ _BLUESTEIN_AT_ONCE = 8192
 
 @lowering("fft")
 def transform(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The kernels of one call. The last length is the real one, which comes first towards complex
-    numbers and last on the way back."""
+    """The kernels of one call. The last length, the real one, is transformed first from real to
+    complex numbers, and last from complex to real numbers."""
     d = work.dims
     kind, lengths = d["kind"], [int(n) for n in d["lengths"]]
     last, others = lengths[-1], lengths[:-1]

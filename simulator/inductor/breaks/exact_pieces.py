@@ -69,8 +69,8 @@ def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], l
 
 
 def _same_sizes(schedule: Schedule, origin: Trace, stretch: int) -> bool:
-    """Whether all of its loops and library calls have the number of elements of some tensor of the
-    eager ops. If sizes depend on data, the trace and the compiler may assume different ones."""
+    """Whether each loop and library call of a schedule has the number of elements of some tensor of
+    the eager ops. If sizes depend on data, the trace and the compiler may assume different ones."""
     if not origin.assumptions:
         return True
     eager_sizes = {

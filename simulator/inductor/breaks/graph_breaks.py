@@ -1,4 +1,4 @@
-"""Why torch.compile does not compile a network as one graph, with the line of user code."""
+"""The reason why torch.compile breaks a network's graph, with the line of user code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reason(error: BaseException) -> str:
     cause: BaseException = error
     if type(error).__name__ == "BackendCompilerFailed":
         visited: list[BaseException] = []
-        while cause.__cause__ is not None and cause not in visited:  # it may be its own
+        while cause.__cause__ is not None and cause not in visited:  # a cause may be a cycle
             visited.append(cause)
             cause = cause.__cause__
     at = traceback.extract_tb(cause.__traceback__)
