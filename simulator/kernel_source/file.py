@@ -19,7 +19,7 @@ _HEAD = '''"""{title}
 
 {about}
 
-    python FILE                              checks; on a GPU also compares times with the prediction
+    python FILE                              checks; on a GPU also measures against the prediction
     TRITON_INTERPRET=1 python FILE --check   checks on any machine, with Triton's interpreter
 
 Written by `ridgepoint export-kernel`. It needs only torch and Triton.
