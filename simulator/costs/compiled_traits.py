@@ -17,12 +17,12 @@ Autocast = Literal["low", "float32", "float32_argument", "widest"]
 class Traits(NamedTuple):
     """The compiled-mode traits of an op.
 
-    kind       what a compiler makes of it: a loop over elements, a reduction, or a library call
-    slots      issue slots of an element in a generated kernel, loads and stores excepted
-    row_slots  the same of an op over rows, where a row stays in registers and where the kernel
-               walks along it
+    kind       the generated kernel: a loop over elements, a reduction, or a library call
+    slots      issue slots per element in a generated kernel, without loads and stores
+    row_slots  issue slots per element of an op over rows, if a row stays in registers, and if the
+               kernel loops along it
     triton     an element as a Triton expression of the arguments that it names
-    positive   the argument `self` must be positive, which a check of the kernel fills in
+    positive   the argument `self` must be positive; the check of an exported kernel fills it so
     recompute  its class in torch's partitioner (`get_default_op_list` of
                torch/_functorch/partitioners.py): "listed" ops may be computed again in the backward
                pass; "decomposed" stands for several listed ops in the joint graph; "random" fuses

@@ -1,4 +1,4 @@
-"""A call of an ATen op: its signature, and what the host did before it."""
+"""A call of an ATen op: its signature, and the host's work before it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Tensor(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def contiguous(self) -> bool:
-        """Row-major without gaps; dimensions of size 1 may have any stride."""
+        """Whether it is row-major without gaps; dimensions of size 1 may have any stride."""
         expected = 1
         for size, step in zip(reversed(self.shape), reversed(self.stride), strict=True):
             if size != 1 and step != expected:
@@ -55,7 +55,7 @@ class Tensor(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def dense(self) -> bool:
-        """Without gaps or overlaps in *some* order of its dimensions (channels last is)."""
+        """Whether *some* order of dimensions, such as channels last, has no gaps or overlaps."""
         dims = sorted(
             (step, size) for size, step in zip(self.shape, self.stride, strict=True) if size != 1
         )

@@ -1,4 +1,4 @@
-"""Which networks query how they run: only those are traced again if the mode changes.
+"""The networks that query how they run: only these are traced again if the mode changes.
 
 The first trace of a network tells: a step that queries nothing has the same trace in all runs.
 """

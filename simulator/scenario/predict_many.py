@@ -128,7 +128,7 @@ def step_of(resolved: ResolvedScenario) -> Step:
 
 
 def why_traced(resolved: ResolvedScenario) -> str | None:
-    """Why a scenario is traced; None if a family gives its trace, or it is a saved one."""
+    """The reason why a scenario is traced; None if its trace is saved or comes from a family."""
     return None if resolved.request.saved else reason_to_trace(resolved.request, resolved.gpu)
 
 

@@ -130,6 +130,6 @@ def _refuse_fixed(scenario: Scenario) -> None:
     extra = [name for name, value in fixed.items() if value is not None]
     if extra:
         raise InputError(
-            f"{scenario.network} is a saved trace, in which this is fixed: leave "
+            f"{scenario.network} is a saved trace with fixed settings: leave "
             f"{', '.join(extra)} out, or name the network instead"
         )

@@ -59,7 +59,7 @@ class Selective(Protocol):
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """What to trace.
+    """A request for a trace.
 
     frozen         patterns of parameters that are not trained
     module_dtypes  pairs of a module pattern and a dtype
@@ -107,7 +107,7 @@ class ResolvedScenario:
 
     fusion  the level at which kernels are fused; None leaves it to the mode: nothing in eager
             mode, all that torch.compile fuses in compiled mode
-    notes   what was changed, and how well it is known, for a reader
+    notes   texts for the reader: changes, and how well each is known
     """
 
     request: TraceRequest

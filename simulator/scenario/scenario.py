@@ -37,7 +37,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to predict. None leaves a choice to the network or to its saved trace.
+    """The inputs of a prediction. None leaves a choice to the network or to its saved trace.
 
     network     a name of the catalogue, file.py:factory, hf:folder, timm:name, or a saved trace
     gpu         an id, a TOML file, or the keys of such a file

@@ -1,4 +1,4 @@
-"""Where torch.compile would break its graph, derived from a step that runs eagerly.
+"""The points where torch.compile would break its graph, derived from a step that runs eagerly.
 
 Dynamo compiles the outermost user function. Code that it cannot trace breaks the graph in the
 function that contains it and in all of its callers, because each of them is compiled again from the

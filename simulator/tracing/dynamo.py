@@ -31,7 +31,7 @@ _HOLDERS = (
     "torch._refs", "torch._decomp", "torch._prims", "torch._prims_common",
     "torch._meta_registrations", "torch.optim.optimizer",
 )  # fmt: skip
-"""Modules, with those inside them, whose functions run on tensors without data or in a step."""
+"""Modules, submodules included, whose functions run on tensors without data or in a step."""
 
 
 def is_imported() -> bool:

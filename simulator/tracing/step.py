@@ -153,7 +153,7 @@ def _check_bytes(storages: list[Storage]) -> None:
 
 
 def _forward_lines(module: nn.Module) -> dict[str, str]:
-    """Where each module's `forward` begins, as "nets.py, line 31", by its path."""
+    """The first line of each module's `forward`, such as "nets.py, line 31", by module path."""
     lines: dict[str, str] = {}
     for path, child in module.named_modules():
         code = getattr(inspect.unwrap(type(child).forward), "__code__", None)

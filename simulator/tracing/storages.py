@@ -33,7 +33,7 @@ class Storages:
 
     def __init__(self, ops: Sequence[Op]) -> None:
         self._ops = ops
-        self._numbers: dict[int, int] = {}  # of the live storages, by address
+        self._numbers: dict[int, int] = {}  # numbers of live storages, by address
         self._lives: list[_Life] = []
         self._on_free: dict[int, weakref.ref[Any]] = {}
 

@@ -1,4 +1,4 @@
-"""How often Dynamo compiles one function: once for each set of guard values, up to
+"""The variants in which Dynamo compiles one function: one for each set of guard values, up to
 `torch._dynamo.config.recompile_limit`; further variants run eagerly.
 
 The guards of a function are the type of its module, the shapes of the module's parameters, and the

@@ -33,7 +33,7 @@ def scan(x: Tensor, decay: Tensor, b: Tensor, c: Tensor, chunk: int) -> Tensor:
     c = c.view(batch, -1, chunk, c.shape[-1])
     total = decay.cumsum(dim=-1)
 
-    # Inside a chunk: causal attention, weighted by how much the state decays on the way.
+    # Inside a chunk: causal attention, weighted by the decay of the state in between.
     weights = torch.exp(segment_sums(decay)).transpose(1, 2).to(x.dtype)
     scores = torch.matmul(c, b.transpose(2, 3))[:, :, None]
     inside = torch.matmul(scores * weights, x)

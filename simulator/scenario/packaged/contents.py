@@ -83,7 +83,7 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
 
 
 def omission(name: str) -> str | None:
-    """Why a request is not packaged; None if it is."""
+    """The reason why a request is not packaged; None if it is."""
     return next((why for pattern, why in OMITTED.items() if fnmatchcase(name, pattern)), None)
 
 
