@@ -36,7 +36,7 @@ def block_of(path: str, blocks: str) -> int | None:
 
 
 def block_count(trace: Trace, blocks: str) -> int:
-    """One more than the highest number of a block."""
+    """The number of blocks: one more than the highest block number."""
     return 1 + max((block_of(op.module, blocks) or 0 for op in trace.ops), default=-1)
 
 

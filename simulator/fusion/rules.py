@@ -1,6 +1,6 @@
 """The settings of the partition rule by fusion level, and levels that imitate other compilers.
 
-The latter approximate what is published about these compilers:
+The latter approximate the published behaviour of these compilers:
 xla       loops fuse into the reduction that reads them, but nothing follows a reduction in its
           kernel; siblings fuse (multi-output fusion); products are library calls ("Operator Fusion
           in XLA: Analysis and Evaluation", Snider and Liang, 2023)

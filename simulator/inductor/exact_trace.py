@@ -23,7 +23,7 @@ Known = dict[tuple[str, str, str], list[int]]
 
 def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     """The launches in order, then the eager ops of the optimizer. The `groups` name the ops of
-    `origin` that each launch computes, as far as they can be identified."""
+    `origin` that each launch computes, if they can be identified."""
     ops_of = eager_ops(schedule, origin)
     storages, number = _storages(schedule, origin)
     grouped = list(launches(schedule, ("forward", "backward"), ops_of, number, True, _ones(origin)))

@@ -55,7 +55,7 @@ def grouped_direct(work: Work, weight: Tensor) -> Work:
 
 
 def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
-    """ATen compiles its kernels for square 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
+    """ATen compiles kernels for squares of 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
 
     The gradient of the weight has one block per weight, whose warps each take one image, 32 pixels
     at a time; `steps` counts these iterations over all rounds of blocks.

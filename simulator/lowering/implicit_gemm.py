@@ -23,7 +23,7 @@ the taps would explain both limits."""
 _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
-steps of its own."""
+separate steps."""
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a

@@ -1,7 +1,7 @@
 """The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
 and allocates its result, like an op called from Python.
 
-A convolution with a bias adds it by `add_` behind cuDNN (`ATen/native/Convolution.cpp`), a tensor
+A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`), a tensor
 with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
 in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel like
 a separate op.

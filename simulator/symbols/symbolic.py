@@ -85,7 +85,7 @@ class Symbolic:
     def at(self, batch: int, seq: int | None = None) -> Trace:
         """The trace that `tracer(batch, seq)` returns: instantiated from a family, else traced.
 
-        Raises what the tracer raises, such as InputError past the last position.
+        Raises the errors of the tracer, such as InputError past the last position.
         """
         point = self._point(batch, seq)
         family = self._family(*point)

@@ -1,4 +1,4 @@
-"""How TensorIterator visits its operands: by one linear index, or by an offset per element.
+"""The order of TensorIterator over its operands: by one linear index, or by an offset per element.
 
 If one linear index serves all operands, the kernel loads vectors. If an operand is converted as it
 is read, the kernel loads one element at a time. Otherwise it computes an offset per operand and
@@ -35,7 +35,7 @@ def aligned(tensors: Iterable[Tensor]) -> bool:
 
 
 def _same_layout(a: Tensor, b: Tensor) -> bool:
-    """Equal shapes, and equal strides in every dimension of more than one element."""
+    """Whether shapes are equal, and strides in every dimension of more than one element."""
     return a.shape == b.shape and all(
         n == 1 or s == t for n, s, t in zip(a.shape, a.stride, b.stride, strict=True)
     )

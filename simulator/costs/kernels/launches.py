@@ -32,18 +32,18 @@ def vector_dtype(dtype: str) -> str:
 
 
 def full_bytes(x: Tensor) -> int:
-    """Bytes of all elements, with repeated ones."""
+    """Bytes of all elements, repeated elements included."""
     return x.numel * x.itemsize
 
 
 def fill(elements: int, itemsize: int) -> Work:
-    """One value for every element, or a memset."""
+    """Write one value to every element, or run a memset."""
     dims = {"elements": elements}
     return Work("fill", write_bytes=elements * itemsize, instructions=2 * elements, dims=dims)
 
 
 def fill_like(x: Tensor) -> Work:
-    """Zeros for a whole tensor."""
+    """Fill a whole tensor with zeros."""
     return fill(x.numel, x.itemsize)
 
 

@@ -51,7 +51,7 @@ def total_bytes(*tensors: Tensor | None) -> int:
 
 
 def wanted_gradients(op: Signature) -> list[bool]:
-    """Which gradients a backward op computes: of input, weight and bias."""
+    """Whether a backward op computes the gradient of its input, weight and bias."""
     return list(op.arg("output_mask", [True, True, True]))
 
 

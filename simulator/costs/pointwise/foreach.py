@@ -44,7 +44,7 @@ def multi_tensor_launches(
     """The launches over `depth` lists (1 to 5) of tensors of `numels` elements.
 
     A launch is issued when it has the maximum of blocks, or the maximum of tensors with the last
-    one complete; the remainder is one more (ATen/native/cuda/MultiTensorApply.cuh,
+    one complete; the remainder is one more launch (ATen/native/cuda/MultiTensorApply.cuh,
     `multi_tensor_apply`). With `scalar_list` each tensor has its own scalar.
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
@@ -150,7 +150,7 @@ def multi_tensor_work(
 
 
 def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
-    """Whether all tensors share a dtype, and those of one index a dense layout
+    """Whether all tensors share a dtype, and tensors of equal index share a dense layout
     (ATen/native/ForeachUtils.h, `can_use_fast_route`). `mixed` dtypes may differ by list."""
     dtypes = [{t.dtype for t in tensors} for tensors in lists]
     uniform = (

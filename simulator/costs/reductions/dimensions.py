@@ -201,7 +201,7 @@ cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
     _rule((2, 4), kind="extremes")
 )
 # Welford: d = x - mean; mean += d / n; m2 += d·(x - mean), of which 4 are the plain variance's
-# (one addition for the mean; subtract, multiply, add), and a division and maybe a root a row.
+# (one addition for the mean; subtract, multiply, add), a division, maybe a root, per row.
 cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
 
 

@@ -37,7 +37,7 @@ def pool(op: Signature) -> Work:
     taps = _window_taps(op, spatial_dims(op))
     variant = "max" if "max" in op.name else "average"
     if op.name == "aten.max_pool2d_with_indices.default" and channels_last(x):
-        variant = "max_last"  # a kernel of its own (DilatedMaxPool2d.cu, `max_pool_forward_nhwc`)
+        variant = "max_last"  # a separate kernel (DilatedMaxPool2d.cu, `max_pool_forward_nhwc`)
     read = covered_bytes(x, out, taps)
     return window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 

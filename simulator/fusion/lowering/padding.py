@@ -61,7 +61,7 @@ def _wide(tensor: Tensor, many: int) -> Tensor:
 
 
 def _concatenation(before: Tensor, after: Tensor) -> Signature:
-    """The concatenation of zeros to an operand, with which the benchmark, an eager one, pads."""
+    """The concatenation of zeros with which the eager benchmark pads an operand."""
     dim = next(d for d, size in enumerate(before.shape) if size != after.shape[d])
     edge = tuple(after.shape[d] - size if d == dim else size for d, size in enumerate(before.shape))
     zeros = Tensor(edge, before.dtype, row_major(edge))

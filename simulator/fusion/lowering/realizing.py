@@ -1,4 +1,4 @@
-"""Which values a compiled step writes to memory.
+"""The values that a compiled step writes to memory.
 
 Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded_max_reads` (ir.py),
 `realize_reads_threshold`, `realize_acc_reads_threshold`, `realize_opcount_threshold` (config.py).

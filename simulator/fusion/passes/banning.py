@@ -18,7 +18,7 @@ _REDUCED = 4  # a result this many times smaller than its inputs is kept
 
 @dataclass(frozen=True)
 class Bans:
-    """Which ops are banned. `used_far_apart`: readers of one tensor beyond an op that does not
+    """The kinds of banned ops. `used_far_apart`: readers of one tensor beyond an op that does not
     fuse; `long_chains` of fusible ops; `materialized_backward`: ops whose result an unfusible
     backward op reads; `not_listed`: ops that are not on the list (if False, only random and
     compute-intensive ops); `reductions`."""

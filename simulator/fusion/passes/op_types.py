@@ -1,4 +1,4 @@
-"""Which ops may be recomputed, and which fuse with each other, by their class in
+"""Ops that may be recomputed, and ops that fuse with each other, by their class in
 `simulator.costs.compiled_traits`."""
 
 from __future__ import annotations

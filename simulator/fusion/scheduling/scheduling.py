@@ -1,4 +1,4 @@
-"""Which loop nests become one kernel, as Inductor's scheduler decides (`can_fuse` of
+"""Fuse loop nests into kernels as Inductor's scheduler does (`can_fuse` of
 torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): the two have the same
 iteration space, share memory, and have no path between them through another kernel; the pair that
 shares most fuses first."""
