@@ -26,8 +26,8 @@ CUDA = torch.device("cuda", 0)
 
 
 class _Done(BaseException):
-    """All graphs are scheduled, so that the step can end. Not an Exception, which the compiler
-    would catch."""
+    """Ends a step after all graphs are scheduled. Not an Exception, because the compiler would
+    catch it."""
 
 
 def schedule_module(

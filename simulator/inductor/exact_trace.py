@@ -110,7 +110,7 @@ def _ones(origin: Trace) -> tuple[int, ...]:
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
     """The phases in which the casts of a product are numbered in reverse. Autocast casts the
     operands of a call from the last to the first in eager mode, and from the first to the last when
-    a compiler traces it; the bytes of casts that are separate launches show which."""
+    a compiler traces it; the bytes of casts that are separate launches show the order."""
     matches = Counter[tuple[str, bool]]()
     for launch in schedule.launches:
         each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None

@@ -85,8 +85,8 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
 
 
 class _Layout(NamedTuple):
-    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of those
-    that a causal mask cuts, at the end of the band of each block."""
+    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of the
+    tiles that a causal mask cuts, at the end of the band of each block."""
 
     blocks: int
     tiles: int

@@ -117,7 +117,7 @@ def _of_slices(c: Product) -> Iterator[Work]:
 
 
 def _small_tf32(c: Product) -> Iterator[Work]:
-    """Small TF32 convolutions: kernels that read, or at least write, NCHW."""
+    """The kernels of small TF32 convolutions, which read, or at least write, NCHW."""
     if c.unit:
         if (c.pixels >= 3000 or c.depth <= 64) and c.rows >= 128:
             yield c.direct()

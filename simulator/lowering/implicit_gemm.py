@@ -36,7 +36,7 @@ class Product:
 
     `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
     observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced`: one group of a
-    convolution, whose channels lie among those of the others.
+    convolution, whose channels are stored between those of others.
     """
 
     work: Work
@@ -83,9 +83,9 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether the forward has more taps along a side than any tensor-core kernel of half
-        precision was observed with: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32
-        SEW-D's 128 ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
+        """Whether the forward has more taps along a side than were observed in half precision on
+        tensor cores: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32 SEW-D's 128 ran
+        on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
         return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
@@ -201,7 +201,7 @@ class Product:
 
     @property
     def split(self) -> bool:
-        """Whether the depth is split: if it is long for the number of tiles. The gradient of a
+        """Whether the depth is split, because it is long for the number of tiles. The gradient of a
         weight has few tiles and sums over all pixels."""
         if self.direction == "wgrad":
             least = 500 if self.half else 40

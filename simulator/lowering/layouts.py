@@ -16,7 +16,7 @@ _LOAD_BYTES = 16
 
 
 def images(op: Signature) -> tuple[Tensor, Tensor | None]:
-    """The input and, in a backward, the gradient of the output."""
+    """The input and, in a backward pass, the gradient of the output."""
     return op.get("input") or op["self"], op.get("grad_output")
 
 

@@ -42,8 +42,8 @@ T = TypeVar("T")
 
 
 def key(network: str, gpu: GPU, **request: Any) -> str:
-    """64 hexadecimal digits for one trace. `request` holds batch, seq, dtype, phase, sizes and the
-    like, values that differ in their `repr`."""
+    """The key of one trace: 64 hexadecimal digits. `request` holds batch, seq, dtype, phase, sizes
+    and the like, values that differ in their `repr`."""
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
     parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}"]

@@ -161,8 +161,8 @@ def _rank(phase: Phase) -> int:
 
 
 def _named(schedule: Schedule, local: Trace) -> Schedule:
-    """The schedule with module paths of the whole network in its origins: a graph knows paths below
-    the function that it begins in. They are matched by the order of the ops of each name, if the
+    """The schedule with module paths of the whole network in its origins: a graph has paths below
+    the function in which it begins. Paths are matched by the order of the ops of each name, if the
     numbers of ops agree."""
     origins = list(schedule.origins)
     eager: dict[tuple[str, Phase], list[Op]] = defaultdict(list)
