@@ -31,7 +31,7 @@ def _installed(package: str, places: tuple[str, ...]) -> str | None:
 
 
 def _described_otherwise(package: str) -> str | None:
-    """The version of a package without such a folder: an old installation, or None."""
+    """The version of a package without such a folder (an old installation); None without it."""
     # takes 30 ms to import, and few installations need it
     from importlib.metadata import PackageNotFoundError, version
 

@@ -90,6 +90,6 @@ def _text(data: str) -> str:
     except (Error, ValueError, zlib.error):
         pass
     raise InputError(
-        "the link is damaged: its checksum differs: expected the whole of what Copy link wrote; "
+        "the link is damaged: its checksum differs: expected the whole link of Copy link; "
         "copy it again"
     )

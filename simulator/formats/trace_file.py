@@ -106,7 +106,7 @@ def load(path: Path | str) -> Trace:
 
 
 def decoded(data: bytes, source: str) -> Trace:
-    """The trace of a file's content. Raises InputError, which names the `source`, as `load`."""
+    """Decode a trace from a file's content. Raises InputError as `load` does, naming `source`."""
     decode = msgspec.json.decode if data[:1] in (b"{", b" ", b"\n") else msgspec.msgpack.decode
     try:
         rows = decode(data, type=_File)

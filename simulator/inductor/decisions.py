@@ -31,7 +31,7 @@ def decide(gpu: GPU, profile: Profile, sdpa: str | None = None) -> None:
 
 
 def _choose_attention(gpu: GPU) -> None:
-    """Choose as on the GPU; a CPU build has plain products only."""
+    """Choose attention kernels as on the GPU; a CPU build has plain products only."""
     situation = Situation(gpu, None)  # pyright: ignore[reportArgumentType]  # this rule records nothing
 
     def chosen(*args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,7 @@
 
 The plane of batches and sequence lengths is split into cells with one program each (`split`), and
 each cell gets a family, fitted to its corners and to points in between. A point outside all cells,
-or in a cell without a family, is traced when it is needed; `reason_to_retrace` says why.
+or in a cell without a family, is traced when it is needed; `reason_to_retrace` gives the reason.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Symbolic:
 
         `seq` is None for a network without a sequence, whose `tracer` is called with 1. Up to
         `largest_batch` and `largest_seq` traces are instantiated exactly; by default up to 16,384
-        and 120,960, or what the network supports. `progress` receives the number of each trace.
+        and 120,960, or the network's limit. `progress` receives the number of each trace.
         """
         probes = Probes(tracer, progress)
         limits = Limits(batch, seq, largest_batch, largest_seq)

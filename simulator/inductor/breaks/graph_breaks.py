@@ -75,8 +75,7 @@ def line(frames: Sequence[Any]) -> str:
 
 
 def line_of(stack_trace: str | None) -> str:
-    """The innermost line of user code in a graph node's stack trace, such as "mixtral.py, line
-    40"."""
+    """The innermost user line in a graph node's stack trace, such as "mixtral.py, line 40"."""
     frames = re.findall(r'File "([^"]+)", line (\d+)', stack_trace or "")
     own = [frame for frame in frames if not any(part in frame[0] for part in _NOT_USER)]
     if not own:
