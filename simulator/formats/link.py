@@ -90,6 +90,6 @@ def _text(data: str) -> str:
     except (Error, ValueError, zlib.error):
         pass
     raise InputError(
-        "the link is damaged: its checksum differs: expected the whole link of Copy link; "
+        "the link is damaged: its checksum differs: expected the complete link from Copy link; "
         "copy it again"
     )
