@@ -1,8 +1,8 @@
 """Chains: storages at the same place in every block, such as the first weight of each.
 
 Runs of block 1 and block 2 that follow each other must be equal, op by op. Storages at the same
-place in both are neighbours in a chain; the residual stream is one too. What only the optimizer
-touches, such as Adam's moments, is found by its place in the optimizer's lists.
+place in both are neighbours in a chain; the residual stream is a chain too. Storages that only the
+optimizer touches, such as Adam's moments, are matched by their places in its lists.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from simulator.records import Op, Trace
 class Chains:
     """The chains of a trace to which `added` blocks are added, new storages numbered from `end` on.
 
-    place_of    the chain and the place in it of each storage of the trace that lies in one
+    place_of    by storage of the trace, its chain and its place in the chain, if any
     elements    storages of the trace by chain
     new         new storages by chain
-    of_block_1  by the length of the optimizer's lists, the places of block 1 in them
+    of_block_1  by the length of the optimizer's lists, the places of block 1 in these lists
     """
 
     added: int
@@ -41,19 +41,19 @@ class Chains:
         self.end += self.added
 
     def at(self, chain: int, place: int) -> int:
-        """The storage at a place of the longer chain: the first old one, the new ones, the rest."""
+        """The storage at a place of the longer chain: first old, all new, other old ones."""
         new, old = self.new[chain], self.elements[chain]
         if place <= 0:
             return old[0]
         return new[place - 1] if place <= len(new) else old[place - len(new)]
 
     def moved(self, storages: tuple[int, ...], shift: int) -> tuple[int, ...]:
-        """The storages, with those of chains moved by `shift` places."""
+        """The storages, where each storage of a chain is moved by `shift` places."""
         of = self.place_of
         return tuple([s if s not in of else self.at(of[s][0], of[s][1] + shift) for s in storages])
 
     def first_places(self, listed: tuple[int, ...]) -> list[int]:
-        """Places in a list of the first elements of chains."""
+        """The places of first elements of chains in a list."""
         of = [self.place_of.get(s) for s in listed]
         return [i for i, each in enumerate(of) if each is not None and each[1] == 0]
 
@@ -99,7 +99,7 @@ def neighbours(entries: list[Run]) -> list[tuple[Run, Run]]:
 
 
 def _following(trace: Trace, entries: list[Run]) -> dict[int, int]:
-    """Maps each storage of block 1 that differs in block 2 to the one of block 2."""
+    """Maps each storage of block 1 that differs in block 2 to the storage of block 2."""
     following: dict[int, int] = {}
     for a, b in neighbours(entries):
         one, two = (a, b) if a.block == 1 else (b, a)
@@ -116,7 +116,7 @@ def _following(trace: Trace, entries: list[Run]) -> dict[int, int]:
 
 
 def _same(a: Op, b: Op) -> bool:
-    """Whether two ops do the same on storages of their own."""
+    """Whether two ops are equal except for their storages."""
     x, y = a.collective, b.collective
     if a.signature != b.signature or a.stream != b.stream:
         return False

@@ -1,6 +1,7 @@
-"""What each further block adds to a trace besides its ops: weights, and the host's work for them.
+"""The growth of a trace per block besides its ops: weights, and the host's work for them.
 
-Two traces show it, of a few blocks and of one more; the first, repeated, must equal the second.
+It is the difference of two traces, of a few blocks and of one more; the first, repeated, must equal
+the second.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class Growth:
-    """What one more block adds: to fields of the trace by name, and to those of the optimizer's ops
-    by the op's place from the end of the trace of a few blocks, −1 the last: other batches may
-    have other ops before the optimizer's."""
+    """The growth per block: of fields of the trace by name, and of fields of the optimizer's ops by
+    the op's place from the end of the trace of a few blocks (−1 is the last), since other batches
+    may have other ops before the optimizer's."""
 
     blocks: str
     of_the_trace: _Counts
     of_ops: dict[int, _Counts]
 
     def grown(self, few: Trace, count: int) -> Trace:
-        """The trace of `count` blocks from that of a few. Raises UnequalBlocksError if it has
+        """The trace of `count` blocks, from a trace of a few. Raises UnequalBlocksError if it has
         graph breaks, or blocks that differ."""
         if few.breaks:
             raise UnequalBlocksError("the graph breaks")
@@ -46,7 +47,7 @@ class Growth:
 
 
 def growth(few: Trace, more: Trace, blocks: str) -> Growth:
-    """What one more block adds; `more` has one more than `few`. Raises UnequalBlocksError unless
+    """The growth per block; `more` has one block more than `few`. Raises UnequalBlocksError unless
     `few`, repeated, equals `more`."""
     count = block_count(few, blocks) + 1
     repetition = Repetition(few, blocks, count)

@@ -14,9 +14,9 @@ from simulator.records import Op, Storage, Trace, touches
 def lifetimes(
     trace: Trace, ops: list[Op], place_of: Sequence[int], run_of: Sequence[int], chains: Chains
 ) -> list[Storage]:
-    """The storages of the longer trace with `ops`, born and freed as long before and after the ops
-    that touch them as in the traced one; those that all blocks free at the same op, at that op.
-    `place_of` and `run_of` have an entry for each traced op."""
+    """The storages of the longer trace with `ops`, born and freed as many ops before and after the
+    ops that touch them as in the original; storages that all blocks free at one op are freed at
+    that op. `place_of` and `run_of` have an entry for each traced op."""
     first, last = touches(ops)
     traced_first, traced_last = touches(trace.ops)
     sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]
@@ -44,8 +44,8 @@ def lifetimes(
 def _freed_together(
     trace: Trace, last: Mapping[int, int], storage: int, chains: Chains
 ) -> bool | None:
-    """Are the storages of a chain freed at the same op, and not each beside its last op? None for a
-    storage that lies in no chain."""
+    """Whether the storages of a chain are all freed at one op, not each after its last use. None
+    for a storage outside all chains."""
     chain, _ = chains.place_of.get(storage, (None, 0))
     if chain is None or len(chains.elements[chain]) < 2:
         return None
@@ -68,9 +68,8 @@ def numbered_by_appearance(longer: Trace, traced: Trace, chains: Chains) -> Trac
 
 
 def _appearance(ops: Iterable[Op], traced: Trace, chains: Chains) -> Iterator[int]:
-    """The storages in the order in which the tracer meets them, and again where it meets them
-    again: weights, buffers and inputs, then those of the ops, and the gradients and the state of
-    the optimizer before its own ops."""
+    """The storages in the order of the tracer, with repetitions: weights, buffers and inputs, then
+    those of the ops; gradients and optimizer state come before the optimizer's ops."""
     yield from _of_roles(traced, chains, "weight", "buffer", "input")
     updating = False
     for op in ops:

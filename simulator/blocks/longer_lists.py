@@ -15,7 +15,7 @@ from simulator.blocks.optimizer_lists import lists
 from simulator.records import TAIL, Op, Signature, Tensor, Trace
 
 _LOOP = 20
-"""Instructions a tensor from which on they are those of a loop over the tensors."""
+"""Instructions per tensor above which they are taken to be a loop over the tensors."""
 
 
 def longer_tail(trace: Trace, chains: Chains) -> dict[str, int]:
@@ -68,7 +68,7 @@ def lengthened(op: Op, chains: Chains) -> Op:
 
 
 def longer_list(listed: tuple[int, ...], chains: Chains) -> list[int]:
-    """The storages of a list, with those of the new blocks behind block 1's."""
+    """The storages of a list, with those of the new blocks after block 1's."""
     return [_storage(listed[place], copy, chains) for place, copy in _order(listed, chains)]
 
 
@@ -88,7 +88,7 @@ def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:
 
 
 def _storage(storage: int, copy: int, chains: Chains) -> int:
-    """The storage of a copy. The original keeps its own, which follows the new ones of its
+    """The storage of a copy. The original keeps its storage, which follows the new storages of its
     chain."""
     if not copy:
         _, place = chains.place_of.get(storage, (0, 0))
@@ -97,8 +97,8 @@ def _storage(storage: int, copy: int, chains: Chains) -> int:
 
 
 def _longer_counts(op: Op, before: int, after: int) -> dict[str, int]:
-    """The host's work for a longer list: Python calls that each tensor takes, and instructions
-    where a loop over the tensors makes nearly all of them."""
+    """The host's work for a longer list: Python calls in proportion to the tensors, and
+    instructions too if a loop over the tensors runs nearly all of them."""
     counts = {"python_calls": op.python_calls + (after - before) * (op.python_calls // before)}
     if op.instructions > _LOOP * before:
         for name in ("instructions", "cold_instructions", "attributes", "c_calls"):

@@ -1,7 +1,7 @@
 """The optimizer's tensors: lists of an op, or a series of ops on one tensor each.
 
-A list has one tensor a parameter, and so has a series of ops of one signature. `shortened` leaves
-out tensors; `simulator.blocks.longer_lists` adds those of repeated blocks.
+A list has one tensor per parameter, and so has a series of ops of one signature. `shortened`
+removes tensors; `simulator.blocks.longer_lists` adds tensors of repeated blocks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lists(signature: Signature) -> Iterator[tuple[int, int]]:
 
 
 def series(trace: Trace, places: range, lengths: Collection[int]) -> Iterator[list[int]]:
-    """The ops of the optimizer; those of a series, whose length is one of `lengths`, together."""
+    """The ops of the optimizer, grouped by series, whose length is one of `lengths`."""
     for _, group in groupby(
         places,
         lambda i: trace.ops[i].signature if len(trace.ops[i].storages) == 1 else i,

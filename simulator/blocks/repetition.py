@@ -1,9 +1,9 @@
-"""A network of equal blocks from the trace of a few: block 2's ops are repeated.
+"""The trace of a network of equal blocks, from a trace of a few: block 2's ops are repeated.
 
-Where runs of block 1 and block 2 follow each other, copies of the later one go between them. Copies
-take the new elements of the storages' chains; what comes before the copies refers to the elements
-before, and the rest to those after. The optimizer takes each block's elements in turn. Storages are
-numbered as the tracer does, in order of appearance.
+If runs of block 1 and block 2 are neighbours, copies of the later run are inserted between them.
+Copies use the new elements of the storages' chains; ops before the copies use the elements before
+these, and ops after the copies the elements after these. The optimizer takes each block's elements
+in turn. Storages are numbered as the tracer does, in order of appearance.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from simulator.blocks.runs import (
 from simulator.records import Assumption, Op, Trace
 
 _NEAR = 3
-"""Runs back in which a wait is for the neighbours' ops."""
+"""Number of previous runs within which a wait is copied relative to the op."""
 
 
 def repeated(trace: Trace, blocks: str, count: int) -> Trace:
-    """The trace of the network with `count` blocks. Raises UnequalBlocksError where blocks
-    differ and where the trace has too few."""
+    """The trace of the network with `count` blocks. Raises UnequalBlocksError if blocks differ or
+    the trace has too few."""
     return Repetition(trace, blocks, count).trace
 
 
@@ -40,12 +40,12 @@ class Repetition:
 
     added      the number of new blocks
     trace      the longer trace
-    place_of   the place in it of each traced op
+    place_of   the place of each traced op in the longer trace
     source_of  for each op of the longer trace, the traced op that it repeats
     """
 
     def __init__(self, trace: Trace, blocks: str, count: int) -> None:
-        """Raises UnequalBlocksError where blocks differ and where the trace has too few."""
+        """Raises UnequalBlocksError if blocks differ or the trace has too few."""
         entries = runs(trace, blocks)
         few = block_count(trace, blocks)
         if few < LEAST or count < few:
@@ -103,8 +103,8 @@ class Repetition:
         self._ops.append(op)
 
     def _moved(self, i: int, shift: int) -> Op:
-        """A traced op at the end of the ops, on storages `shift` places further in their chains, in
-        a module `shift` blocks further."""
+        """Append a traced op, with storages `shift` places further in their chains and a module
+        `shift` blocks further."""
         op = self._traced.ops[i]
         after = self._after(i)
         storages = self._chains.moved(op.storages, shift)
@@ -114,7 +114,7 @@ class Repetition:
         return msgspec.structs.replace(op, after=after, storages=storages, module=module)
 
     def _after(self, i: int) -> tuple[int, ...]:
-        """What a traced op waits for, if it is appended now."""
+        """The ops for which a traced op waits, if it is appended now."""
         here = len(self._ops)
         near = self._run_of[i] - _NEAR
         return tuple(
@@ -146,7 +146,7 @@ class Repetition:
         ]
 
     def _code(self) -> dict[str, str]:
-        """Lines of code by module path, those of the new blocks as block 1's."""
+        """Lines of code by module path; new blocks have the lines of block 1."""
         added = self.added
         code: dict[str, str] = {}
         for path, line in self._traced.code.items():

@@ -1,4 +1,4 @@
-"""The equal blocks of a network in a trace: where the step enters each, forward and backward."""
+"""The runs of equal blocks in a trace: a step's entries into each, forward and backward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAST = 4
 
 
 class UnequalBlocksError(ValueError):
-    """Blocks 1 and 2 of a trace do different things."""
+    """Blocks 1 and 2 of a trace differ."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Run:
 
 
 def block_of(path: str, blocks: str) -> int | None:
-    """The number of the block that a module path lies in, the blocks being "layers.0", …"""
+    """The number of the block that contains a module path, for blocks "layers.0", …"""
     head, separator, tail = path.partition(f"{blocks}.")
     number = tail.partition(".")[0]
     return int(number) if separator and number.isdigit() and (not head or head[-1] == ".") else None
 
 
 def block_count(trace: Trace, blocks: str) -> int:
-    """One more than the highest number of a block."""
+    """The number of blocks: one more than the highest block number."""
     return 1 + max((block_of(op.module, blocks) or 0 for op in trace.ops), default=-1)
 
 
 def path_of_blocks(trace: Trace) -> str:
-    """The path before the numbers of the most blocks, such as "layers"; "" without blocks."""
+    """The path of the list with the most blocks, such as "layers"; "" without blocks."""
     most: dict[str, int] = {}
     for path in {op.module for op in trace.ops}:
         words = path.split(".")
@@ -54,7 +54,7 @@ def path_of_blocks(trace: Trace) -> str:
 
 
 def renumbered(path: str, blocks: str, shift: int) -> str:
-    """The module path with the number of the block that it lies in `shift` higher."""
+    """The module path, with the number of its block increased by `shift`."""
     block = block_of(path, blocks) if shift else None
     if block is None:
         return path

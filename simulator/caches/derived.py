@@ -11,11 +11,11 @@ _SLOT = "_derived"
 
 
 class Derived(Generic[T]):
-    """A typed cache of what one module derives from objects that have a `__dict__`, such as traces.
+    """A typed cache of values that a module derives from objects with a `__dict__`, such as traces.
 
-    The module declares the cache and alone reads it. The values lie in the object's `__dict__`, as
-    those of `functools.cached_property` do, so that a value may refer to its object without
-    keeping it alive. `size` bounds the values per object; the oldest one goes first.
+    Only the module that declares the cache reads it. The values are stored in the object's
+    `__dict__`, as by `functools.cached_property`, so a value may refer to its object without
+    keeping the object alive. `size` bounds the values per object; the oldest is evicted first.
     """
 
     def __init__(self, size: int | None = None) -> None:
@@ -39,5 +39,5 @@ class Derived(Generic[T]):
 
 
 def share(source: Any, other: Any) -> None:
-    """Let `other` use all values derived from `source`, those of the past and of the future."""
+    """Let `other` share all values derived from `source`, earlier and later ones."""
     other.__dict__[_SLOT] = source.__dict__.setdefault(_SLOT, {})

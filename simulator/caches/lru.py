@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class LRUCache(Generic[T]):
-    """At most `size` values; evicts the least recently used. Exceptions are not cached."""
+    """At most `size` values, evicting the least recently used. Exceptions are not cached."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -1,8 +1,8 @@
-"""What torch.compile and autocast make of an op, beside its cost: one row an op.
+"""How torch.compile and autocast treat an op, in addition to its cost: one row per op.
 
-An op without a row follows its cost: its kind is that of its works' families, each FLOP of it takes
-one issue slot in a generated kernel, it is not computed again in the backward pass, and autocast
-leaves its operands as they are.
+The traits of an op without a row follow from its cost: the families of its works give its kind,
+each FLOP takes one issue slot in a generated kernel, it is not computed again in the backward pass,
+and autocast leaves its operands as they are.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Autocast = Literal["low", "float32", "float32_argument", "widest"]
 class Traits(NamedTuple):
     """The compiled-mode traits of an op.
 
-    kind       what a compiler makes of it: a loop over elements, a reduction, or a library call
-    slots      issue slots of an element in a generated kernel, loads and stores excepted
-    row_slots  the same of an op over rows, where a row stays in registers and where the kernel
-               walks along it
+    kind       the generated kernel: a loop over elements, a reduction, or a library call
+    slots      issue slots per element in a generated kernel, without loads and stores
+    row_slots  issue slots per element of an op over rows, if a row stays in registers, and if the
+               kernel loops along it
     triton     an element as a Triton expression of the arguments that it names
-    positive   the argument `self` must be positive, which a check of the kernel fills in
+    positive   the argument `self` must be positive; the check of an exported kernel fills it so
     recompute  its class in torch's partitioner (`get_default_op_list` of
                torch/_functorch/partitioners.py): "listed" ops may be computed again in the backward
                pass; "decomposed" stands for several listed ops in the joint graph; "random" fuses
@@ -31,20 +31,19 @@ class Traits(NamedTuple):
                "float32_argument" sets the argument `dtype` instead; "widest" takes the widest
                precision of the operands
 
-    Slots of functions are those that chains of 4 and 16 of a function took on an H200
-    (`generated_function_chain`), so they include what the instructions wait for. Those of gradients
-    were counted in the machine code that Triton's compiler and ptxas make for compute capability
-    9.0. A special function (MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts
-    8 at least. A sine is counted without its path for large angles, which makes it 124; a
-    hyperbolic tangent with both its paths, which warps of ordinary numbers take one after the
-    other (13 with one). A maximum or minimum first looks for NaN. A loaded index is wrapped where
-    it is negative, checked against the bounds (config.assert_indirect_indexing) and made an
-    address.
+    Slots of functions were measured with chains of 4 and 16 of a function on an H200
+    (`generated_function_chain`), so they include waits of the instructions. Slots of gradients were
+    counted in the machine code of Triton's compiler and ptxas for compute capability 9.0. A special
+    function (MUFU) keeps a quarter of a unit busy for 8 clocks per warp, so it counts at least 8. A
+    sine is counted without its path for large angles (124 with it), a hyperbolic tangent with both
+    its paths (13 with one), because warps of ordinary numbers run the two in turn. A maximum or
+    minimum first tests for NaN. A loaded index is wrapped if negative, checked against the bounds
+    (config.assert_indirect_indexing) and converted to an address.
 
     Slots of rows: a softmax is max, x − max, exp of 8, sum; again x − max, and a product with the
-    reciprocal's 8. Where the kernel walks along the row, each running maximum costs two more exps
-    and selects, and the exp is computed again. A norm is two sums, then (x − mean)·scale·weight +
-    bias; walking along, Welford's step has a division.
+    reciprocal's 8. If the kernel loops along the row, each running maximum costs two more exps and
+    selects, and the exp is computed again. A norm is two sums, then (x − mean)·scale·weight + bias;
+    in a loop, Welford's step has a division.
     """
 
     kind: Kind | None = None
@@ -265,10 +264,10 @@ TRAITS: dict[str, Traits] = {
         Traits(recompute="random"),
     ),
 }
-"""By the name of an op's default overload, without its namespace; another overload has its own name
-("sum.dim_IntList") where its precision under autocast is its own."""
+"""By the name of an op's default overload, without its namespace. Another overload has its own
+entry ("sum.dim_IntList") if its precision under autocast differs."""
 
 
 def traits(overload: str) -> Traits | None:
-    """The row of an overload such as "aten.cumsum.default"; None if it has none."""
+    """The row of an overload such as "aten.cumsum.default"; None without one."""
     return TRAITS.get(overload.removeprefix("aten.").removesuffix(".default"))

@@ -1,7 +1,7 @@
 """The calibration curve that times a kernel: one decorated rule per family with several curves.
 
 A lowering selects a curve of the family by `dims["variant"]`. Without a variant the rule of the
-family decides, and without a rule the curve has the name of the family.
+family selects it, and without a rule the curve has the name of the family.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CURVE_RULES: dict[str, CurveRule] = {}
 
 
 def curve_rule(family: str) -> Callable[[CurveRule], CurveRule]:
-    """Register how a work of `family` without a variant selects its curve.
+    """Register the rule by which a work of `family` without a variant selects its curve.
 
     Raises ValueError if the family already has a rule.
     """

@@ -82,18 +82,18 @@ def works(op: Signature) -> tuple[Work, ...] | None:
 
 
 STATED = ("flops", "tensor_flops", "bytes")
-"""What a user states of an op of another library: FLOPs of the vector units, FLOPs of the matrix
-units, and DRAM bytes of one call."""
+"""The figures that a user states for an op of another library: FLOPs of the vector units, FLOPs of
+the matrix units, and DRAM bytes of one call."""
 
 
 def stated_argument(figure: str) -> str:
-    """The name of a stated figure among the arguments of a signature, where the tracer puts it."""
+    """The argument of a signature in which the tracer stores a stated figure."""
     return f"stated_{figure}"
 
 
 def stated(op: Signature) -> tuple[Work, ...] | None:
-    """One kernel of the stated FLOPs and bytes, which streams like a copy of float32; None if the
-    user states nothing. Bytes that are not stated are those of the operands, each once."""
+    """One kernel with the stated FLOPs and bytes, which streams like a copy of float32; None if the
+    user states nothing. If bytes are not stated, each operand counts once."""
     figures = {name: op.args[key] for name in STATED if (key := stated_argument(name)) in op.args}
     if not figures:
         return None

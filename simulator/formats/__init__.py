@@ -1,4 +1,4 @@
-"""Files and their texts: traces, TOML values, and the limits of what is read.
+"""Files and their texts: traces, TOML values, and limits on the size of input.
 
-May import records and errors alone.
+May import only records and errors.
 """

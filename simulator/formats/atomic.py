@@ -1,4 +1,4 @@
-"""Write files whole: a reader sees the old content or the new one, whoever else writes."""
+"""Write files atomically: a reader sees the old content or the new one, even if others write."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ PART = ".part"
 
 
 def part_of(path: Path) -> Path:
-    """Where this thread writes the content of a file before it is renamed: no other writer of the
-    same file uses that name."""
+    """The temporary path of this thread for a file, used by no other writer of the file."""
     return path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}{PART}")
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a name of this thread's own, then rename it. Raises OSError, with no file
-    left behind."""
+    """Write a file under a temporary name, then rename it. Raises OSError, and leaves no file
+    behind."""
     part = part_of(path)
     try:
         part.write_bytes(content)

@@ -1,7 +1,7 @@
 """Versions of installed packages.
 
-`importlib.metadata.version` parses the package's metadata with the modules of e-mail and zip files,
-whose import is a twentieth of a short command; the name of its folder says the same.
+The version is read from the name of the package's folder. `importlib.metadata.version` imports the
+modules for e-mail and zip files, which takes a twentieth of the time of a short command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _installed(package: str, places: tuple[str, ...]) -> str | None:
 
 
 def _described_otherwise(package: str) -> str | None:
-    """The version of a package without such a folder: an old installation, or none."""
+    """The version of a package without such a folder (an old installation); None without it."""
     # takes 30 ms to import, and few installations need it
     from importlib.metadata import PackageNotFoundError, version
 

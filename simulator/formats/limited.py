@@ -13,7 +13,7 @@ LONGEST_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 chara
 
 
 def absence(path: Path) -> str:
-    """Why a path is not a readable file: "no such file", or the kind of the object there."""
+    """The reason why a path is not a readable file: "no such file", or the kind of the object."""
     try:
         mode = path.stat().st_mode
     except OSError as error:  # circular links, a locked folder
@@ -43,7 +43,7 @@ def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = 
         )
     try:
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size or most_bytes  # 0 where nobody knows it
+            size = os.fstat(file.fileno()).st_size or most_bytes  # 0 if the size is unknown
             raw = file.read(min(size, most_bytes) + 1)
     except OSError as error:
         raise InputError(

@@ -19,7 +19,7 @@ SCHEME = "ridgepoint://"
 _VERSION = 1
 _MOST_LETTERS = 2**16
 _MOST_BYTES = 2**18
-"""Of the text: the largest plan."""
+"""Limit of the text: the largest plan."""
 _DICTIONARY = (
     b'[[whatif]]\nname = "cuda_graph"\nname = "precision"\ndtype = "fp8"\n[sizes]\n[prices]\n'
     b'energy = "0.12 USD/kWh"\npue = 1.2\n[candidates]\ngpus = ["h200", "h100", "b200", "a100", '
@@ -30,11 +30,11 @@ _DICTIONARY = (
     b'mode = "compiled"\nmode = "eager"\nbatch = 64\nseq = 128\ndtype = "bf16"\ntraining = true\n'
     b'optimizer = "adamw"\n'
 )
-"""What links of version 1 are compressed with: never changed within a version."""
+"""The dictionary that compresses links of version 1; it never changes within a version."""
 
 
 def is_link(text: str) -> bool:
-    """Does a text begin as a link does?"""
+    """Whether a text begins like a link."""
     return text.strip().lower().startswith(SCHEME)
 
 
@@ -54,9 +54,9 @@ def link(kind: Kind, text: str) -> str:
 
 
 def parts(address: str) -> tuple[Kind, str]:
-    """The kind and the text of a link; white space in it counts for nothing.
+    """The kind and the text of a link; white space in the link is ignored.
 
-    Raises InputError if it is no link, damaged, too long, or of another version.
+    Raises InputError if the link is invalid, damaged, too long, or of another version.
     """
     if len(address) > 2 * _MOST_LETTERS:
         raise InputError(
@@ -90,6 +90,6 @@ def _text(data: str) -> str:
     except (Error, ValueError, zlib.error):
         pass
     raise InputError(
-        "the link is damaged: its checksum differs: expected the whole of what Copy link wrote; "
+        "the link is damaged: its checksum differs: expected the complete link from Copy link; "
         "copy it again"
     )

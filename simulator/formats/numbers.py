@@ -19,6 +19,6 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def short(value: float, digits: int = 3) -> str:
-    """The same without zeros after the last digit: 20, 5,000, 0.1."""
+    """`value` with this many significant digits, without trailing zeros: 20, 5,000, 0.1."""
     text = number(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,4 @@
-"""What is at a path, also where a folder above may not be entered: pathlib raises there."""
+"""Whether a file or folder exists, also under a folder without access, where pathlib may raise."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether a regular file is there, as far as this process may see."""
+    """Whether a path is a regular file; False without access."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path | str) -> bool:
-    """Whether a folder is there, as far as this process may see."""
+    """Whether a path is a folder; False without access."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match a pattern, by name; none where it may not be read."""
+    """The files of a folder that match a pattern, by name; none if the folder cannot be read."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:

@@ -59,7 +59,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
-    tail_instructions: int = 0  # older versions do not have these four
+    tail_instructions: int = 0  # older versions lack these four
     tail_cold_instructions: int = 0
     tail_attributes: int = 0
     tail_c_calls: int = 0
@@ -106,7 +106,7 @@ def load(path: Path | str) -> Trace:
 
 
 def decoded(data: bytes, source: str) -> Trace:
-    """The trace of a file's content. Raises InputError, which names the `source`, as `load`."""
+    """Decode a trace from a file's content. Raises InputError as `load` does, naming `source`."""
     decode = msgspec.json.decode if data[:1] in (b"{", b" ", b"\n") else msgspec.msgpack.decode
     try:
         rows = decode(data, type=_File)

@@ -1,6 +1,6 @@
-"""Fusion predicted from the traced graph, without a compiler: Inductor's rules, restated.
+"""Predict fusion from the traced graph by Inductor's rules, without a compiler.
 
-May import lowering, schedule, timing and what they stand on; no torch and no scenario.
+May import lowering, schedule, timing and their imports; no torch and no scenario.
 """
 
 from simulator.fusion.fused import Fused, Replays, trace_of

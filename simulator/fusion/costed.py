@@ -1,4 +1,4 @@
-"""The work of signatures that a search for fused kernels asks of again and again."""
+"""The cached work of signatures, which a search for fused kernels looks up repeatedly."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(4096)
 
 
 def costed(op: Signature) -> tuple[Work, ...] | None:
-    """As `simulator.costs.works`; cached for the same object."""
+    """`simulator.costs.works`, cached by the identity of the signature."""
     return _WORKS.get(op, None, partial(works, op))

@@ -1,7 +1,7 @@
-"""A trace as values: what each op reads and makes, with views and writes in place resolved.
+"""A trace as values that each op reads and makes, with views and writes in place resolved.
 
-A value is one version of a storage. An op that writes a storage it was given makes a new version;
-a view is the value that it looks at.
+A value is one version of a storage. An op that writes to a storage of its input makes a new
+version; a view is the value of its base.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from simulator.fusion.costed import costed
 from simulator.records import Signature, Trace
 
 Value = tuple[int, int]
-"""A storage, and how often it was written before."""
+"""A storage, and the number of writes to it so far."""
 
 
 @dataclass(frozen=True)
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
-    `users` the ops that read a value, views left out; `computes[i]` is False for views and for
-    what does nothing on the GPU; `kept` are the values that something outside needs: the results
-    of the step, gradients, buffers, and what the backward pass reads of the forward pass."""
+    `users` the ops that read a value, except views; `computes[i]` is False for views and for ops
+    that do nothing on the GPU; `kept` are the values needed outside: results of the step,
+    gradients, buffers, and values of the forward pass that the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list)
     makes: list[tuple[Value, ...]] = field(default_factory=list)
@@ -87,7 +87,7 @@ def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Val
         elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
             ending.add(value)
     for value in sorted(ending, key=maker.__getitem__):
-        # what the forward pass returns; its own variables go out of use at the same time, but are
+        # results of the forward pass; its own variables end at the same time, but are
         # computed from one another
         sources = flow.reads[maker[value]]
         if boundary == last:

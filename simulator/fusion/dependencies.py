@@ -1,4 +1,4 @@
-"""What each op of a trace must come after, and an order in which sets of ops run as one."""
+"""The dependencies of each op of a trace, and an order in which sets of ops run as one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from simulator.fusion.dataflow import Dataflow, Value
 from simulator.records import Trace
 
 Needs = list[set[int]]
-"""For each op those that it must come after: who made what it reads, and, where it writes in
-place, who read or made what was there."""
+"""For each op, the ops that it must follow: those that made its inputs and, if it writes in place,
+those that read or made the old value."""
 
 
 def needs(trace: Trace, flow: Dataflow) -> Needs:
@@ -35,10 +35,10 @@ def needs(trace: Trace, flow: Dataflow) -> Needs:
 
 
 def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | None:
-    """(member, op outside, member): the outside op needs the first, directly or through others,
-    and the second needs it; None where no way leads out of a set and back."""
+    """(member, op outside, member): the outside op needs the first member, directly or through
+    others, and the second member needs the outside op; None if no path leaves a set and returns."""
     inside = set(members)
-    source: dict[int, int] = {}  # an op outside that needs a member, and which one
+    source: dict[int, int] = {}  # an op outside that needs a member, and this member
     for index in range(members[0], members[-1] + 1):
         behind = next((each for each in needed[index] if each in source), None)
         if index in inside:
@@ -52,8 +52,9 @@ def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | N
 
 
 def order(sets: Sequence[Sequence[int]], needed: Needs) -> list[int] | None:
-    """Ops in an order in which each set runs at once, where its last member stood if it can: a set
-    is its last member, its others are left out. None where the sets wait for one another."""
+    """An order of ops in which each set runs as one, at the place of its last member if possible.
+    The last member represents the set; other members are left out. None if sets depend on each
+    other."""
     stands = {index: each[-1] for each in sets for index in each}
     waiting: dict[int, set[int]] = {}
     followers: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""A trace whose ops are the launches of a compiled module, with the groups behind them."""
+"""A trace whose ops are the launches of a compiled module, with the group of each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from simulator.records import Trace
 
 @dataclass(frozen=True)
 class Replays:
-    """How CUDA graph trees run a compiled step. Op i is replayed in graph `graph_of[i]`; −1 is an
-    op that the host launches. The ops `copies` copy inputs to a graph's own place. `notes` say why
-    an op is not captured. The storages `pooled` lie in the memory pool of the graphs."""
+    """A compiled step under CUDA graph trees. Op i is replayed in graph `graph_of[i]`; −1 is an
+    op that the host launches. The ops `copies` copy inputs into a graph's own memory. `notes` say
+    why an op is not captured. The storages `pooled` lie in the memory pool of the graphs."""
 
     graph_of: NDArray[np.int64]
     notes: tuple[str, ...]
@@ -25,10 +25,10 @@ class Replays:
 
 @dataclass(frozen=True)
 class Fused:
-    """`trace` has an op for each group of `groups`, in order, and then the ops that stay as they
-    are; `origin` is the trace before, whose ops the groups name. `notes` say who fused. `joint` is
-    the trace in which the compiler found the groups, with the ops of each group's nodes, where
-    that is another one. `replays` is None where no CUDA graphs replay the step."""
+    """`trace` has an op for each group of `groups`, in order, and then the unfused ops; `origin` is
+    the original trace, to whose ops the groups refer. `notes` name the compiler. `joint` is the
+    trace that the compiler fused, with the ops of each group's nodes, if it differs from `origin`.
+    `replays` is None if no CUDA graphs replay the step."""
 
     trace: Trace
     groups: list[Group]
@@ -52,7 +52,7 @@ class Fused:
 
 
 def trace_of(step: Trace | Fused) -> Trace:
-    """The trace of what is launched."""
+    """The trace whose ops are the launches of a step."""
     return step.trace if isinstance(step, Fused) else step
 
 

@@ -1,5 +1,5 @@
-"""The graphs of a compiled step: one forward and one backward, or more where the graph breaks. A
-kernel has ops of one graph, tensors that cross graphs are stored, and ops between graphs run as in
+"""The graphs of a compiled step: one forward and one backward, or more if the graph breaks. A
+kernel has ops of one graph only. Tensors that cross graphs are stored. Ops between graphs run as in
 eager mode."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simulator.caches.derived import Derived
 from simulator.records import Break, Phase, Trace
 
 _NAMED = 6
-"""Eager ops that a note names."""
+"""Number of eager ops that a note names."""
 
 Graph = tuple[Phase, int]
 """A phase and the number of its stretch; stretches of odd numbers run eagerly."""
@@ -42,15 +42,15 @@ class Graphs:
         return bisect_right(self.cuts, index)
 
     def eager(self, index: int) -> bool:
-        """Is an op outside all graphs?"""
+        """Whether an op is outside all graphs."""
         return bool(self.of[index][1] % 2)
 
     def cross(self, index: int, others: Iterable[int]) -> bool:
-        """Is one of the other ops in another graph than this one?"""
+        """Whether one of the other ops is in another graph than this op."""
         return bool(self.cuts) and any(self.of[each] != self.of[index] for each in others)
 
     def breaks_between(self, breaks: Iterable[Break], stretches: Iterable[int]) -> list[Break]:
-        """The breaks where ops, in order, are of these stretches."""
+        """The breaks of a trace whose ops are, in order, in these stretches."""
         reached = list(accumulate(stretches, max))
 
         def at(old: int) -> int:
@@ -77,8 +77,8 @@ def graph_break_notes(trace: Trace) -> list[str]:
     many = f"{len(left)} graph{'s' * (len(left) != 1)}"
     return [
         f"torch.compile breaks its graph at {lines}",
-        f"the step is {many}, of which no kernel does two's work, and {_ops_text(between)} between "
-        "them as in eager mode",
+        f"the step runs as {many}, with no kernel across graphs, and {_ops_text(between)} between "
+        "them in eager mode",
     ]
 
 

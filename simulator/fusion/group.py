@@ -9,7 +9,7 @@ from simulator.fusion.node import Node
 
 @dataclass(eq=False)
 class Group:
-    """Nodes that are one kernel, in program order; `first` and `last` are their places."""
+    """Nodes that are one kernel, in program order; `first` and `last` are their ends."""
 
     nodes: list[Node]
     first: int

@@ -1,4 +1,4 @@
-"""What a compiler makes of an op: a loop over elements, a reduction or a library call."""
+"""The kind of kernel that a compiler generates for an op: a loop, a reduction or a library call."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ def kind(op: Signature) -> Kind:
 
 
 def is_pointwise(op: Signature) -> bool:
-    """Is it tagged so in torch, or made of ops that are (`is_pointwise_use` of torch/_inductor/
-    utils.py)? A concatenation, a look-up or a pool is a loop as well, but not that."""
+    """Whether torch tags an op as pointwise, or all the ops that compose it (`is_pointwise_use` of
+    torch/_inductor/utils.py). A concatenation, a look-up or a pool is a loop too, but is not
+    tagged."""
     works = costed(op)
     if not works or op.name == "aten.native_dropout.default":
         return works is not None
@@ -70,7 +71,7 @@ def is_pointwise(op: Signature) -> bool:
 
 
 def adds(op: Signature) -> bool:
-    """Does it add into its input, element by element, as atomic additions can?"""
+    """Whether an op adds to elements of its input, so that atomic additions can compute it."""
     into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
     return bool(into) and op.out.dtype in ("float32", "float16")
 
@@ -79,17 +80,17 @@ def why_not(op: Signature) -> str:
     """The reason why an op cannot be part of a fused kernel."""
     name = op.name
     if "convolution" in name:
-        return "a convolution is cuDNN's"
+        return "cuDNN runs convolutions"
     if "scaled_dot_product" in name:
-        return "attention is one library kernel already"
+        return "attention is already one library kernel"
     if "mm." in name:
-        return "a matrix product is cuBLAS's"
+        return "cuBLAS runs matrix products"
     if ".randint." in name:
         return "the seeds of all random numbers are drawn at once, outside the generated kernels"
     if "_foreach_copy_" in name:
-        return "a CUDA graph reads its inputs from a place of its own"
+        return "a CUDA graph reads copies of its inputs"
     if "_foreach_" in name or "_fused_" in name:
         return "the optimizer is not in the compiled module"
     if costed(op) is None:
         return "an op without a cost function"
-    return "no loop over elements and no reduction that a generated kernel runs"
+    return "it is neither a loop over elements nor a reduction in a generated kernel"

@@ -1,4 +1,4 @@
-"""What a compiler schedules: loops over elements, reductions, and calls into libraries."""
+"""The nodes that a compiler schedules: loops over elements, reductions, and library calls."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from simulator.records import Op
 
 Kind = Literal["pointwise", "reduction", "library"]
 Key = Any
-"""A value of the dataflow, or a number for what only the compiler sees."""
+"""A value of the dataflow, or a number for a value that only the compiler sees."""
 
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Issue slots of all elements of a value of this shape, wherever it is computed."""
+    """A value that is recomputed: issue slots for all its elements, and its shape."""
 
     instructions: int
     shape: tuple[int, ...]
@@ -25,13 +25,12 @@ class Node:
     """One loop nest before fusion, or a library call.
 
     `rows` × `cols` is the iteration space: `rows` results, each of `cols` elements (1 for a loop
-    over elements). `inner` is True where the elements of a result lie beside each other in memory.
-    `reads` and `writes` are bytes by value; `ops` are indices of the trace, those that are computed
-    again here included; `partial` marks the first of several steps of a split reduction, `atomic`
-    one that adds into what others wrote, `alone` one that fuses with nothing; `call` is a library
-    call where it is not the op as traced. `instructions` are the node's own, `recomputed` those of
-    values that it computes where it reads them, by op. A `looped` reduction walks along its rows,
-    which are too long for registers.
+    over elements). `inner` is True if the elements of a result are adjacent in memory. `reads` and
+    `writes` are bytes by value; `ops` are indices of the trace, recomputed ops included; `partial`
+    marks the first of several steps of a split reduction, `atomic` a node that adds to values of
+    other nodes, `alone` a node that fuses with nothing; `call` is a library call that differs from
+    the traced op. `instructions` are the node's own, `recomputed` those of values that it
+    recomputes, by op. A `looped` reduction loops along its rows, which are too long for registers.
     """
 
     kind: Kind
@@ -57,8 +56,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Pending:
-    """A value that is computed where it is read, and never stored: all of `reads` into it, all of
-    `recomputed` for it."""
+    """A value that is not stored but computed where it is read, from `reads`, with the recomputed
+    ops of `recomputed`."""
 
     reads: dict[Key, int]
     ops: tuple[int, ...]

@@ -1,8 +1,8 @@
-"""Where in its storage each operand of a trace begins, derived from its views: to a compiler that
-looks for memory that two loops share, two parts of one buffer differ.
+"""The offset of each operand of a trace in its storage, derived from views: a compiler that looks
+for memory shared by two loops must distinguish two parts of one buffer.
 
-A trace names storages, shapes and strides. Among several views that differ only in their place (the
-three of `unbind`), an op takes the one that was used least, and the oldest of these.
+A trace names storages, shapes and strides. Among views that differ only in their offset (the three
+of `unbind`), an op is assumed to read the least used view, and the oldest of these.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OFFSETS = Derived[list[tuple[int, ...]]]()
 
 
 def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
-    """Elements from the beginning of its storage to each input of each op. `computes` is that of
-    the trace's dataflow."""
+    """The offset of each input of each op in its storage, in elements. `computes` is that of the
+    trace's dataflow."""
     return _OFFSETS.get(
         trace,
         lambda: [tuple(offset for offset, _ in inputs) for inputs in _places(trace, computes)],
@@ -37,8 +37,8 @@ def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
 
 
 def guessed(trace: Trace, computes: list[bool]) -> list[bool]:
-    """Of each op, whether it reads one of several alike views: which one, the trace does not say,
-    and its offset is a guess."""
+    """For each op, whether it reads one of several views that differ only in their offset. The
+    trace does not record which, so the offset is a guess."""
     return [any(of_many for _, of_many in inputs) for inputs in _places(trace, computes)]
 
 
@@ -73,13 +73,13 @@ def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:
     alike = views.setdefault((tensor.shape, tensor.stride), [])
     for view in alike:
         if view.offset == offset:
-            view.uses = min(each.uses for each in alike) - 1  # the newest
+            view.uses = min(each.uses for each in alike) - 1  # the newest view
             return
     alike.append(_View(offset))
 
 
 def _step(op: Op, place: int) -> int:
-    """Elements from a view's source to its output number `place`."""
+    """The offset of a view's output number `place` from its source, in elements."""
     source, args = op.inputs[0], op.signature.args
     name = op.name.split(".")[1]
     if name == "as_strided":
@@ -93,7 +93,7 @@ def _step(op: Op, place: int) -> int:
 
 
 def _lines(name: str, args: dict[str, Any], size: int, place: int) -> int:
-    """How far along its dimension a view begins."""
+    """The index along its dimension at which a view begins."""
     if name in ("slice", "narrow"):
         start = int(args.get("start") or 0)
     elif name == "select":

@@ -1,7 +1,6 @@
-"""How far fusion goes: the partition rule's settings, by level, and those that are like another
-compiler's.
+"""The settings of the partition rule by fusion level, and levels that imitate other compilers.
 
-The others' are approximations of what is published about them:
+The latter approximate the published behaviour of these compilers:
 xla       loops fuse into the reduction that reads them, but nothing follows a reduction in its
           kernel; siblings fuse (multi-output fusion); products are library calls ("Operator Fusion
           in XLA: Analysis and Evaluation", Snider and Liang, 2023)
@@ -31,15 +30,15 @@ Level = Literal[
 ]
 LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
 WHOLE: tuple[Level, ...] = ("compiled", "max-autotune")
-"""All that torch.compile does."""
+"""The levels at which torch.compile itself fuses."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`reductions` fuse with loops, `after` them too; `siblings` that only read the same share a
-    kernel; products have loops as `epilogues`, or only where a Triton template with one is faster
-    (`templates`); as Inductor does it, products are `padded` and images laid channels last;
-    `training` steps can be compiled."""
+    """`reductions` fuse with the loops before them, and with loops after them if `after`;
+    `siblings`, which only read the same memory, share a kernel; products have loops as `epilogues`,
+    or only if a Triton template with an epilogue is faster (`templates`); `inductor` pads products
+    and chooses channels last; `training` steps can be compiled."""
 
     reductions: bool = True
     after: bool = True
@@ -59,14 +58,14 @@ RULES: dict[Level, Rule] = {
     "nvfuser": Rule(),
     "tensorrt": Rule(reductions=False, siblings=False, epilogues=True, training=False),
 }
-"""Every level but "none", which leaves a trace as it is."""
+"""The rule of every level but "none", which changes nothing."""
 
 LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
 """The compilers that the levels imitate."""
 
 
 def level_of(mode: str) -> Level:
-    """What a mode (`simulator.modes`) fuses by itself."""
+    """The fusion level that a mode (`simulator.modes`) implies."""
     if not compiles(mode):
         return "none"
     return "max-autotune" if autotunes(mode) else "compiled"

@@ -1,6 +1,6 @@
-"""The gradients of what a forward pass returns besides its loss. Nobody gives them, but AOTAutograd
-compiles a backward graph that takes one for each: autograd fills them with zeros at every step
-(`set_materialize_grads` of torch.autograd.Function), and the graph adds them."""
+"""The gradients of results that a forward pass returns besides its loss. The user passes none, but
+AOTAutograd compiles a backward graph that takes one for each: autograd fills them with zeros in
+every step (`set_materialize_grads` of torch.autograd.Function), and the graph adds them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from simulator.records import Op, Tensor, Trace
 
 
 def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
-    """What the loss is computed from by loops and reductions and what lives on after the forward
-    pass: the op that made it, and how it looks."""
+    """Results of library calls from which loops and reductions compute the loss, and that outlive
+    the forward pass: the op of each, and its tensor."""
     begin = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), 0)
     maker = {value: i for i in range(begin) if flow.computes[i] for value in flow.makes[i]}
     losses = [i for i in range(begin) if flow.computes[i]][-1:]
@@ -32,8 +32,8 @@ def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
 
 
 def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | None:
-    """The op that makes the gradient of what op `made` made: the first that the backward ops of its
-    module read, of its size and type."""
+    """The op that makes the gradient of the result of op `made`: the maker of the first tensor of
+    this size and dtype that backward ops of the same module read; None without one."""
     module = trace.ops[made].module
     maker: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
@@ -50,5 +50,5 @@ def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | N
 
 
 def is_tangent(op: Op) -> bool:
-    """Does the op fill the zeros that autograd makes outside of the compiled graph?"""
+    """Whether an op fills the zeros that autograd makes outside the compiled graph."""
     return bool(op.signature.arg("tangent", False))

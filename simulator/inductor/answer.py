@@ -11,8 +11,8 @@ from simulator.inductor.schedule import Schedule
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `schedule` of a step that is one graph.
 
-    For another step: its `pieces`, whose graphs refer by number to `schedules` (a schedule, or why
-    there is none), and in `refused` why it is not a single graph.
+    For another step: its `pieces`, whose graphs refer by number to `schedules` (a schedule, or the
+    reason why there is none), and in `refused` the reason why it is not a single graph.
     """
 
     schedule: Schedule | None = None

@@ -80,7 +80,7 @@ def answer(question: Question, progress: Callable[[str], None]) -> Answer:
 def _in_pieces(
     question: Question, request: TraceRequest, refused: str, progress: Callable[[str], None]
 ) -> Answer | None:
-    """The pieces into which Dynamo cuts the step; None if it has no break, or that fails too."""
+    """The pieces into which Dynamo cuts the step; None without a break, or if Dynamo fails too."""
     fresh = loaded(request)
     with suppress(Exception):
         autocast, sizes = AUTOCAST.get(question.dtype), dict(question.data_sizes)

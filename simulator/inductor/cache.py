@@ -24,7 +24,7 @@ _LIMIT = 200
 
 
 def key(question: Question) -> str:
-    """64 hexadecimal digits for one schedule."""
+    """The key of one schedule: 64 hexadecimal digits."""
     request = {name: getattr(question, name) for name in question.__struct_fields__}
     network, gpu = request.pop("network"), request.pop("gpu")
     return trace_key(

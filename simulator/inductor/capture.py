@@ -26,8 +26,8 @@ CUDA = torch.device("cuda", 0)
 
 
 class _Done(BaseException):
-    """All graphs are scheduled, so that the step can end. Not an Exception, which the compiler
-    would catch."""
+    """Ends a step after all graphs are scheduled. Not an Exception, because the compiler would
+    catch it."""
 
 
 def schedule_module(
@@ -210,7 +210,7 @@ def to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
 
 
 def on_gpu(mode: FakeTensorMode, x: Any) -> Any:
-    """A tensor as a fake one on the GPU; other values unchanged."""
+    """Convert a tensor to a fake one on the GPU; return other values unchanged."""
     if not isinstance(x, torch.Tensor):
         return x
     with torch.no_grad():

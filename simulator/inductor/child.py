@@ -29,7 +29,7 @@ Progress = Callable[[str], None]
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line that the child writes: its progress, why it refuses, or that its file is complete."""
+    """A line from the child: its progress, the reason of a refusal, or the end of its file."""
 
     step: str = ""
     refused: str = ""

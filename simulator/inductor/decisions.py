@@ -31,7 +31,7 @@ def decide(gpu: GPU, profile: Profile, sdpa: str | None = None) -> None:
 
 
 def _choose_attention(gpu: GPU) -> None:
-    """Choose as on the GPU; a CPU build has plain products only."""
+    """Choose attention kernels as on the GPU; a CPU build has plain products only."""
     situation = Situation(gpu, None)  # pyright: ignore[reportArgumentType]  # this rule records nothing
 
     def chosen(*args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ def _fold_on_cpu() -> None:
 
 
 def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
-    """Predict the two times that `pad_mm` measures, of a product as it is and padded."""
+    """Predict the two times that `pad_mm` measures, of a product without and with padding."""
     rules: Any = import_module("torch._inductor.fx_passes.pad_mm")
     seconds = timer(gpu, profile)
 

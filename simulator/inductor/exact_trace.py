@@ -23,7 +23,7 @@ Known = dict[tuple[str, str, str], list[int]]
 
 def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     """The launches in order, then the eager ops of the optimizer. The `groups` name the ops of
-    `origin` that each launch computes, as far as they can be identified."""
+    `origin` that each launch computes, if they can be identified."""
     ops_of = eager_ops(schedule, origin)
     storages, number = _storages(schedule, origin)
     grouped = list(launches(schedule, ("forward", "backward"), ops_of, number, True, _ones(origin)))
@@ -110,7 +110,7 @@ def _ones(origin: Trace) -> tuple[int, ...]:
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
     """The phases in which the casts of a product are numbered in reverse. Autocast casts the
     operands of a call from the last to the first in eager mode, and from the first to the last when
-    a compiler traces it; the bytes of casts that are separate launches show which."""
+    a compiler traces it; the bytes of casts that are separate launches show the order."""
     matches = Counter[tuple[str, bool]]()
     for launch in schedule.launches:
         each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None
@@ -127,7 +127,7 @@ def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
 
 
 def _swap_by_bytes(schedule: Schedule, origin: Trace, ops_of: list[list[int]]) -> None:
-    """Swap casts that are in another order all the same, by their bytes."""
+    """Swap casts whose order still differs, as their bytes show."""
     for launch in schedule.launches:
         if len(launch.origins) != 1 or len(launch.reads) != 1:
             continue
@@ -190,8 +190,8 @@ def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
 
 
 def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:
-    """The storages of both, and the number of each buffer's storage. Weights, inputs and gradients
-    are storages of the eager trace, matched by size."""
+    """The storages of the schedule and the eager trace, and the number of each buffer's storage.
+    Weights, inputs and gradients are storages of the eager trace, matched by size."""
     own: dict[tuple[str, int], list[int]] = defaultdict(list)
     for index, storage in reversed(list(enumerate(origin.storages))):
         if storage.role != "activation":

@@ -22,7 +22,7 @@ _OWN: dict[str, Steps] = {
 """Ops with other names in the cost tables, and ops that only loops have."""
 _NONE = ("constant", "get_index", "output", "to_dtype_bitcast", "inline_asm_elementwise")
 _REDUCING: dict[str, Steps] = {
-    # mean + (x − mean) / n and m2 + δ·(x − mean): 5 and a division a lane, and not a row's last
+    # mean + (x − mean) / n and m2 + δ·(x − mean): 5, and a division per lane except a row's last
     "welford_reduce": (6, 19),
     "online_softmax_reduce": (5, 30),
 }

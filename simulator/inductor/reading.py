@@ -173,7 +173,7 @@ class _Graph:
             outgoing = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
             for number, size in self._touched(outgoing).items():
                 writes[number] = max(writes.get(number, 0), size)
-        for number in reads.keys() & writes.keys():  # sums in place read what they add to
+        for number in reads.keys() & writes.keys():  # sums in place also read their target
             reads[number] = min(reads[number], writes[number])
         flops = instructions = elements = 0
         for loop in loops:

@@ -1,4 +1,4 @@
-"""Why Inductor's scheduler gives no answer."""
+"""The error of a step that Inductor's scheduler cannot schedule."""
 
 from __future__ import annotations
 

@@ -48,11 +48,11 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """The buffers that it reads, writes or has as operands."""
+        """The buffers that the launch reads, writes or has as operands."""
         return (*(b for b, _ in self.reads), *(b for b, _ in self.writes), *self.operands)
 
     def renumbered(self, number: Mapping[int, int]) -> Launch:
-        """The launch with other numbers of buffers."""
+        """The launch with its buffers renumbered."""
         return msgspec.structs.replace(
             self,
             reads=tuple((number[b], n) for b, n in self.reads),

@@ -1,6 +1,6 @@
 """Export fused groups: a file with a Triton kernel, a torch reference, a check and a benchmark.
 
-May import analysis, fusion and what they stand on.
+May import analysis, fusion and their imports.
 """
 
 from simulator.kernel_source.exportable import Candidate, candidates, find, reason

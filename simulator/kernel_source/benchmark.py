@@ -124,5 +124,5 @@ def main():
 if __name__ == "__main__":
     main()
 '''
-"""It uses CASES, TOLERANCE, PREDICTED_S, MOVED_BYTES, DEVICE, `elements`, `operands`, `fused` and
-`reference`."""
+"""The text uses CASES, TOLERANCE, PREDICTED_S, MOVED_BYTES, DEVICE, `elements`, `operands`, `fused`
+and `reference`."""

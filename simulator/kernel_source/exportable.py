@@ -22,10 +22,10 @@ _NAMED = 5  # groups that an error names
 
 @dataclass(frozen=True)
 class Candidate:
-    """Equal groups: their `number` in the list, the first one's index `group`, their `count` and
-    the seconds of all. `reason` is why they cannot be exported, None if they can. `guessed` names
-    the ops that read one of several equal parts of a tensor, which the trace does not
-    distinguish."""
+    """Equal groups: their `number` in the list, the index `group` of the first, their `count`, and
+    the sum of their seconds. `reason` tells why they cannot be exported; None if they can.
+    `guessed` names the ops that read one of several equal parts of a tensor, which the trace does
+    not distinguish."""
 
     number: int
     name: str
@@ -37,7 +37,7 @@ class Candidate:
 
 
 def compiled(p: Prediction) -> Fused:
-    """The groups of a compiled prediction. InputError for another mode's."""
+    """The groups of a compiled prediction. Raises InputError if the mode is not a compiled one."""
     if p.fusion is None:
         raise InputError(
             f"nothing is fused in mode {p.mode!r}: expected a compiled step; use --mode compiled"
@@ -94,12 +94,12 @@ def _choose(able: list[Candidate]) -> str:
 
 
 def reason(fused: Fused, number: int) -> str | None:
-    """Why a group cannot be exported; None if it can."""
+    """The reason why a group cannot be exported; None if it can."""
     return _assess(fused, number)[0]
 
 
 def _assess(fused: Fused, number: int) -> tuple[str | None, tuple[str, ...]]:
-    """Why a group cannot be exported, and the ops whose operands are guessed."""
+    """The reason why a group cannot be exported, if any, and the ops whose operands are guessed."""
     if fused.groups[number].library:
         return why_alone(fused, number), ()
     try:

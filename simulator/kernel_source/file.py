@@ -19,7 +19,7 @@ _HEAD = '''"""{title}
 
 {about}
 
-    python FILE                              checks; on a GPU also measures beside the prediction
+    python FILE                              checks; on a GPU also measures against the prediction
     TRITON_INTERPRET=1 python FILE --check   checks on any machine, with Triton's interpreter
 
 Written by `ridgepoint export-kernel`. It needs only torch and Triton.
@@ -89,7 +89,7 @@ def _guess(kernel: Kernel) -> list[str]:
     ops = ", ".join(kernel.group.guessed)
     return (
         [
-            f"GUESSED: {ops} read parts of a tensor that differ only in where they begin.\n"
+            f"GUESSED: {ops} read parts of a tensor that differ only in their offsets.\n"
             "A trace does not say which op reads which part: kernel and reference use the same "
             "order,\n"
             "which may differ from the network's. Bytes and work are the same in any order."
@@ -192,7 +192,7 @@ def _launch(kernel: Kernel, parameters: str) -> list[str]:
 
 def _tile(kernel: Kernel, cols: str) -> list[str]:
     if kernel.walking:
-        # Beside each other: Inductor's choice (triton_heuristics.py, contiguous_config)
+        # Adjacent elements: Inductor's choice (triton_heuristics.py, contiguous_config)
         sizes = (1, 2048, 16) if kernel.beside else (32, 64, 4)
         return ["rows, cols, warps = {}, {}, {}".format(*sizes)]
     per_thread = _PER_THREAD_OF_BYTES if _reads_bytes(kernel) else _PER_THREAD

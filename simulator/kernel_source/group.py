@@ -72,7 +72,7 @@ class FusedGroup:
 
 
 def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] = ()) -> FusedGroup:
-    """Group `number` of a compiled step. `others` are the same step at other sizes; those with
+    """Group `number` of a compiled step. `others` are the same step at other sizes; steps with
     other ops are left out. Raises InputError if the group is not a complete kernel."""
     group, trace = fused.groups[number], fused.computed
     members = fused.members(number)
@@ -184,7 +184,7 @@ def _guessed(trace: Trace, ops: Sequence[GroupOp]) -> tuple[str, ...]:
 
 
 def _varying(values: list[Any]) -> Any:
-    """The value if it is equal in all cases; integers that differ as a Size."""
+    """The value if it is equal in all cases; a Size for integers that differ."""
     first = values[0]
     if all(value == first for value in values):
         return first

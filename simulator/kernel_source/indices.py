@@ -1,5 +1,5 @@
-"""Integer expressions of loop variables, simplified: the place of an element in memory, and the
-element at a place.
+"""Integer expressions of loop variables, simplified: the position of an element in memory, and the
+element at a position.
 
 An index is a sum of atoms times sizes. Its quotients and remainders remain sums if the bounds of
 the atoms allow it, so that reading through a view is not a chain of divisions.

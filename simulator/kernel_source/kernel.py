@@ -30,7 +30,7 @@ _NEVER = {
     "cumsum": "is a running sum, not a sum over a row",
     "sort": "sorts", "topk": "sorts", "scatter": "scatters", "index_put": "scatters",
 }  # fmt: skip
-"""Why some ops cannot be exported, by a part of their names."""
+"""The reasons why some ops cannot be exported, by a part of their names."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def supported() -> str:
 
 
 def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
-    """The kernel of a group, which walks along rows of more than `whole` elements.
+    """The kernel of a group, which loops along rows of more than `whole` elements.
 
     Raises InputError, with the op's name, if an op or an access pattern is not supported.
     """

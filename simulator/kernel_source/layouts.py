@@ -1,4 +1,4 @@
-"""Layouts of tensors in memory: from the index of an element to its place, and back."""
+"""Layouts of tensors in memory: from the index of an element to its position, and back."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _within(e: Element, place: int, index: Index, begin: Size, size: Size) -> In
 
 
 def _condition(e: Element, parts: list[tuple[Index, str, Size]]) -> Term:
-    """Where all of these hold, each an index, ">=" or "<", and a bound."""
+    """The conjunction of conditions, each an index, ">=" or "<", and a bound."""
     names, texts, depends = e.writer.names, list[str](), frozenset[str]()
     for index, sign, bound in parts:
         texts.append(f"({index.text(names)} {sign} {names.text(bound)})")

@@ -91,7 +91,7 @@ def _kept(e: Element) -> At:
 
 
 def of_input(e: Element, name: str) -> Callable[[Rows, At], Term]:
-    """A function that returns an operand's element in a row."""
+    """A function that returns the element of an operand at a column of the row."""
     return lambda _, at: e.term(name, at)
 
 

@@ -1,9 +1,9 @@
-"""Write the body of a kernel from its results backwards: a value is computed where it is needed,
-once for each element that is needed.
+"""Write the body of a kernel from its results backwards: a value is computed where it is read, once
+for each element that is read.
 
 A kernel loops over elements (`i`), or over rows (`r`) and the elements of a row (`c`). A short row
-fits into registers; along a longer one the kernel walks in a loop, once for each reduction that
-depends on another.
+fits into registers. The kernel loops along a longer row, once for each reduction that depends on
+another.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Writer:
 
     @contextmanager
     def guarded(self, condition: Term) -> Generator[None]:
-        """Mask loads by a condition while entered."""
+        """Mask loads by a condition inside this context."""
         before = self._guards
         self._guards = (*before, condition)
         try:
@@ -186,7 +186,7 @@ class Writer:
 
     @contextmanager
     def walk(self) -> Generator[None]:
-        """While entered, put the lines that depend on `c` into a loop along the row."""
+        """Put the lines that depend on `c` into a loop along the row, inside this context."""
         if not self.walking:
             yield
             return

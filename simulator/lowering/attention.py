@@ -38,7 +38,7 @@ class _Tile(NamedTuple):
 
 @lowering("attention")
 def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The kernel with its blocks in `dims`, and the one that combines its splits."""
+    """The kernel with its blocks in `dims`, and the kernel that combines its splits, if any."""
     d, units = work.dims, units_of(gpu)
     if op.name.startswith("compiled.flex_attention"):
         return (_flex(work),)
@@ -85,8 +85,8 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
 
 
 class _Layout(NamedTuple):
-    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of those
-    that a causal mask cuts, at the end of the band of each block."""
+    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of the
+    tiles that a causal mask cuts, at the end of the band of each block."""
 
     blocks: int
     tiles: int
@@ -195,8 +195,8 @@ def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
 
 
 def _flex(work: Work) -> Work:
-    """The generated kernel of `flex_attention`, of whose mask the share of the tiles is known. The
-    longest block visits up to twice the mean, as under a causal mask."""
+    """The generated kernel of `flex_attention`, which computes a known share of the mask's tiles.
+    The longest block visits up to twice the mean, as under a causal mask."""
     d, tile = work.dims, _tile(work)
     every = _head_layout(d, Band(-1, -1, 0), tile)
     layout = _Layout(*_share_of(*every, ceil(tile.rows / tile.columns), d["fraction"]))

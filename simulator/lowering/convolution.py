@@ -67,7 +67,7 @@ def _has_tensor_cores(work: Work, gpu: GPU) -> bool:
 
 
 def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
-    """Single precision on a GPU without tensor cores for it."""
+    """The kernels of a convolution in single precision on a GPU without tensor cores for it."""
     yield from list(winograd(c, gpu)) or [replace(c.kernel(variant="vector"), dtype="float32")]
 
 
@@ -110,14 +110,14 @@ def _group_by_group(c: Product) -> bool:
 
 
 def _of_slices(c: Product) -> Iterator[Work]:
-    """TF32 of one group in NCHW on vector lanes, whose channels are copied out and in."""
+    """One group in TF32 and NCHW on vector lanes; its channels are copied out and in."""
     yield padding_copy(c.sources[0], generic=True)
     yield c.direct()
     yield padding_copy(c.target, generic=True)
 
 
 def _small_tf32(c: Product) -> Iterator[Work]:
-    """Small TF32 convolutions: kernels that read, or at least write, NCHW."""
+    """The kernels of small TF32 convolutions, which read, or at least write, NCHW."""
     if c.unit:
         if (c.pixels >= 3000 or c.depth <= 64) and c.rows >= 128:
             yield c.direct()

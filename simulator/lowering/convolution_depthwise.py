@@ -19,9 +19,9 @@ from simulator.records import Signature, Tensor
 from simulator.timing.rates import units_of
 
 _WARP = 32
-_WARPS = 8  # per block of ATen's weight gradient, at most
+_WARPS = 8  # most warps per block of ATen's weight gradient
 _TILE = 8  # pixels of a row in `conv2d_c1_k1_nchw_shmem_tiling`, at stride 2
-_MANY_IMAGES = 8  # from which cuDNN's forward has a half-precision kernel
+_MANY_IMAGES = 8  # images from which cuDNN's forward has a half-precision kernel
 
 
 def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
@@ -39,7 +39,7 @@ def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
         yield memset(weight.numel * 4)
     yield replace(work, dims=d | size | {"variant": variant})
     if partial:
-        yield sum_parts(weight, d["n"])  # a part an image
+        yield sum_parts(weight, d["n"])  # one part per image
 
 
 def grouped_direct(work: Work, weight: Tensor) -> Work:
@@ -55,7 +55,7 @@ def grouped_direct(work: Work, weight: Tensor) -> Work:
 
 
 def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
-    """ATen compiles its kernels for square 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
+    """ATen compiles kernels for squares of 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
 
     The gradient of the weight has one block per weight, whose warps each take one image, 32 pixels
     at a time; `steps` counts these iterations over all rounds of blocks.
@@ -75,8 +75,8 @@ def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
 
 
 def _kind(work: Work, *, single: bool) -> str:
-    """Kind of cuDNN kernel: for any groups; in the forward for float32, or in NHWC half precision
-    for many images; otherwise empty."""
+    """Kind of cuDNN kernel: "grouped" for any groups; in the forward "single" for float32, "many"
+    for many images in NHWC half precision; else ""."""
     d = work.dims
     if _grouped(work, single):
         return "grouped"

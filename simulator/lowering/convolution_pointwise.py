@@ -50,8 +50,8 @@ def pointwise_convolution(c: Product) -> Iterator[Work]:
 
 
 def _small_images(c: Product) -> bool:
-    """Whether cuDNN's heuristics take a kernel for vector lanes: for 16 to 32 small images of fewer
-    than 128 channels, unless a power of two of channels results."""
+    """Whether cuDNN's heuristics select a kernel for vector lanes: for 16 to 32 small images of
+    fewer than 128 channels, unless the number of resulting channels is a power of two."""
     batch, outputs = c.work.dims["n"], c.columns
     small = c.pixels <= 18**2 and 8 <= c.depth < 128
     return small and 16 <= batch <= 32 and outputs & (outputs - 1) != 0

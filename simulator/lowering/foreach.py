@@ -1,4 +1,4 @@
-"""Launches of a list op: each takes as many chunks as its arguments can name."""
+"""Launches of a list op: each takes as many chunks as fit into its arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.records import Signature
 
 @lowering("foreach")
 def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """Each launch has the share of the work that its elements are of the total.
+    """Divide the work among the launches in proportion to their elements.
 
     The longest chunk finishes last; `rows` is the launch in units of that chunk. Equal launches are
     the same object.

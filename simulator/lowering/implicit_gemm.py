@@ -17,17 +17,17 @@ from simulator.timing.rates import UNITS_SEEN
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
-"""Taps of a kernel up to which Hopper's kernels were observed; above, older kernels run the forward
-and the gradient of the weight, up to so many taps along each side of the kernel. A mask of 32 bits
-for the taps would explain both."""
+"""Most taps for which Hopper's kernels were observed. For more taps older kernels run the forward
+and the gradient of the weight, if no side of the kernel has more taps than this. A 32-bit mask of
+the taps would explain both limits."""
 _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
-steps of its own."""
+separate steps."""
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
-time, tap by tap: 16 × 16 taps of 3 channels and of 16 take 83 µs alike on an H200."""
+time, tap by tap: 16 × 16 taps take 83 µs on an H200 with 3 channels and with 16."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Product:
 
     `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
     observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced`: one group of a
-    convolution, whose channels lie among those of the others.
+    convolution, whose channels are stored between those of others.
     """
 
     work: Work
@@ -67,7 +67,7 @@ class Product:
 
     @property
     def image(self) -> bool:
-        """Whether it is the first layer for which cuDNN has a special kernel:
+        """Whether this is the first layer for which cuDNN has a special kernel:
         `sm90_xmma_fprop_image_first_layer_f16f16_…_k64c4r7s7_stride2x2`."""
         d, few = self.work.dims, self.few and self.work.dims["cin"] in (3, 4)
         is_first_layer = (d["cout"], d["kernel"], d["stride"]) == (64, (7, 7), (2, 2))
@@ -83,9 +83,9 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether the forward has more taps along a side than any tensor-core kernel of half
-        precision was observed with: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32
-        SEW-D's 128 ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
+        """Whether the forward has more taps along a side than were observed in half precision on
+        tensor cores: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32 SEW-D's 128 ran
+        on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
         return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
@@ -136,13 +136,13 @@ class Product:
 
     @property
     def _uneven(self) -> bool:
-        """Whether channels of a group leave a part of a tile's step empty. Networks seldom have
-        such ones, so that what is measured of them says little of others, and the other way."""
+        """Whether the channels of a group leave a part of a tile's step empty. This is rare in
+        networks, so such convolutions have a separate curve."""
         d = self.work.dims
         return any(d[name] // d["groups"] % _STEP for name in ("cin", "cout"))
 
     def _loaded(self, depth: int) -> int:
-        """The depth that tiles load, whose channels come in whole steps for each tap. A gradient of
+        """The depth that tiles load: the channels of each tap fill whole steps. A gradient of
         the weight has its channels along the sides of tiles."""
         d = self.work.dims
         if self.direction == "wgrad":
@@ -151,8 +151,8 @@ class Product:
         return depth * (-(-channels // _STEP) * _STEP) // channels
 
     def plain(self) -> Work:
-        """A 1×1 of stride 1 as a plain product, in NCHW as a batch of them. Rows that do not allow
-        16-byte loads use other kernels."""
+        """A 1×1 convolution of stride 1 as a plain product; in NCHW as a batch of products. Rows
+        that do not allow 16-byte loads use other kernels."""
         d, last = self.work.dims, self.work.dims["channels_last"]
         inner = (d["cin"], d["cout"]) if last else (self.pixels, d["cin"])
         align = gcd(_LOAD_BYTES, *(size * self.target.itemsize for size in inner))
@@ -201,7 +201,7 @@ class Product:
 
     @property
     def split(self) -> bool:
-        """Whether the depth is split: if it is long for the number of tiles. The gradient of a
+        """Whether the depth is split, because it is long for the number of tiles. The gradient of a
         weight has few tiles and sums over all pixels."""
         if self.direction == "wgrad":
             least = 500 if self.half else 40

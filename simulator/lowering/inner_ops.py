@@ -1,10 +1,10 @@
 """The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
-and allocates its result, as one called from Python does.
+and allocates its result, like an op called from Python.
 
-A convolution with a bias adds it by `add_` behind cuDNN (`ATen/native/Convolution.cpp`), a tensor
+A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`), a tensor
 with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
-in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel as an
-op of its own does.
+in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel like
+a separate op.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LIBRARY = (
     "_fused_",
     "fused.",
 )
-"""Parts of the names of ops whose further kernels are a library's, or one op's by design."""
+"""Parts of the names of ops whose further kernels belong to a library, or to one op by design."""
 
 
 def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:

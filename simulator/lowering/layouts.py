@@ -16,7 +16,7 @@ _LOAD_BYTES = 16
 
 
 def images(op: Signature) -> tuple[Tensor, Tensor | None]:
-    """The input and, in a backward, the gradient of the output."""
+    """The input and, in a backward pass, the gradient of the output."""
     return op.get("input") or op["self"], op.get("grad_output")
 
 
@@ -76,7 +76,7 @@ def channels_per_load(tensor: Tensor) -> int:
 
 
 def needs_padding(tensor: Tensor, is_weight: bool, groups: int) -> bool:
-    """Whether the channels per group (both kinds for a weight) are not a multiple of a load."""
+    """Whether the channels per group (both kinds for a weight) are no multiple of a load."""
     shape, step = tensor.shape, channels_per_load(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % step for size in sizes)

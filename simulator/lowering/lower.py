@@ -22,8 +22,8 @@ class Lowered:
     """The kernels of a trace in launch order.
 
     `works` are distinct; `work_of[k]` and `op_of[k]` are the indices of the work and op of kernel
-    k. `inner_ops` is how many other ops each op calls [ops]; `unmodelled` lists the indices of ops
-    without a cost function.
+    k. `inner_ops` counts the other ops that each op calls [ops]; `unmodelled` lists the indices of
+    ops without a cost function.
     """
 
     works: list[Work]

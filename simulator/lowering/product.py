@@ -30,13 +30,13 @@ _SMALLEST = 1.8e6  # multiplications
 _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 _THIN, _MANY_TILES = 32, 4096
 _SERIAL_DEPTH = 128
-"""Elements of a line in one step of the kernel for few rows, whose threads multiply a line from its
-begin to its end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
+"""Elements of a row in one step of the kernel for few rows, whose threads multiply a row from
+start to end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
 
 
 class _Splitting(NamedTuple):
     """A product of depth `least` or more is split if its depth exceeds `a_block` per 64 × 64 block
-    of the result; one with a bias only if `biased`."""
+    of the result; with a bias, only if `biased`."""
 
     least: int
     a_block: float
@@ -95,8 +95,8 @@ def _has_few_rows(work: Work) -> bool:
 
 def _has_small_tiles(work: Work) -> bool:
     """Whether a thin 16-bit product of very many short lines that bulk loads cannot fetch is cut
-    into tiles of 32 × 32 (`cutlass_80_wmma_tensorop_…_32x32_…_align2`), each of which takes about
-    as long as any other."""
+    into tiles of 32 × 32 (`cutlass_80_wmma_tensorop_…_32x32_…_align2`), which all take about the
+    same time."""
     d = work.dims
     if work.dtype not in ("float16", "bfloat16") or d["b"] > 1 or _uses_bulk_loads(work):
         return False
@@ -135,7 +135,7 @@ def _splits(work: Work, units: int) -> bool:
 
 
 def _blocks(work: Work, units: int) -> float:
-    """Number of blocks with the fastest tile: waves · (its area + the load of its operands)."""
+    """Number of blocks with the fastest tile, for which waves · (area + operand loads) is least."""
     d = work.dims
     if work.dtype == "tf32":
         return d["b"] * ceil(d["m"] / 128) * ceil(d["n"] / 128)

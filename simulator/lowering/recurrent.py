@@ -40,8 +40,8 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if _is_persistent(work, itemsize):
         persistent = replace(work, dims=_persistent_dims(work, itemsize))
         if not forward:
-            return _elementwise(gates, itemsize), persistent  # of the last step, before the loop
-        biased = d["kind"] == "gru"  # one of the two biases of its new gate is added first
+            return _elementwise(gates, itemsize), persistent  # the last cell, before the loop
+        biased = d["kind"] == "gru"  # one of the two biases of the new gate is added first
         return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
     lstm = d["kind"] == "lstm" and d["train"]

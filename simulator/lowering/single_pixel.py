@@ -29,7 +29,7 @@ def is_linear_layer(work: Work) -> bool:
 
 def linear_layer(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The kernels of x [n, cin] @ weight [cout, cin].T, of the gradient of x [n, cout] @ [cout,
-    cin], or of that of the weight [n, cout].T @ [n, cin]."""
+    cin], or of the gradient of the weight [n, cout].T @ [n, cin]."""
     d = work.dims
     n, cin, cout = d["n"], d["cin"], d["cout"]
     m, columns, depth = {

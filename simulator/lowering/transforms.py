@@ -22,9 +22,9 @@ from simulator.records import Signature
 _ON_CHIP = 140_000
 """Bytes of the longest sequence of one kernel: 17,496 complex numbers of 8 bytes."""
 _REAL_AT_ONCE = {True: 32768, False: 1024}
-"""Longest real sequence, if a power of 2 or not, whose halves the same kernel separates."""
+"""Longest real sequence whose halves the same kernel separates, by whether it is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
-"""Butterflies of primes up to the first stay in registers; up to the second they are direct sums
+"""Primes up to the first have butterflies in registers; primes up to the second, direct sums
 (`prime_fft`)."""
 _LARGEST_FACTOR = {True: 4096, False: 1024}
 """Largest factor of a length that is split over kernels: a power of 2, or of another prime."""
@@ -33,8 +33,8 @@ _BLUESTEIN_AT_ONCE = 8192
 
 @lowering("fft")
 def transform(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The kernels of one call. The last length is the real one, which comes first towards complex
-    numbers and last on the way back."""
+    """The kernels of one call. The last length, the real one, is transformed first from real to
+    complex numbers, and last from complex to real numbers."""
     d = work.dims
     kind, lengths = d["kind"], [int(n) for n in d["lengths"]]
     last, others = lengths[-1], lengths[:-1]

@@ -16,7 +16,7 @@ from simulator.timing.rates import units_of
 
 def threads_of_unit(gpu: GPU) -> int:
     """Threads that a multiprocessor holds (CUDA C++ Programming Guide, "Technical Specifications
-    per Compute Capability"): 1,024 of 7.5; 1,536 of 8.6 to 8.9 and of 12; else 2,048."""
+    per Compute Capability"): 1,024 for 7.5; 1,536 for 8.6 to 8.9 and for 12; else 2,048."""
     capability = tuple(gpu.compute_capability or (0, 0))
     if capability == (7, 5):
         return 1024

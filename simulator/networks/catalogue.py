@@ -62,7 +62,7 @@ _ENTRIES = (
     _entry("chain", "vectors.chain:Chain", "cos of cos: a chain of pointwise ops", 1,
            trains=False, n=2, elements=1 << 24),
     _entry("multiply-adds", "vectors.multiply_adds:MultiplyAdds",
-           "a chain of multiply-adds: intensity by its length", 1,
+           "a chain of multiply-adds: its length sets the intensity", 1,
            trains=False, n=1, elements=1 << 24),
     _entry("mlp-tiny", "vectors.mlp:Mlp", "eight narrow linear layers: all overhead", 32,
            width=128, depth=8),
@@ -83,8 +83,8 @@ _ENTRIES = (
              f"Llama 3, {size.upper()}: one new token against a cache of seq tokens", 8, 2048,
              trains=False, **sizes)
       for size, sizes in _LLAMA.items()),
-    _entry("mixtral", "sequences.mixtral:Mixtral", "mixture of 8 experts, 2 a token, 47B", 1, 2048,
-           width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, experts=8, top=2),
+    _entry("mixtral", "sequences.mixtral:Mixtral", "mixture of 8 experts, 2 per token, 47B", 1,
+           2048, width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, experts=8, top=2),
     _entry("mixtral-small", "sequences.mixtral:Mixtral", "a 4-layer mixture of experts", 4, 512,
            width=1024, layers=4, heads=16, kv_heads=4, hidden=3584, experts=8, top=2),
     _entry("t5-base", "sequences.t5:T5", "encoder-decoder with relative position bias", 8, 512,
@@ -122,7 +122,7 @@ CATALOGUE: dict[str, Network] = {entry.name: entry for entry in _ENTRIES}
 
 
 LORA_RANK, LORA_MODULES, LORA_DEFAULT = "lora_rank", "lora_modules", "query+value"
-"""Sizes of every network, and the names of linear layers that get adapters where none are given."""
+"""Sizes that every network accepts for LoRA, and the linear layers that get adapters by default."""
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
@@ -133,7 +133,7 @@ def _did_you_mean(name: str, known: list[str]) -> str:
 
 
 def network(name: str) -> Network:
-    """The entry `name`. Raises InputError with the closest names if there is none."""
+    """The entry `name`. Raises InputError, with the closest names, if the name is unknown."""
     if name not in CATALOGUE:
         near = _did_you_mean(name, list(CATALOGUE))
         raise InputError(f"unknown network {name!r}{near} `ridgepoint networks` lists all")
@@ -156,8 +156,8 @@ def constructor_sizes(name: str) -> Mapping[str, Any]:
 
 
 def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
-    """The number of equal blocks of a network of the catalogue with these sizes; None for other
-    networks, and where blocks differ."""
+    """The number of equal blocks of a catalogue network with these sizes; None for other networks
+    and for networks whose blocks differ."""
     entry = CATALOGUE.get(name)
     if entry is None:
         return None
@@ -184,8 +184,8 @@ def build(name: str, **sizes: Any) -> nn.Module:
     """Build a network on the current default device; `sizes` override those of the entry.
 
     The sizes `lora_rank` and `lora_modules` ("query+value") add LoRA to any network. Under
-    `torch.device("meta")` it takes no memory. Raises InputError if the network or a size is
-    unknown.
+    `torch.device("meta")` the network takes no memory. Raises InputError if the network or a size
+    is unknown.
     """
     entry = network(name)
     rank, modules = sizes.pop(LORA_RANK, None), sizes.pop(LORA_MODULES, LORA_DEFAULT)

@@ -1,7 +1,7 @@
-"""Values of tensors with one element that a network computes from numbers of its own.
+"""Values of one-element tensors that a network computes from constants.
 
-Tensors on `meta` have no data, but a buffer such as `torch.tensor(stride)` decides sizes: its value
-is remembered, and computed for the results of ops on such tensors alone.
+Tensors on `meta` have no data, but a buffer such as `torch.tensor(stride)` can determine a size:
+its value is recorded, and so is the result of an op on such tensors alone.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FROM_NUMBERS: tuple[Any, ...] = (torch.tensor, torch.as_tensor, torch.scalar_te
 
 
 def known_value(tensor: Tensor) -> Tensor | None:
-    """The value of a tensor with one element, on the CPU; None if it is not known, or if the tensor
-    was written to since, be it through a view."""
+    """The value of a tensor with one element, on the CPU; None if the value is unknown, or if the
+    tensor or a view of it was written to since."""
     return _value(tensor, _version(tensor))
 
 
 def _value(tensor: Tensor, version: int) -> Tensor | None:
-    """The value that was noted at this version of a tensor."""
+    """The value that was recorded at this version of a tensor; None without one."""
     value, noted_at = getattr(tensor, _VALUE, (None, version))
     return value if noted_at == version else None
 
@@ -48,12 +48,12 @@ def _forget(tensors: Iterable[Tensor]) -> None:
 
 
 def _version(tensor: Tensor) -> int:
-    """How often a tensor and its views were written to; tensors of inference mode do not count."""
+    """The number of writes to a tensor and its views; 0 for tensors created in inference mode."""
     return 0 if tensor.is_inference() else tensor._version
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
-    """`tensor` with the value of `like`, if that has one element and is known."""
+    """Return `tensor`, with the value of `like` recorded for it if `like` has one known element."""
     value = known_value(like)
     if value is None and like.numel() == 1 and not like.is_meta and not like.requires_grad:
         value = like.detach().cpu().clone()
@@ -69,8 +69,8 @@ def remember(
     result: Any,
     quietly: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
-    """Note the value of what a call returned, if it has one element that follows from numbers and
-    known values, and is not random. `quietly` is entered while it is computed."""
+    """Record the value of a call's result, if the result has one element, depends on numbers and
+    known values alone, and is not random. The value is computed inside the context `quietly()`."""
     if not isinstance(result, Tensor):
         if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ raises no version
             _forget(_tensors(args, kwargs))
@@ -101,8 +101,8 @@ def _on_cpu(
     kwargs: Mapping[str, Any],
     before: Mapping[int, Any],
 ) -> Tensor | None:
-    """What a call returns for the values of its tensors `before` it, by the tensors' `id`; None
-    where it is random or fails."""
+    """The result of a call on the CPU, given the values of its tensors `before` it, by the tensors'
+    `id`; None if the call is random or fails."""
     given = tree_map_only(Tensor, lambda t: before[id(t)].clone(), (args, dict(kwargs)))
     values, named = tree_map_only(torch.device, lambda _: _CPU, given)
     random = torch.get_rng_state()
@@ -118,7 +118,7 @@ def _on_cpu(
 
 
 class Remembering(TorchFunctionMode):
-    """Remembers the values of tensors that a constructor makes."""
+    """Records the values of tensors that a constructor creates."""
 
     def __torch_function__(
         self,

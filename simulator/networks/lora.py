@@ -1,7 +1,7 @@
 """LoRA: Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models".
 
-A linear layer W of a network gets a product of two small ones beside it, y = W·x + (α/r)·B·(A·x).
-A and B are trained; everything else is frozen: it has neither gradients nor states of an optimizer.
+Two small matrices A and B are added to a linear layer W: y = W·x + (α/r)·B·(A·x). A and B are
+trained; all other parameters are frozen, with neither gradients nor optimizer state.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Adapted(nn.Module):
 def with_lora(network: nn.Module, rank: int, names: tuple[str, ...]) -> nn.Module:
     """The network, frozen, with adapters at every linear layer whose last name is one of `names`.
 
-    It is changed in place. Raises InputError if no linear layer has one of the names, or the
-    rank is less than 1.
+    The network is changed in place. Raises InputError if no linear layer has one of the names, or
+    the rank is less than 1.
     """
     if rank < 1:
         raise InputError(f"lora_rank = {rank}: expected a whole number from 1; correct it")

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Output(NamedTuple):
-    """Logits of any shape, and the scalar loss a training step starts its backward from."""
+    """Logits of any shape, and the scalar loss where a training step starts its backward pass."""
 
     logits: Tensor
     loss: Tensor

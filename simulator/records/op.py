@@ -1,4 +1,4 @@
-"""A call of an ATen op: its signature, and what the host did before it."""
+"""A call of an ATen op: its signature, and the host's work before it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Signature(msgspec.Struct, frozen=True):
 
     `names` gives the schema's argument name of each input (a list argument repeats its name).
     `aliases` numbers the regions of memory (storage and offset) of inputs then outputs by first
-    appearance, so that memory that is read twice, or written in place, is seen to be one. `args`
-    holds the arguments that are not tensors, those that were given, by name.
+    appearance, so memory that is read twice, or written in place, has one number. `args` holds the
+    other arguments of the call by name, without those left out.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Signature(msgspec.Struct, frozen=True):
         return self[name] if name in self.names else None
 
     def tensors(self, name: str) -> list[Tensor]:
-        """Every tensor of a list argument."""
+        """All tensors of a list argument, in order."""
         return [t for t, n in zip(self.inputs, self.names, strict=True) if n == name]
 
     def arg(self, name: str, default: Any = None) -> Any:
@@ -71,15 +71,15 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
 
 
 class Collective(msgspec.Struct, frozen=True):
-    """What an op communicates. `kind` is "all_reduce", "all_gather", "reduce_scatter",
+    """The communication of an op. `kind` is "all_reduce", "all_gather", "reduce_scatter",
     "all_to_all", "broadcast", "send", "recv" or "barrier".
 
-    message_bytes   the whole array: what an all-reduce reduces, an all-gather gathers, a
-                    reduce-scatter reads
-    ranks           global ranks of the group; of a send or a recv, this rank and its peer
+    message_bytes   size of the whole array: the one that an all-reduce reduces, an all-gather
+                    returns or a reduce-scatter reads
+    ranks           global ranks of the group; for a send or a recv, this rank and its peer
     batch           sends and receives of one batch, which are one kernel, share a number
     where           the line of the user's code, "train.py, line 31"
-    tag             messages between two ranks are matched in order among those of one tag
+    tag             messages of one tag between two ranks are matched in order
     """
 
     kind: str
@@ -93,15 +93,15 @@ class Collective(msgspec.Struct, frozen=True):
 class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
-    The counts say what the host did since the op before this one: they are the machine-independent
-    half of its time. `instructions` counts bytecode instructions, `attributes` those that look up
-    an attribute, `cold_instructions` those of functions that were last called long before,
-    `c_calls` calls of functions written in C. None of them includes the call of a module.
+    The counts measure the host's work since the previous op, independently of the machine.
+    `instructions` counts bytecode instructions, `attributes` those that look up an attribute,
+    `cold_instructions` those of functions that were last called long before, `c_calls` calls of
+    functions written in C. None of these includes the call of a module.
 
     `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
-    must be done before (−1 − s: the last one of stream s in the step before). `wrapped` counts the
-    sharded tensors that the host has handled one by one since the op before: DTensors among the
-    arguments of calls, and what FSDP2 packs.
+    must finish first (−1 − s: the last op of stream s in the previous step). `wrapped` counts the
+    sharded tensors that the host has handled one by one since the previous op: DTensors among the
+    arguments of calls, and tensors that FSDP2 packs.
     """
 
     signature: Signature

@@ -1,4 +1,4 @@
-"""What an op sees of a tensor."""
+"""The properties of a tensor that an op depends on."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ITEM_BYTES = {
     "bits8": 1, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
     **{f"{kind}{bits}": 1 for kind in ("int", "uint") for bits in range(1, 8)},
 }  # fmt: skip
-"""Bytes of one element by dtype, named as torch names it without its `torch.`."""
+"""Bytes per element, by the dtype's name in torch without `torch.`."""
 
 
 class Tensor(msgspec.Struct, frozen=True, gc=False):
-    """What an op sees of one tensor. `stride` is in elements; `device` is "cuda" or "cpu"."""
+    """A tensor as an op sees it. `stride` is in elements; `device` is "cuda" or "cpu"."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -45,7 +45,7 @@ class Tensor(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def contiguous(self) -> bool:
-        """Row-major without gaps; dimensions of size 1 may have any stride."""
+        """Whether it is row-major without gaps; dimensions of size 1 may have any stride."""
         expected = 1
         for size, step in zip(reversed(self.shape), reversed(self.stride), strict=True):
             if size != 1 and step != expected:
@@ -55,7 +55,7 @@ class Tensor(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def dense(self) -> bool:
-        """Without gaps or overlaps in *some* order of its dimensions (channels last is)."""
+        """Whether *some* order of dimensions, such as channels last, has no gaps or overlaps."""
         dims = sorted(
             (step, size) for size, step in zip(self.shape, self.stride, strict=True) if size != 1
         )

@@ -24,7 +24,8 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     device: str = "cuda"
 
     def moved(self, place: Sequence[int]) -> Storage:
-        """The same allocation, where old op i is op `place[i]`, and the end is one more."""
+        """The same allocation after old op i became op `place[i]`; `place` has a last entry for the
+        end."""
         return msgspec.structs.replace(
             self,
             born=self.born if self.born < 0 else place[self.born],
@@ -41,12 +42,12 @@ class Assumption(msgspec.Struct, frozen=True):
 
 
 class Break(msgspec.Struct, frozen=True):
-    """Where the forward pass leaves what torch.compile takes as one graph, between ops.
+    """A break of torch.compile's graph between two ops of the forward pass.
 
     Ops from `op` to `until` run as in eager mode, and their backward from op `back` to `back_until`
     (no ops where these are equal). `where` is the line of code ("nets.py, line 31") and `reason`
-    what cannot be compiled there; both are "" at the edge of a function whose caller or callee the
-    graph breaks in.
+    says what cannot be compiled there; each is "" at the edge of a function whose caller or callee
+    contains the break.
     """
 
     op: int
@@ -57,7 +58,7 @@ class Break(msgspec.Struct, frozen=True):
     back_until: int = 0
 
     def moved(self, place: Sequence[int]) -> Break:
-        """The same break, where old op i is op `place[i]`."""
+        """The same break after old op i became op `place[i]`."""
         op, until, back, back_until = (
             place[i] if i < len(place) else place[-1] + 1 if place else 0
             for i in (self.op, self.until, self.back, self.back_until)
@@ -66,10 +67,10 @@ class Break(msgspec.Struct, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True, dict=True):
-    """The ops of one step in dispatch order; `code` says where the `forward` of a module begins,
-    by its path ("nets.py, line 31"), torch's own modules left out; `run` is one of
-    `simulator.modes.Run`, and `asked` names the functions by which the step queried it.
-    `dict=True` leaves room for cached properties."""
+    """The ops of one step in dispatch order; `code` gives the first line of each module's `forward`
+    ("nets.py, line 31") by module path, except for torch's own modules. `run` is a
+    `simulator.modes.Run`; `asked` names the functions that the step called to query it. `dict=True`
+    leaves room for cached properties."""
 
     ops: list[Op]
     storages: list[Storage]
@@ -94,7 +95,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     asked: list[str] = []
 
     def with_ops(self, ops: list[Op], storages: list[Storage], place: Sequence[int]) -> Trace:
-        """The same step of other ops and storages, where old op i is op `place[i]`."""
+        """The step with other ops and storages, after old op i became op `place[i]`."""
         assumed = [  # a view that ended the step may be gone
             msgspec.structs.replace(each, op=min(place[each.op], len(ops) - 1))
             for each in self.assumptions
@@ -109,7 +110,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def signatures(self) -> tuple[list[Signature], list[int]]:
-        """The distinct signatures, and for each op the index of its own."""
+        """The distinct signatures, and the index of each op's signature among them."""
         index: dict[int, int] = {}
         distinct: list[Signature] = []
         rows: list[int] = []
@@ -127,7 +128,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
 
 
 def touches(ops: Sequence[Op]) -> tuple[dict[int, int], dict[int, int]]:
-    """The index of the first and of the last op that touches each storage; others are absent."""
+    """The index of the first and of the last op that touches each storage, by storage."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for index, op in enumerate(ops):

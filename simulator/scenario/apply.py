@@ -56,7 +56,7 @@ def whatif(
 
 
 def apply(scenario: Scenario, name: str, arguments: Mapping[str, object] | None = None) -> Scenario:
-    """The scenario with a what-if applied; the scenario itself if that changes nothing.
+    """Apply a what-if to a scenario; return the scenario itself if the what-if changes nothing.
 
     Raises InputError, with the reason, if the what-if cannot be applied.
     """
@@ -68,8 +68,8 @@ def apply(scenario: Scenario, name: str, arguments: Mapping[str, object] | None 
 
 
 def checked(name: str, arguments: Mapping[str, object] | None = None) -> Applied:
-    """A what-if with all its arguments. Raises InputError if there is none of this name, or an
-    argument is wrong."""
+    """A what-if with all its arguments. Raises InputError if the name is unknown or an argument is
+    wrong."""
     return Applied(name, named(name).checked(arguments or {}))
 
 

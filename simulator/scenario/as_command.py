@@ -14,7 +14,7 @@ from simulator.scenario.whatif_text import to_full_text
 def as_command(scenario: Scenario, command: str = "predict") -> str:
     """Write a scenario as `ridgepoint predict bert-base --batch 64 …`.
 
-    Raises InputError if no option expresses it.
+    Raises InputError if options cannot express it.
     """
     if isinstance(scenario.gpu, Mapping):
         raise InputError(

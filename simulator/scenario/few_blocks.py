@@ -1,4 +1,4 @@
-"""The trace of a deep network of the catalogue from that of a few of its equal blocks."""
+"""The trace of a deep catalogue network, derived from a trace of a few of its equal blocks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from simulator.scenario.resolved import TraceRequest
 Tracer = Callable[[TraceRequest, GPU], tuple[Trace, Facts]]
 
 _SHALLOW = 2 * LEAST + 1
-"""Blocks up to which tracing all takes no longer than tracing a few twice."""
+"""Up to this number of blocks, tracing all takes no longer than tracing a few twice."""
 _DEEPEST = 1024
 _ATTEMPTS = 2
-"""A process does some work once, which the first trace counts."""
+"""The first trace also counts work that a process does once, so a second attempt may succeed."""
 _GROWTHS: LRUCache[Growth | None] = LRUCache(64)
 _LAST: LRUCache[tuple[Trace, Facts]] = LRUCache(1)
-"""The last trace of a few blocks: that of the growth serves the first answer too."""
+"""The last trace of a few blocks: the first result reuses it after the growth is derived."""
 
 
 def trace_of_few_blocks(
     request: TraceRequest, gpu: GPU, tracer: Tracer
 ) -> tuple[Trace, Facts] | None:
-    """What `tracer` gives for the request, of whose blocks it traces a few; None if the network is
-    shallow, its blocks differ, or the request names blocks or sizes of their data."""
+    """The trace and facts of a request, of whose blocks `tracer` traces a few; None if the network
+    is shallow, its blocks differ, or the request names blocks or data-dependent sizes."""
     layers = depth(request.network, dict(request.sizes))
     if layers is None or not _SHALLOW < layers <= _DEEPEST:
         return None
@@ -58,7 +58,7 @@ def trace_of_few_blocks(
 def _growth(
     few: TraceRequest, gpu: GPU, tracer: Tracer, traced: Callable[[], tuple[Trace, Facts]]
 ) -> Growth | None:
-    """What one more block adds to what is `traced` of a few; None if blocks differ."""
+    """The growth of the trace of a few blocks by one more block; None if blocks differ."""
     for _ in range(_ATTEMPTS):
         more, _ = tracer(_with_layers(few, LEAST + 1), gpu)
         trace, _ = traced()

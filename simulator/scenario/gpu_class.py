@@ -1,4 +1,4 @@
-"""The properties of a GPU that traces depend on: GPUs in which they are equal share traces."""
+"""The properties of a GPU that traces depend on: GPUs with equal properties share traces."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     """The properties of a GPU that a trace of this network depends on.
 
     Networks of the catalogue do not query the GPU. Only the rules of `simulator.tracing` do: for
-    the attention kernels, for cuDNN's batch norm, and for the number of units if a recurrent layer
-    keeps a generator state for each. Other networks may query any property. A test checks this
-    against every GPU.
+    attention kernels, for cuDNN's batch norm, and for recurrent layers, whose generator state grows
+    with the number of units. Other networks may query any property. A test checks this against
+    every GPU.
     """
     capability = gpu.compute_capability
     bf16 = bool(gpu.peak("tensor", "bf16"))
@@ -33,7 +33,7 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
             gpu.l2_bytes,
         )
     units = gpu.units if ".recurrent:" in CATALOGUE[network].factory else None
-    rules = capability or ((8, 0) if bf16 else (0, 0))  # as `simulator.tracing.semantics` has it
+    rules = capability or ((8, 0) if bf16 else (0, 0))  # as in `simulator.tracing.semantics`
     return (
         rules in CUDNN_FIRST,
         rules >= (8, 0),

@@ -1,6 +1,6 @@
-"""Which networks query how they run: only those are traced again if the mode changes.
+"""The networks that query how they run: only these are traced again if the mode changes.
 
-This is known once a network was traced: a step that queries nothing has the same trace in all runs.
+The first trace of a network tells: a step that queries nothing has the same trace in all runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.scenario.resolved import TraceRequest
 
 
 class ModeQueries:
-    """What `learn` saw in traces, and the requests that one trace serves (`served`)."""
+    """Records which networks query the run, and gives the request whose trace serves another."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, Run] = {}

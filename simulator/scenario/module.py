@@ -17,7 +17,7 @@ from simulator.scenario.resolved import TraceRequest
 
 
 def load(request: TraceRequest) -> Loaded:
-    """The network of a request on `meta`, without frozen parameters and converted modules."""
+    """The network of a request on `meta`, before parameters are frozen and modules converted."""
     return load_network(
         request.network,
         batch=request.batch,

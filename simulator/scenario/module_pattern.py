@@ -29,7 +29,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def block(pattern: str, path: str) -> str | None:
-    """The path of the module at or above `path` that a pattern matches; None if it matches none."""
+    """The path of the module at or above `path` that a pattern matches; None without a match."""
     if pattern == ALL:
         return ""
     match = _compiled(pattern).match(path + ".")

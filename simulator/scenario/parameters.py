@@ -32,7 +32,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Marks a text that is a pattern of module or parameter paths."""
+    """Marks a text parameter as a pattern of module or parameter paths."""
 
 
 Modules = Annotated[str, Pattern()]

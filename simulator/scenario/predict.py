@@ -1,4 +1,4 @@
-"""The way from a scenario to its prediction."""
+"""Predict a scenario: resolve it, trace its network, fuse and schedule its kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def predict_trace(step: Trace | Fused, resolved: ResolvedScenario) -> Prediction
 
 
 def as_fused(step: Trace | Fused, resolved: ResolvedScenario, profile: Profile) -> Trace | Fused:
-    """The step as the kernels of the scenario's fusion level; the step itself if it has none."""
+    """Fuse a step to the scenario's fusion level; return the step itself if no level is set."""
     if resolved.fusion in (None, "none"):
         return step
     return fused(step, resolved.gpu, resolved.fusion, profile)

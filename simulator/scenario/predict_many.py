@@ -21,8 +21,8 @@ from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 
-_OPS_AT_ONCE = 50_000  # of the traces in memory at a time
-_POINTS_AT_ONCE = 1 << 14  # of a family: 50 to 100 MB of columns
+_OPS_AT_ONCE = 50_000  # ops of the traces in memory at a time
+_POINTS_AT_ONCE = 1 << 14  # points of a family: 50 to 100 MB of columns
 
 Table = NDArray[np.float64]
 
@@ -31,11 +31,11 @@ def predict_many(
     scenarios: Sequence[ResolvedScenario],
     counted: Callable[[int], None] = lambda done: None,
 ) -> tuple[Table, dict[int, str], dict[int, str]]:
-    """Predict scenarios: a table of `step_columns` with a row each, and two mappings by row.
+    """Return a table of `step_columns` with a row per scenario, and two mappings by row.
 
     The first gives the reason why a scenario cannot be predicted (its row is NaN, with regime −1).
     The second gives the reason why a row was traced, if there are several batches or sequences.
-    `counted` is called with the number of scenarios that are done.
+    `counted` is called with the number of scenarios predicted so far.
     """
     table = empty_table(len(scenarios))
     refused: dict[int, str] = {}
@@ -128,7 +128,7 @@ def step_of(resolved: ResolvedScenario) -> Step:
 
 
 def why_traced(resolved: ResolvedScenario) -> str | None:
-    """Why a scenario is traced; None if a family gives its trace, or it is a saved one."""
+    """The reason why a scenario is traced; None if its trace is saved or comes from a family."""
     return None if resolved.request.saved else reason_to_trace(resolved.request, resolved.gpu)
 
 
@@ -148,7 +148,7 @@ class _FamilyPoint(NamedTuple):
 
 
 def _predict_grid(grid: Sequence[_FamilyPoint], table: Table, refused: dict[int, str]) -> None:
-    """Predict the points of one family on one GPU: those of several hosts and modes together."""
+    """Predict the points of one family on one GPU, several hosts and modes at once."""
     first = grid[0]
     by_drive: dict[tuple[int, str], list[_FamilyPoint]] = {}
     for point in grid:

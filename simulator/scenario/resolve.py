@@ -1,4 +1,4 @@
-"""From a scenario to a resolved one: its GPU and host looked up, its what-ifs applied in order."""
+"""Resolve a scenario: look up its GPU and host, and apply its what-ifs in order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def base(scenario: Scenario) -> ResolvedScenario:
 
 
 def gpu_of(gpu: str | Mapping[str, Any]) -> GPU:
-    """The GPU of a name, of a TOML file, or of the keys of such a file."""
+    """Look up a GPU by name, or read it from a TOML file or the keys of such a file."""
     if isinstance(gpu, str):
         return _packaged(gpu, os.environ.get("RIDGEPOINT_GPUS")) or find_gpu(gpu)
     return _inline(msgspec.json.encode(gpu))
@@ -71,7 +71,7 @@ def gpu_of(gpu: str | Mapping[str, Any]) -> GPU:
 
 @lru_cache(maxsize=64)
 def _packaged(name: str, _users: str | None) -> GPU | None:
-    """The GPU of a name if its file is packaged, and so cannot change; else None."""
+    """The GPU of this name if its file is packaged, so that it cannot change; else None."""
     gpu = find_gpu(name)
     packaged = not name.lower().endswith(".toml") and (PACKAGED / f"{gpu.id}.toml").is_file()
     return gpu if packaged else None
@@ -83,7 +83,7 @@ def _inline(keys: bytes) -> GPU:
 
 
 def faster_host(host: Host, times: float) -> Host:
-    """A host that does everything `times` as fast, its waits for the GPU included."""
+    """A host that is `times` as fast in everything, its waits for the GPU included."""
     if times == 1.0:
         return host
     return msgspec.structs.replace(
@@ -95,7 +95,7 @@ def faster_host(host: Host, times: float) -> Host:
 
 
 def check(scenario: Scenario) -> None:
-    """Raise InputError for a batch, a sequence length, a type or an optimizer that none has."""
+    """Raise InputError for an invalid batch, sequence length, dtype, optimizer or host speed."""
     for name, value in (("batch", scenario.batch), ("seq", scenario.seq)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: expected 1 or more")
@@ -107,7 +107,7 @@ def check(scenario: Scenario) -> None:
             raise InputError(f"unknown {name} {shown(value)}: expected one of {', '.join(choices)}")
     if not 1e-3 <= scenario.host_speed <= 1e3:
         raise InputError(
-            f"host_speed is {scenario.host_speed}: expected 0.001 to 1000, times the host's own"
+            f"host_speed is {scenario.host_speed}: expected 0.001 to 1000 times its own speed"
         )
 
 
@@ -130,6 +130,6 @@ def _refuse_fixed(scenario: Scenario) -> None:
     extra = [name for name, value in fixed.items() if value is not None]
     if extra:
         raise InputError(
-            f"{scenario.network} is a saved trace, in which this is fixed: leave "
+            f"{scenario.network} is a saved trace with fixed settings: leave "
             f"{', '.join(extra)} out, or name the network instead"
         )

@@ -50,7 +50,7 @@ class Demanding(Protocol):
 
 @runtime_checkable
 class Selective(Protocol):
-    """An edit of ops that not every step has."""
+    """An edit of ops that some steps lack."""
 
     def check(self, trace: Trace) -> None:
         """Raise InputError, with the reason, if the step has no such ops."""
@@ -59,7 +59,7 @@ class Selective(Protocol):
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """What to trace.
+    """A request for a trace.
 
     frozen         patterns of parameters that are not trained
     module_dtypes  pairs of a module pattern and a dtype
@@ -107,7 +107,7 @@ class ResolvedScenario:
 
     fusion  the level at which kernels are fused; None leaves it to the mode: nothing in eager
             mode, all that torch.compile fuses in compiled mode
-    notes   what was changed, and how well it is known, for a reader
+    notes   texts for the reader: changes, and how well each is known
     """
 
     request: TraceRequest
@@ -122,7 +122,7 @@ class ResolvedScenario:
     fusion: Level | None = None
 
     def traced_otherwise(self, what: str, **changes: Any) -> ResolvedScenario:
-        """With another trace request. Raises InputError if the trace is a saved one."""
+        """A copy with another trace request. Raises InputError if the trace is a saved one."""
         if self.request.saved:
             raise InputError(
                 f"{what} needs the network traced again, and {self.request.network} is a saved "
@@ -131,7 +131,7 @@ class ResolvedScenario:
         return replace(self, request=replace(self.request, **changes))
 
     def edited(self, edit: Edit, *notes: str) -> ResolvedScenario:
-        """With one more edit of the trace. An equal edit is added once."""
+        """A copy with one more edit of the trace. An equal edit is added once."""
         if edit in self.edits:
             return self
         edits = tuple(sorted((*self.edits, edit), key=lambda e: (e.rank, repr(e))))
@@ -140,12 +140,12 @@ class ResolvedScenario:
         )
 
     def possible(self) -> ResolvedScenario:
-        """Itself. Raises InputError if its GPU or its mode cannot run one of its edits."""
+        """Return itself. Raises InputError if its GPU or its mode cannot run one of its edits."""
         for edit in self.edits:
             if isinstance(edit, Demanding):
                 edit.demand(self)
         return self
 
     def noted(self, *notes: str) -> ResolvedScenario:
-        """With more notes, each once, sorted so that the order of what-ifs does not matter."""
+        """A copy with more notes, each once, sorted: the order of what-ifs has no effect."""
         return replace(self, notes=tuple(sorted({*self.notes, *notes})))

@@ -49,7 +49,7 @@ def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, profile: Profi
 
 
 def _shorter_gaps(profile: Profile, times: float) -> Profile:
-    """The profile with launch gaps `times` as short."""
+    """The profile with its launch gaps divided by `times`."""
     return msgspec.structs.replace(
         profile,
         gap_s=profile.gap_s / times,

@@ -1,4 +1,4 @@
-"""The facts of a saved trace, which a network states of itself."""
+"""The facts of a saved trace, as `Facts` of a loaded network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUFFIXES = (".json", ".msgpack", ".rpt")
 
 
 def facts_of_file(path: str, trace: Trace) -> Facts:
-    """The name of the file, and the trace's batch and, where it holds whole samples, sequence."""
+    """The name of the file, the trace's batch and, if samples are whole, its sequence length."""
     name = Path(path).name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)

@@ -37,7 +37,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to predict. None leaves a choice to the network or to its saved trace.
+    """The inputs of a prediction. None leaves a choice to the network or to its saved trace.
 
     network     a name of the catalogue, file.py:factory, hf:folder, timm:name, or a saved trace
     gpu         an id, a TOML file, or the keys of such a file
@@ -47,7 +47,7 @@ class Scenario:
     sizes       the network's own parameters
     data_sizes  sizes that data-dependent ops return, by op
     whatifs     in the order in which they were applied
-    host_speed  how many times faster than its profile the host is
+    host_speed  speed of the host as a multiple of its profile
     """
 
     network: str
@@ -95,7 +95,7 @@ class Scenario:
 
 def predict(scenario: Scenario) -> Prediction:
     """Predict a scenario. Raises InputError, with the reason, if it has no prediction."""
-    # imported late, as below, so that a command that only reads scenarios starts fast
+    # imported here, as below, so that a command that only reads scenarios starts fast
     from simulator.scenario.predict import predict as run
 
     return run(scenario)

@@ -1,4 +1,4 @@
-"""A scenario as a link, which runs no code and opens no file where it is read."""
+"""A scenario as a link. Reading a link runs no code and opens no file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scenario_of_link(address: str) -> Scenario:
 
 
 def table_of_link(address: str, kind: Kind) -> dict[str, Any]:
-    """The table that a link of this kind holds. Raises InputError for a link of another kind."""
+    """Read the table in a link of this kind. Raises InputError for a link of another kind."""
     came, toml = parts(address)
     if came != kind:
         raise InputError(
@@ -50,8 +50,8 @@ def table_of_link(address: str, kind: Kind) -> dict[str, Any]:
 
 
 def check_self_contained(keys: Mapping[str, Any], network: Any, source: str) -> None:
-    """Raises InputError if the keys of a scenario or a plan name a file or a package: a link must
-    not run their code, and another computer may not have them. The figures of a GPU are data."""
+    """Raise InputError if the keys of a scenario or a plan name a file or a package: a link must
+    not run its code, and another computer may not have it. The figures of a GPU are allowed."""
     figures = isinstance(keys.get("gpu"), Mapping)
     names = [*_texts({k: v for k, v in keys.items() if not (figures and k == "gpu")})]
     wrong = [name for name in names if _FILES.search(name)]

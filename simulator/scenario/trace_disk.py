@@ -1,4 +1,4 @@
-"""Traces, facts and families of traces on disk, under a key of all that they depend on."""
+"""Traces, facts and families of traces on disk, each under a key of all its inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simulator.symbols.probes import Tracer
 
 
 def trace(request: TraceRequest, gpu: GPU, make: Callable[[], Trace]) -> Trace:
-    """The stored trace of a request; else what `make` returns, which is stored."""
+    """The stored trace of a request; else the result of `make`, which is then stored."""
     store = _store()
     return store.get(_name(request, gpu), make) if store else make()
 
@@ -49,7 +49,7 @@ def families_path(request: TraceRequest, gpu: GPU, line: Line) -> Path:
 
 
 def stored_families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Symbolic | None:
-    """The stored families along a line; None if there are none that can be read."""
+    """The stored families along a line; None if none can be read."""
     if TRACE_FOLDER.path is None:
         return None
     path = families_path(request, gpu, line)

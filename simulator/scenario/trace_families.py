@@ -27,12 +27,12 @@ Line = tuple[Literal["batch", "seq", "both"], int | None]
 
 _BATCH, _SEQ = frozenset[Axis](["batch"]), frozenset[Axis](["seq"])
 COSTS = {_BATCH: 5, _SEQ: 12, _BATCH | _SEQ: 18}
-"""About how many traces it takes to fit a family along these axes."""
+"""The approximate number of traces needed to fit a family along these axes."""
 
 _TRACES_BEFORE_FIT: dict[Axis, int] = {"batch": 3, "seq": 8}  # traces along an axis before a fit
 _ROWS = 2  # families along one axis before one along both is fitted
-_ONLY = 1  # the batch of all points of a family along the sequence
-_LARGEST = 1 << 20  # the largest batch of a family along the batch, if the network admits it
+_ONLY = 1  # the fixed batch of a family along the sequence
+_LARGEST = 1 << 20  # the largest batch of a family along the batch, unless the network has a limit
 _CHECKS = 6  # traces that every family is compared with
 _EXPECTED: ContextVar[frozenset[Axis]] = ContextVar("expected", default=frozenset())
 
@@ -53,7 +53,7 @@ def expecting(batches: int, seqs: int = 1) -> Generator[None]:
 
 
 class Store(Protocol):
-    """Where families are stored between processes."""
+    """Storage of families that outlives a process."""
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
         """The stored families along a line; None if there are none."""
@@ -72,7 +72,7 @@ class TraceFamilies:
     """The traces of one network at many points.
 
     `tracer` takes a batch, a sequence and whether a trace from disk is accepted: a fit traces a
-    point again if only host counts differ, since a process does some things once.
+    point again if only host counts differ, since a process does some work once.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class TraceFamilies:
         return None
 
     def reason_to_trace(self, batch: int | None, seq: int | None) -> str | None:
-        """Why a point is traced; None if a family holds it."""
+        """The reason why a point is traced; None if a family holds it."""
         with self._lock:
             reasons = [f.reason_to_retrace(*at) for f, at in self._candidates(batch, seq)]
             tried = any(line in self._families for line, _ in _lines(batch, seq))
@@ -137,7 +137,7 @@ class TraceFamilies:
         return candidates
 
     def _loads_or_fits(self, batch: int | None, seq: int | None) -> bool:
-        """Load, or fit if that pays, families that may hold this point; is there a new one?"""
+        """Load families that may hold this point, or fit them if that pays. True if any are new."""
         for line, (b, s) in _lines(batch, seq):
             if line in self._families:
                 continue
@@ -155,13 +155,13 @@ class TraceFamilies:
 
     def give(self, line: Line, load: Callable[[Tracer], Symbolic | None]) -> None:
         """Use the families that `load` returns (None: trace points one by one), unless the line
-        has some already."""
+        already has families."""
         with self._lock:
             if line not in self._families:
                 self._families[line] = load(self._tracer_of(line))
 
     def fit(self, line: Line, batch: int, seq: int | None) -> None:
-        """Fit the families of a line now, unless it has some or they are stored."""
+        """Fit the families of a line now, unless the line has families or they are stored."""
         with self._lock:
             if line in self._families or self._stored(line):
                 return
@@ -210,7 +210,7 @@ class TraceFamilies:
         return tracer
 
     def _agrees(self, line: Line, family: Symbolic) -> bool:
-        """Does a family give the traces that were made before?"""
+        """Whether a family gives the traces that were made before."""
         for point, trace in self._checks.items():
             for own_line, at in _lines(*point):
                 holds = own_line == line and family.reason_to_retrace(*at) is None
@@ -237,7 +237,7 @@ def _lines(batch: int | None, seq: int | None) -> Iterator[tuple[Line, tuple[int
 
 
 def _equal_ops(ours: Trace, theirs: Trace) -> bool:
-    """Are two traces equal, apart from host counts? A process does some things once."""
+    """Whether two traces are equal except for host counts, which count work done once a process."""
     return ours == theirs or (
         ours.storages == theirs.storages
         and len(ours.ops) == len(theirs.ops)

@@ -1,4 +1,4 @@
-"""The folder in which this process keeps traces, if it keeps any. Imports nothing that is slow."""
+"""The folder in which this process stores traces, if any. Imports no slow module."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
 
 class TraceFolder:
-    """The folder, None until `keep`; and the files in it that turned out damaged."""
+    """The folder, None until `keep`, and its files that are damaged."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
         self._damaged: list[Path] = []
 
     def keep(self, folder: Path | str | None = None, even_if_off: bool = False) -> None:
-        """Keep traces in this folder, by default in the user's cache, from now on.
+        """Store traces in this folder, by default in the user's cache, from now on.
 
-        RIDGEPOINT_TRACES names another folder, or switches keeping off if it is "off" and not
+        The variable RIDGEPOINT_TRACES names another folder; "off" stores nothing unless
         `even_if_off`.
         """
         variable = os.environ.get(FOLDER_VARIABLE, "")
@@ -29,11 +29,11 @@ class TraceFolder:
         self.path = None if off and not even_if_off else Path(variable or folder or usual_folder())
 
     def close(self) -> None:
-        """Keep nothing, and read nothing, from now on."""
+        """Store nothing, and read nothing, from now on."""
         self.path = None
 
     def report(self, path: Path) -> None:
-        """Note a damaged file."""
+        """Record a damaged file."""
         self._damaged.append(path)
 
     def reported(self) -> list[Path]:
@@ -50,7 +50,7 @@ class TraceFolder:
 
 def usual_folder() -> Path:
     """The folder of traces in the user's cache."""
-    from platformdirs import user_cache_dir  # only where traces are kept
+    from platformdirs import user_cache_dir  # imported here: only needed if traces are stored
 
     return Path(user_cache_dir("ridgepoint", appauthor=False)) / "traces"
 

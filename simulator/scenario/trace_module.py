@@ -1,6 +1,6 @@
-"""Trace the module of a request, with a progress watch and the attention kernel it requests.
+"""Trace the module of a request, with a progress watch and the requested attention kernel.
 
-Of a deep network of equal blocks, a few are traced; `whole_trace` traces all.
+Only a few blocks of a deep network are traced if its blocks are equal; `whole_trace` traces all.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Traces are cached in memory. Traces of a network at several batches or sequences come from a family
 (`simulator.scenario.trace_families`): a packaged one for networks of the catalogue, else one that
-was fitted. Traces and families are kept on disk after `keep_on_disk`.
+was fitted. Traces and families are stored on disk after `keep_on_disk`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = ModeQueries()
 _ANYWHERE = attrgetter(*(f.name for f in fields(TraceRequest) if f.name not in ("batch", "seq")))
-"""All of a request but its point."""
+"""A request without its batch and sequence."""
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
 """Called after each trace while `make` runs."""
@@ -87,7 +87,7 @@ def make(
         if line is None:
             _unedited(request, gpu)
             return
-        axis, _ = line  # along the sequence the batch of all points is 1
+        axis, _ = line  # families along the sequence have batch 1
         batch = 1 if axis == "seq" else request.batch or 8
         seq = None if axis == "batch" else request.seq or 128
         _families(request, gpu).fit(line, batch, seq)
@@ -125,17 +125,17 @@ def trace_resolved(resolved: ResolvedScenario) -> Trace:
 
 
 def trace_key(resolved: ResolvedScenario) -> tuple[Any, ...]:
-    """A key that is equal for resolved scenarios whose traces differ in the GPU's name at most."""
+    """A key, equal for resolved scenarios whose traces differ at most in the GPU's name."""
     return _key(_served(resolved.request), resolved.gpu), resolved.edits
 
 
 def trace_unedited(request: TraceRequest, gpu: GPU) -> Trace:
     """The trace of a request on a GPU, before any edit. Raises InputError if the network cannot be
-    traced, the same one each time."""
+    traced, with the same text each time."""
     served = _served(request)
     trace = _unedited(served, gpu)
     _RUNS.learn(served, trace)
-    if trace.asked and served.run != request.run:  # it depends on the run at this size only
+    if trace.asked and served.run != request.run:  # queried at this size only
         return trace_unedited(request, gpu)
     return trace
 
@@ -200,7 +200,7 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
 
 
 def reason_to_trace(request: TraceRequest, gpu: GPU) -> str | None:
-    """Why a request is traced; None if a family of its network holds it."""
+    """The reason why a request is traced; None if a family of its network holds it."""
     if request.saved:
         return "it is a saved trace"
     request = _served(request)
@@ -265,7 +265,7 @@ class _Stored:
 
 
 def _named(trace: Trace, gpu: str) -> Trace:
-    """The same trace under the name of another GPU; what is derived from it is shared."""
+    """The same trace under the name of another GPU; the two share their derived values."""
     other = replace(trace, gpu=gpu)
     cast("dict[str, Any]", other.__dict__)["signatures"] = trace.signatures
     share(trace, other)
@@ -279,7 +279,7 @@ def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
 
 
 def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
-    """All that a trace depends on."""
+    """A key of all inputs of a trace."""
     if request.saved:
         stat = Path(request.network).stat() if is_file(request.network) else None
         return request, stat and (stat.st_mtime_ns, stat.st_size)

@@ -10,9 +10,9 @@ from simulator.scenario.scenario import Applied, Value
 
 
 def parse(text: str) -> tuple[str, dict[str, Value]]:
-    """The name and the arguments of a what-if as a command writes it.
+    """Parse a what-if, as a command writes it, into its name and arguments.
 
-    The first value is the first parameter's; the others are named. Raises InputError if the
+    The first value is for the first parameter; the others are named. Raises InputError if the
     what-if is unknown or a value has no name.
     """
     name, equals, rest = text.strip().removeprefix("+").partition("=")
@@ -34,10 +34,10 @@ def parse(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def to_text(applied: Applied) -> str:
-    """A what-if as a command writes it: its first argument, and the others that are not defaults.
+    """Write a what-if as a command does: its first argument, and the others that are not defaults.
 
-    A first argument that is a text, such as the pattern of +recompute, is left out if all are
-    defaults.
+    If all arguments are defaults, a first argument that is a text, such as the pattern of
+    +recompute, is left out too.
     """
     whatif = named(applied.name)
     values = [(p, applied.arguments.get(p.name, p.default)) for p in whatif.parameters]

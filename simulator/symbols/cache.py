@@ -42,8 +42,8 @@ T = TypeVar("T")
 
 
 def key(network: str, gpu: GPU, **request: Any) -> str:
-    """64 hexadecimal digits for one trace. `request` holds batch, seq, dtype, phase, sizes and the
-    like, values that differ in their `repr`."""
+    """The key of one trace: 64 hexadecimal digits. `request` holds batch, seq, dtype, phase, sizes
+    and the like, values that differ in their `repr`."""
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
     parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}"]
@@ -65,7 +65,7 @@ class TraceCache:
         self._damaged = damaged
 
     def get(self, name: str, make: Callable[[], Trace]) -> Trace:
-        """The trace stored under this key; else `make()`, which is stored.
+        """The trace stored under this key; else the result of `make()`, which is then stored.
 
         Errors of writing, such as a full disk, are ignored.
         """
@@ -87,7 +87,7 @@ class TraceCache:
         return trace
 
     def record(self, name: str, kind: type[T]) -> T | None:
-        """The small record stored under this key; None if there is none that can be read."""
+        """The small record stored under this key; None if none can be read."""
         with suppress(OSError, msgspec.MsgspecError):
             return msgspec.json.decode((self.folder / f"{name}{_RECORD}").read_bytes(), type=kind)
         return None
@@ -123,7 +123,7 @@ class TraceCache:
 
 
 class Contents(NamedTuple):
-    """The number of files of a cache, their size, and when the one used longest ago was used."""
+    """The number of files of a cache, their size, and the time of the least recent use."""
 
     files: int
     nbytes: int
@@ -131,14 +131,14 @@ class Contents(NamedTuple):
 
 
 def contents(folder: Path) -> Contents:
-    """What a folder holds."""
+    """The contents of a cache folder."""
     stats = [stat for _, stat in _stored(folder)]
     oldest_s = min((stat.st_mtime for stat in stats), default=None)
     return Contents(len(stats), sum(stat.st_size for stat in stats), oldest_s)
 
 
 def clear(folder: Path) -> Contents:
-    """Delete the files of a cache, and nothing else in its folder; returns what it held."""
+    """Delete the files of a cache, and nothing else in its folder. Return its former contents."""
     held = contents(folder)
     for path, _ in _stored(folder):
         with suppress(OSError):
@@ -161,12 +161,12 @@ def _ordered(value: Any) -> Any:
 
 
 def _versions(network: str) -> Iterator[str]:
-    """The versions of what a trace depends on; it counts Python's calls, hence Python's version."""
+    """The versions on which a trace depends; Python's too, since a trace counts its calls."""
     packages = ["ridgepoint", "torch"]
     packages += {"hf": ["transformers"], "timm": ["timm"]}.get(network.partition(":")[0], [])
     yield f"python {version_info.major}.{version_info.minor}"
     for package in packages:
-        yield f"{package} {installed_version(package) or 'none'}"  # none: runs from its source
+        yield f"{package} {installed_version(package) or 'none'}"  # no version: runs from source
 
 
 @cache

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Point = tuple[int, int]
-"""A batch and a sequence length; the latter is 1 where a network has none."""
+"""A batch and a sequence length, which is 1 if a network has none."""
 
 LARGEST_MODULUS = 256
 _MOST_TERMS = 3

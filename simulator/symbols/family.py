@@ -185,8 +185,8 @@ class Family:
 
     def with_counts(self, trace: Trace) -> Family:
         """The family with the host's counts, and the lines of code, of a fresh trace at one of its
-        points: what changes where code is edited that runs the same ops. Whether it does is to be
-        compared at other points. Raises ProgramMismatchError if the trace has more or fewer ops."""
+        points. These change if edited code runs the same ops; the caller must check the ops at
+        other points. Raises ProgramMismatchError if the trace has more or fewer ops."""
         if len(trace.ops) != len(self.rows):
             raise ProgramMismatchError(f"{len(trace.ops)} ops came, expected {len(self.rows)}")
         counts = [[getattr(op, name) for op in trace.ops] for name in COUNTED]

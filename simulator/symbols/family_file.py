@@ -70,7 +70,7 @@ def save(symbolic: Symbolic, path: Path | str) -> None:
 
 
 def load(path: Path | str, tracer: Tracer) -> Symbolic:
-    """Read families; `tracer` traces points without one.
+    """Read families; `tracer` traces points without a family.
 
     Raises InputError if the file cannot be read, is invalid, truncated or of another version.
     """
@@ -95,8 +95,8 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
 
 
 def with_dtype(source: Path, target: Path, old: str, new: str) -> None:
-    """Write the families of a file with one dtype in place of another, such as "bfloat16" with
-    "float16": a guess, which is to be compared with traces."""
+    """Write the families of a file with one dtype in place of another, such as "float16" in place
+    of "bfloat16". The result is a guess, to be compared with traces."""
     _with_texts(source, target, lambda text: text.replace(old, new))
 
 

@@ -27,15 +27,15 @@ from simulator.varying import Walked, walked
 
 Ints = NDArray[np.int64]
 
-_FEW = 8  # launches of an ordinary op
+_FEW = 8  # most launches of an ordinary op
 _GRIDS = 16  # lists of points that are cached with a family: a search uses several
-_POINTS = 1 << 14  # in all of them
+_POINTS = 1 << 14  # points in all lists
 _TABLES = 8  # GPUs whose roofs are cached with a list
 
 
 class Pattern(NamedTuple):
-    """What a signature launches: `places` has the index of each launch's work among the distinct
-    ones, `inner_ops` is how many other ops it calls."""
+    """The launches of a signature: `places` has the index of each launch's work among distinct
+    works, `inner_ops` is the number of other ops that the op calls."""
 
     places: tuple[int, ...]
     inner_ops: int
@@ -43,7 +43,7 @@ class Pattern(NamedTuple):
 
 class Launched(NamedTuple):
     """The launches of a signature on a class of GPUs: distinct works with their curves, and their
-    pattern; `products` says whether they use a library's workspace (`prediction.workspace_bytes`).
+    pattern; `products` tells whether they use a library's workspace (`prediction.workspace_bytes`).
     """
 
     works: tuple[Work, ...]

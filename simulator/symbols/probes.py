@@ -69,7 +69,7 @@ class Probes:
 
 
 def _difference(first: Point, second: Point) -> str:
-    """The words for two points whose ops differ; a size that both share is left out."""
+    """The error text for two points whose ops differ; a size that is equal in both is left out."""
     (batch, seq), (other_batch, other_seq) = first, second
     if seq == other_seq:
         return f"its ops at batch {batch} differ from those at batch {other_batch}"

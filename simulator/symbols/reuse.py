@@ -54,7 +54,7 @@ class Reuse:
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
         """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
         [tensors, points]."""
-        distance = self.between @ tensor_bytes  # but for the tensor itself
+        distance = self.between @ tensor_bytes  # without the tensor itself
         near = distance.min(axis=1, initial=np.inf) <= l2_bytes
         some = np.flatnonzero(near[self.row] & (self.how != _FIRST))
         read = tensor_bytes[self.tensor[some]]
@@ -64,14 +64,14 @@ class Reuse:
 
     @cached_property
     def moved(self) -> Floats:
-        """How often an op of each class reads or writes each tensor [classes, tensors]."""
+        """Reads and writes of each tensor by an op of each class [classes, tensors]."""
         counts = np.zeros((len(self.number), self.between.shape[1]))
         np.add.at(counts, (self.of_class, self.tensor), self.count)
         return counts
 
 
 def _sums(rows: Floats, of_class: Ints, classes: int) -> Floats:
-    """The sum of the rows of each class, in whose order they come [classes, points]."""
+    """The sum of the rows of each class [classes, points]; rows are sorted by class."""
     sums = np.zeros((classes, rows.shape[1]))
     here, starts = np.unique(of_class, return_index=True)
     if here.size:

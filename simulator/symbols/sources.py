@@ -1,4 +1,4 @@
-"""Digests of a user's file and of what it imports: what a stored trace of it depends on.
+"""Digests of a user's file and of its imports, on which a stored trace of the file depends.
 
 Imports are read from the source and found as Python finds them, without running anything. Files of
 the user are followed; an installed package counts with the size and time of its first file, and the
@@ -30,7 +30,7 @@ def source_digests(path: Path) -> list[str]:
 
 
 def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
-    """Add a file of the user and what it imports; packages of the user as a whole."""
+    """Add a file of the user and its imports; packages of the user are added whole."""
     if path in lines:
         return
     try:
@@ -50,7 +50,7 @@ def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
         for file in _files(spec):
             if _is_users(file):
                 _follow(file, folder, lines)
-            elif _OWN_CODE not in file.parents:  # this package has a digest of its own
+            elif _OWN_CODE not in file.parents:  # this package has a separate digest
                 lines[file] = _stat(name, file)
 
 
@@ -60,7 +60,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 @cache
 def _installed(name: str) -> ModuleSpec | None:
-    """Where Python would find a module, through the finders of editable installations too."""
+    """The module that Python would import, also through finders of editable installations."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
         if spec is not None:
@@ -69,7 +69,7 @@ def _installed(name: str) -> ModuleSpec | None:
 
 
 def _files(spec: ModuleSpec | None) -> Iterator[Path]:
-    """The files of a module; those of a package of the user all, of an installed one its first."""
+    """The files of a module: all files of a user's package, the first file of an installed one."""
     origin = Path(spec.origin) if spec and spec.has_location and spec.origin else None
     folders = [Path(f) for f in spec.submodule_search_locations or ()] if spec else []
     if origin is not None and (not folders or not _is_users(origin)):
@@ -95,7 +95,7 @@ def _stat(name: str, path: Path) -> str:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """The first names of all imports, wherever they stand."""
+    """The top-level names of all imports in a source, nested ones included."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

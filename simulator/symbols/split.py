@@ -16,12 +16,12 @@ from simulator.symbols.cells import HIGHLY_COMPOSITE, LARGEST_BATCH, Cell, edge
 from simulator.symbols.expressions import LARGEST_MODULUS
 from simulator.symbols.probes import Probes
 
-_BATCH = 3  # at which sequence lengths are compared
+_BATCH = 3  # batch at which sequence lengths are compared
 _LADDER = tuple(2**k for k in range(1, 9))
 
 
 class Limits(NamedTuple):
-    """The first point, and the largest batch and length; None: what the network supports."""
+    """The first point, and the largest batch and length; None is the network's limit."""
 
     batch: int
     seq: int | None
@@ -75,7 +75,7 @@ def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
         odd, whole = end, end // 64 * 64 or end - 1
     modulus = 1 if same(odd, whole) else _modulus(same, whole)
     if modulus is None:
-        return [((2, end), 1, True)]  # its points disagree, which the fit reports
+        return [((2, end), 1, True)]  # the points disagree, and the fit reports it
     spans: list[Span] = []
     short = 1
     if modulus == 1:

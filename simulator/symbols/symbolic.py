@@ -1,8 +1,8 @@
-"""Traces of a network for every batch and sequence length, from a few that are taken.
+"""Traces of a network for every batch and sequence length, derived from a few traces.
 
 The plane of batches and sequence lengths is split into cells with one program each (`split`), and
 each cell gets a family, fitted to its corners and to points in between. A point outside all cells,
-or in a cell without a family, is traced when it is needed; `reason_to_retrace` says why.
+or in a cell without a family, is traced when it is needed; `reason_to_retrace` gives the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.symbols.split import Limits, split
 from simulator.symbols.templates import ProgramMismatchError
 
 _CACHED_TRACES = 16
-_EXTRA_POINTS = 8  # at most, of those traced while splitting, that a fit includes
+_EXTRA_POINTS = 8  # most points traced while splitting that a fit includes
 
 
 class Sizes(NamedTuple):
@@ -44,7 +44,7 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True)
 class Symbolic:
-    """Traces at every point by `at`; `traced` is the number of traces that the fit took."""
+    """Traces at every point by `at`; `traced` is the number of traces that the fit needed."""
 
     tracer: Tracer
     families: list[tuple[Cell, Family]]
@@ -67,7 +67,7 @@ class Symbolic:
 
         `seq` is None for a network without a sequence, whose `tracer` is called with 1. Up to
         `largest_batch` and `largest_seq` traces are instantiated exactly; by default up to 16,384
-        and 120,960, or what the network supports. `progress` receives the number of each trace.
+        and 120,960, or the network's limit. `progress` receives the number of each trace.
         """
         probes = Probes(tracer, progress)
         limits = Limits(batch, seq, largest_batch, largest_seq)
@@ -85,7 +85,7 @@ class Symbolic:
     def at(self, batch: int, seq: int | None = None) -> Trace:
         """The trace that `tracer(batch, seq)` returns: instantiated from a family, else traced.
 
-        Raises what the tracer raises, such as InputError past the last position.
+        Raises the errors of the tracer, such as InputError past the last position.
         """
         point = self._point(batch, seq)
         family = self._family(*point)
@@ -98,7 +98,7 @@ class Symbolic:
         return self._cached[point]
 
     def reason_to_retrace(self, batch: int, seq: int | None = None) -> str | None:
-        """Why `at` has to trace at this point; None if a family covers it."""
+        """The reason why `at` must trace at this point; None if a family covers it."""
         point = self._point(batch, seq)
         if self._family(*point) is not None:
             return None
@@ -113,7 +113,7 @@ class Symbolic:
         return self._family(*self._point(batch, seq))
 
     def verify(self, batch: int, seq: int | None = None) -> bool:
-        """Trace this point and compare; False, and the family is dropped, if they differ."""
+        """Trace this point and compare; if they differ, drop the family and return False."""
         point = self._point(batch, seq)
         for place, (cell, family) in enumerate(self.families):
             if cell.holds(*point):
@@ -157,8 +157,8 @@ class Symbolic:
 def _family(probes: Probes, cell: Cell, others: Iterable[Family]) -> Family:
     """The family of a cell: one of `others` that reproduces its two ends, or a new one.
 
-    Raises ProgramMismatchError if the cell has too few points. Points in it that were traced while
-    splitting replace the last of those that the cell would choose.
+    Raises ProgramMismatchError if the cell has too few points. Points of the cell that were traced
+    while splitting replace the last of the cell's own points.
     """
     count = _points_needed(cell)
     points = cell.points(count)

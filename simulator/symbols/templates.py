@@ -14,7 +14,7 @@ Template = tuple[str, Any]
 
 
 class ProgramMismatchError(Exception):
-    """Traces are not of one program, or a size has no expression."""
+    """Traces have different programs, or a size has no expression."""
 
 
 class Slots:

@@ -16,7 +16,7 @@ from simulator.tracing.flex_attention import MODULE
 from simulator.tracing.sizes import DataSizes
 
 T = TypeVar("T")
-_MOST = 8  # conditions
+_MOST = 8  # conditions that are tried as false
 
 
 class UntrueError(InputError):
@@ -48,7 +48,7 @@ def run_that_succeeds(run: Callable[[Set[str]], T]) -> T:
         try:
             return _with_conditions(run)
         except InputError:
-            if MODULE not in sys.modules:  # a step that imports it is traced again
+            if MODULE not in sys.modules:  # else the step has just imported it
                 raise
     return _with_conditions(run)
 

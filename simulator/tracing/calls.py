@@ -47,7 +47,7 @@ def trace_call(
         msgspec.structs.replace(s, role="input") if s.born < 0 and s.role == "activation" else s
         for s in recorder.storages.records()
     ]
-    _ = result  # alive until here, as in a loop that keeps the result of the last call
+    _ = result  # the result lives until here, as in a loop that keeps the last result
     trace = Trace(
         ops=recorder.ops,
         storages=storages,

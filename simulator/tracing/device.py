@@ -62,7 +62,7 @@ class OnGpu(TorchFunctionMode):
         return result
 
     def _with_host_data(self, func: Any, args: list[Any]) -> list[Any]:
-        """The arguments, with numbers that index or fill a tensor as tensors on the host."""
+        """The arguments; numbers that index or fill a tensor become tensors on the host."""
         if func is _TENSOR.__getitem__ and _is_index_list(args[1]) and _on_gpu(args[0]):
             args[1] = self._on_host(args[1])
         if func is _TENSOR.__setitem__ and _is_masked_fill(*args):
@@ -99,7 +99,7 @@ def _has_tensor_data(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 class OnRank(OnGpu):
-    """The same for a rank, whose GPU is the one of its local rank."""
+    """`OnGpu` for one rank: tensors are on the GPU of its local rank."""
 
     def __init__(self, recorder: Recorder, local_rank: int) -> None:
         super().__init__(recorder)
@@ -129,7 +129,7 @@ _GETTERS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.get_device: lambda x: 0 if _on_gpu(x) else -1,
     _TENSOR.cuda: lambda x: x.to(META),
 }
-"""Answers about a tensor, by the function that torch passes (getters compare by value)."""
+"""Answers to queries of a tensor, by the function that torch passes (getters compare by value)."""
 
 
 def _as_meta(device: Any) -> Any:
@@ -163,7 +163,7 @@ def fake_cuda(gpu: GPU) -> Generator[None]:
         return lambda *args, **kwargs: value
 
     def bf16(including_emulation: bool = True) -> bool:
-        """Older GPUs emulate it: torch asks whether such a tensor can be created."""
+        """Older GPUs emulate bf16: torch tests whether a bf16 tensor can be created."""
         return including_emulation or capability[0] >= 8
 
     answers = {

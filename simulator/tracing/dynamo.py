@@ -2,9 +2,9 @@
 
 torch imports Dynamo at the first call of a function under `torch._disable_dynamo`, and in each
 step of an optimizer. In eager mode neither needs it: the first calls the function, the second calls
-`graph_break()`, which does nothing. The import belongs to no step that repeats, and an error that
-is caught during it keeps the frames of the step, and with them its tensors, alive; so a step that
-imports Dynamo all the same is traced again.
+`graph_break()`, which does nothing. A repeated step does not run the import. An error that is
+caught during the import keeps the step's frames, and so its tensors, alive. A step that imports
+Dynamo all the same is therefore traced again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 _NAME = "torch._dynamo"
 _DIRECT = "__dynamo_disable"
-"""The attribute in which `torch._disable_dynamo` caches what it calls instead of a function."""
+"""The attribute in which `torch._disable_dynamo` caches the function that it calls instead."""
 _HOLDERS = (
     "torch._refs", "torch._decomp", "torch._prims", "torch._prims_common",
     "torch._meta_registrations", "torch.optim.optimizer",
 )  # fmt: skip
-"""Modules, with those inside them, whose functions run on tensors without data or in a step."""
+"""Modules, submodules included, whose functions run on tensors without data or in a step."""
 
 
 def is_imported() -> bool:
@@ -43,7 +43,7 @@ def traced(run: Callable[[], T]) -> T:
     """The result of `run`, which traces a step, from a run that does not import Dynamo."""
     if is_imported():
         return run()
-    import_module("torch.fx.experimental.symbolic_shapes")  # meta kernels import it
+    import_module("torch.fx.experimental.symbolic_shapes")  # imported by meta kernels
     with called_directly():
         try:
             result = run()
@@ -58,8 +58,8 @@ def traced(run: Callable[[], T]) -> T:
 
 @contextmanager
 def not_compiling() -> Generator[None]:
-    """Call what `torch.compile` returned without compiling it: compilation belongs to no step that
-    repeats. Without Dynamo nothing was compiled."""
+    """Call the results of `torch.compile` without compiling: a repeated step does not compile.
+    Without Dynamo there is nothing to do."""
     if not is_imported():
         yield
         return
@@ -110,7 +110,7 @@ def _subclasses(parent: type) -> list[type]:
 
 
 def _enclosed(function: FunctionType) -> dict[str, Any]:
-    """The variables that a function takes from the function that defines it."""
+    """The variables of a function's closure, by name."""
     if function.__closure__ is None:
         return {}
     cells = zip(function.__code__.co_freevars, function.__closure__, strict=True)
@@ -118,8 +118,8 @@ def _enclosed(function: FunctionType) -> dict[str, Any]:
 
 
 class _StandIn(ModuleType):
-    """Dynamo in the step of an optimizer, which calls `graph_break()` alone. It gives way to the
-    real module when anything else is read."""
+    """Stands in for Dynamo in the step of an optimizer, which calls `graph_break()` alone. Any
+    other attribute is read from the real module, which is imported then."""
 
     @staticmethod
     def graph_break() -> None:

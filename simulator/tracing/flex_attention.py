@@ -1,4 +1,4 @@
-"""`flex_attention` without data: one kernel where it is compiled, else the ops that torch runs.
+"""`flex_attention` without data: one kernel if compiled, else the ops that torch runs.
 
 A compiled `flex_attention` is one Triton kernel forward and one backward, which compute the blocks
 of the mask in which a query sees a key. Outside of `torch.compile` torch materializes all scores
@@ -22,13 +22,13 @@ from simulator.tracing.substituted import substituted
 
 MODULE = "torch.nn.attention.flex_attention"
 _NAME = "compiled.flex_attention"
-_MOST_BLOCKS = 64  # of queries and of keys, in which a mask is sampled
+_MOST_BLOCKS = 64  # blocks of queries, and of keys, at which a mask is sampled
 _COMPILED_CALL = "torch/_dynamo/eval_frame.py"
 
 
 @contextmanager
 def traceable_flex_attention(recorder: Recorder, run: Run) -> Generator[None]:
-    """Replace what `flex_attention` calls, if it is imported."""
+    """Replace the functions that `flex_attention` calls, if its module is imported."""
     module = sys.modules.get(MODULE)
     if module is None:
         yield

@@ -43,7 +43,7 @@ def missing_fake(func: Any) -> MissingFakeError:
 
 
 def results_like_inputs(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What an op without a fake returns: the tensor that it writes, else a new one like its first
+    """The result of an op without a fake: the tensor that it writes, else one like its first
     input."""
     schema = func._schema
     arguments = {schema.arguments[i].name: value for i, value in enumerate(args)} | {**kwargs}

@@ -16,11 +16,11 @@ from simulator.tracing.substituted import substituted
 
 @contextmanager
 def state_exists(recorder: Recorder) -> Generator[None]:
-    """Let each optimizer that steps while this is entered have its state already, as in all steps
-    but the first: one more step before it, unrecorded, creates the state.
+    """Create the state of each optimizer that steps inside this context, as in all steps but the
+    first: an unrecorded step runs before its first one.
 
-    An optimizer that the network builds while this is entered has no state in any step, so its
-    first step is recorded.
+    An optimizer that the network builds inside this context has no state in any step, so its first
+    step is recorded.
     """
     stepping = False
     built: WeakSet[torch.optim.Optimizer] = WeakSet()

@@ -16,7 +16,7 @@ Loss = Callable[[Any], torch.Tensor]
 
 
 def loss_of(module: nn.Module, loss: Loss | None, output: Any) -> torch.Tensor:
-    """The loss of a network's output, a tensor of one element; `default_loss` where `loss` is None.
+    """The loss of a network's output, a tensor of one element; `default_loss` if `loss` is None.
 
     Raises InputError if the loss fails or is not a tensor of one element.
     """

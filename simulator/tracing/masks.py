@@ -1,4 +1,4 @@
-"""The share of a mask that is true, as far as the ops that computed it determine it.
+"""The share of a mask that is true, if the ops that computed the mask determine it.
 
 A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one index in n, if tokens
 spread evenly. Only masks from such choices are tracked; the share of others is unknown.
@@ -43,7 +43,7 @@ class Masks:
     def update(
         self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
     ) -> None:
-        """Take note of `result = func(*args, **kwargs)`, `func` being an overload."""
+        """Update the shares after `result = func(*args, **kwargs)`, where `func` is an overload."""
         op = func.overloadpacket
         if op in _CHOICES:
             axis = _argument(func, args, kwargs, "dim", _CHOICES[op])

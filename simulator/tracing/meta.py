@@ -35,7 +35,7 @@ def weightless(module: nn.Module) -> nn.Module:
 
 
 def weightless_inputs(values: Any) -> Any:
-    """The same nest of arguments with every tensor on `meta`."""
+    """Nested arguments, with every tensor replaced by one on `meta`."""
     tensors = (v for v in tree_leaves(values) if isinstance(v, torch.Tensor))
     if error := dense_error(tensors, "an input is a"):
         raise InputError(error)

@@ -35,10 +35,10 @@ _COMPILING = (
     "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting",
     "torch.nn.modules.activation._is_make_fx_tracing",
 )  # fmt: skip
-"""The functions of Dynamo's table that are true in a compiled step and that it does not define."""
+"""The functions of Dynamo's table that are true in a compiled step and defined outside Dynamo."""
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
 _MODULE_CALL = f"{_MODULES}/module.py"
-"""`Module.__call__` asks at every call, and computes the same either way."""
+"""`Module.__call__` queries the mode at every call; the answer does not change its result."""
 
 
 class Flags:
@@ -112,7 +112,7 @@ def _named() -> list[Callable[..., Any]]:
 
 @cache
 def _asking_code(name: str, code: CodeType) -> CodeType:
-    """Code that calls `answer_to_caller(name)`, with the file and name of what it replaces."""
+    """Code that calls `answer_to_caller(name)`, with the file and name of the replaced function."""
     names: dict[str, Any] = {}
     source = (
         f"def ask():\n import sys\n return sys.modules[{__name__!r}].answer_to_caller({name!r})"
@@ -123,7 +123,7 @@ def _asking_code(name: str, code: CodeType) -> CodeType:
 
 @cache
 def _depends_on_mode(code: CodeType) -> bool:
-    """Whether the answer may change what this code computes. Most of torch's own calls only prepare
-    what Dynamo traces; its modules choose kernels by the answer."""
+    """Whether the answer may change the result of this code. Most calls in torch only prepare
+    tracing by Dynamo, but torch's modules choose kernels by the answer."""
     path = code.co_filename.replace("\\", "/")
     return is_user_code(code) or (path.startswith(_MODULES) and path != _MODULE_CALL)

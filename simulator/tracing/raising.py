@@ -36,8 +36,8 @@ def as_input_error(
 ) -> Generator[None]:
     """Turn an error that `module` raises in `what` ("forward", "backward" …) into an InputError.
 
-    Its text holds the tensors among `inputs`, the line of the user's code, the remedy, and what
-    `assumed` returns by then.
+    Its text holds the tensors among `inputs`, the line of the user's code, the remedy, and the
+    result of `assumed()`.
     """
     name = type(module).__name__
     try:

@@ -52,7 +52,7 @@ class HostCounts(NamedTuple):
     c_calls: int = 0
 
     def since(self, before: HostCounts) -> HostCounts:
-        """The difference to an earlier count."""
+        """The difference from earlier counts."""
         return HostCounts(*(now - then for now, then in zip(self, before, strict=True)))
 
 
@@ -120,10 +120,10 @@ class Recorder(TorchDispatchMode):
             self.busy = was_busy
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of an op, also of one that another library defines without a fake."""
+        """The result of an op, which another library may define without a fake."""
         try:
             return self.repeated_calls.result(func, args, kwargs)
-        except RuntimeError as error:  # NotImplementedError is one
+        except RuntimeError as error:  # NotImplementedError included
             if not (is_foreign(func) and lacks_a_fake(error)):
                 raise
             if not stated_cost(func, self.data_sizes.sizes):
@@ -145,7 +145,7 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def paused(self) -> Generator[None]:
-        """Neither record calls nor count Python while entered."""
+        """Neither record calls nor count Python inside this context."""
         was_busy, self.busy = self.busy, True
         try:
             with _disable_current_modes():
@@ -155,7 +155,7 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def unrecorded(self) -> Generator[None]:
-        """Run ops by their rules while entered, without recording or counting them."""
+        """Run ops by their rules inside this context, without recording or counting them."""
         self._owner()  # counts the nodes that autograd created so far
         counts, assumptions = self._counts(), len(self.assumptions)
         was_busy, self.busy, self._discards = self.busy, True, True
@@ -171,13 +171,13 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def counting_python(self) -> Generator[None]:
-        """Count Python's instructions and calls, without those of the tracer itself.
+        """Count Python's instructions and calls, except those of the tracer.
 
-        The garbage collector is off meanwhile: it would collect garbage from before the step.
+        The garbage collector is off, because it would collect garbage from before the step.
         """
 
         bytecode = self.bytecode
-        once_depth = 0  # of nested calls that a process makes once, not in every step
+        once_depth = 0  # depth of calls that a process makes once, not in every step
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
             nonlocal once_depth

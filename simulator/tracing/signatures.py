@@ -14,7 +14,7 @@ Region = tuple[int, int]
 
 
 class Signatures:
-    """Creates signatures and tensor records, each distinct one once."""
+    """Creates signatures and tensor records; equal ones share an object."""
 
     def __init__(self) -> None:
         self._signatures: dict[Any, Signature] = {}

@@ -1,4 +1,4 @@
-"""A GPU for the code of a network: tensors without memory behave as they would there."""
+"""Make tensors without memory behave as on a GPU, for the code of a network."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def simulated_gpu(
     *,
     imports_dynamo: bool = True,
 ) -> Generator[Flags]:
-    """Make tensors on `meta` behave as on `gpu`, answer questions about the mode as `run` does, and
-    keep `recorder.module_path` at the part of `module` that runs.
+    """Make tensors on `meta` behave as on `gpu`, answer queries of the mode as for `run`, and keep
+    `recorder.module_path` at the part of `module` that runs.
 
     A step that is not under `dynamo.traced` imports Dynamo before it runs.
     """
@@ -45,7 +45,7 @@ def simulated_gpu(
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")  # about a missing GPU
+        warnings.simplefilter("ignore")  # warnings about a missing GPU
         stack.enter_context(fake_cuda(gpu))
         stack.enter_context(gpu_semantics(Situation(gpu, recorder)))
         stack.enter_context(autocast_semantics())

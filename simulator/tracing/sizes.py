@@ -1,4 +1,4 @@
-"""Ops whose result depends on data: what is assumed for tensors without data.
+"""Ops whose result depends on data, and the results assumed for tensors without data.
 
 Each rule takes a size from the user (`sizes={"nonzero": 640}`) or a stated default, and returns the
 assumption as a text, which the prediction lists.
@@ -39,8 +39,8 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 
 @dataclass
 class DataSizes:
-    """The user's `sizes` by op ("item", or "item@nets.py:31" for the ops of one line), what is
-    known of masks, the conditions that are `false_at` a name and place because the network fails
+    """The user's `sizes` by op ("item", or "item@nets.py:31" for the ops of one line), the known
+    shares of `masks`, the conditions that are `false_at` a name and place because the network fails
     where they are true, and the values `assumed` for other ops, by name and place."""
 
     sizes: Mapping[str, int]
@@ -51,7 +51,7 @@ class DataSizes:
     """The place where a condition was last assumed to be true."""
 
     def user_value(self, name: str) -> tuple[int, str] | None:
-        """The user's value for the op that runs, and how it was given; None without one."""
+        """The user's value for the op that runs, and a text of its source; None without one."""
         place = place_of(sys._getframe(1))
         for key, how in ((f"{name}@{place}", f"as given for {place}"), (name, "as given")):
             if key in self.sizes:
@@ -74,7 +74,7 @@ class DataSizes:
         return taken
 
     def remedy(self) -> str:
-        """How to replace assumed values, as the end of an error's text; "" if there are none."""
+        """The end of an error's text, with a way to replace assumed values; "" without any."""
         if not self.assumed:
             return ""
         shown = [f"{key} as {taken}" for key, taken in [*self.assumed.items()][-_SHOWN:]]
@@ -85,7 +85,7 @@ class DataSizes:
         )
 
 
-_SHOWN = 3  # assumptions before an error, the latest ones
+_SHOWN = 3  # number of latest assumptions that an error shows
 
 
 def _rows(data: DataSizes, name: str, default: int, why: str) -> tuple[int, str]:
@@ -110,8 +110,8 @@ def _on_host(tensor: torch.Tensor) -> bool:
 
 @_assume(aten._local_scalar_dense)
 def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
-    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU, or where the
-    network computes it from numbers of its own."""
+    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value if the tensor is on the CPU,
+    or the network computes it from constants."""
     if _on_host(x):
         return func(x), None
     if (known := known_value(x)) is not None:
@@ -148,7 +148,7 @@ def masked_select(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tenso
 def index(
     data: DataSizes, func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]
 ) -> Assumed:
-    """Indexing; a boolean mask acts as integer indices of the elements that it selects."""
+    """Indexing, where a boolean mask acts as integer indices of the elements that it selects."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if _on_host(x) or not masks:
         return func(x, indices), None
@@ -189,7 +189,7 @@ def unique_and_inverse(
     sorted: bool = True,
     return_inverse: bool = False,
 ) -> Assumed:
-    """The same without counts, as the gradient of `index_fill` calls it."""
+    """Distinct values without counts, an op that the gradient of `index_fill` calls."""
     if _on_host(x):
         return func(x, sorted, return_inverse), None
     rows, taken = _distinct(data, x)
@@ -248,7 +248,7 @@ def allclose(data: DataSizes, func: Any, x: torch.Tensor, y: torch.Tensor, *args
 
 @_assume(aten._nested_tensor_from_mask_left_aligned)
 def left_aligned(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
-    """False; `nn.TransformerEncoder` would create nested tensors if it were true."""
+    """False; `nn.TransformerEncoder` would create nested tensors if the result were True."""
     if _on_host(x):
         return func(x, mask), None
     return False, "padding not at the end of each row, so that no nested tensor is created"

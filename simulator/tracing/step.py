@@ -60,8 +60,8 @@ def trace(
     neither is changed. A training step is forward, `loss` (by default the output's `.loss`, else
     the mean of its squares), backward and the optimizer's second step, when its state exists.
     `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
-    in `torch.autocast("cuda", ...)`. Code that asks whether it is captured or compiled gets the
-    answer of `run`; `Trace.asked` names the functions that it called. Raises InputError if the
+    in `torch.autocast("cuda", ...)`. Code that queries whether it is captured or compiled gets the
+    answer for `run`; `Trace.asked` names the functions that it called. Raises InputError if the
     network cannot be run.
     """
     if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -116,7 +116,7 @@ def trace(
 
 
 class _Step(NamedTuple):
-    """A step that was traced: the network without data, the tensors of its input, the record."""
+    """A traced step: the network without data, its inputs, the recorder and the mode flags."""
 
     module: nn.Module
     tensors: list[torch.Tensor]
@@ -127,7 +127,7 @@ class _Step(NamedTuple):
 def _recorder(
     module: nn.Module, inputs: Any, sizes: Mapping[str, int], false_at: Set[str]
 ) -> tuple[Recorder, list[torch.Tensor]]:
-    """A recorder that knows the role of each tensor, and the tensors of the input."""
+    """A recorder that knows the role of each tensor, and the input tensors."""
     recorder = Recorder(sizes, false_at)
     for parameter in module.parameters():
         recorder.storages.own(parameter, "weight")
@@ -153,7 +153,7 @@ def _check_bytes(storages: list[Storage]) -> None:
 
 
 def _forward_lines(module: nn.Module) -> dict[str, str]:
-    """Where each module's `forward` begins, as "nets.py, line 31", by its path."""
+    """The first line of each module's `forward`, such as "nets.py, line 31", by module path."""
     lines: dict[str, str] = {}
     for path, child in module.named_modules():
         code = getattr(inspect.unwrap(type(child).forward), "__code__", None)
@@ -193,7 +193,7 @@ def _inference_step(
         else:
             with _autocast(autocast):
                 output = _forward(module, args, kwargs, recorder)
-    _ = output  # alive until the step ends, as in a loop that reads it
+    _ = output  # the result lives until the step ends, as in a loop that reads it
 
 
 def _training_step(

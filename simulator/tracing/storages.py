@@ -33,7 +33,7 @@ class Storages:
 
     def __init__(self, ops: Sequence[Op]) -> None:
         self._ops = ops
-        self._numbers: dict[int, int] = {}  # of the live storages, by address
+        self._numbers: dict[int, int] = {}  # numbers of live storages, by address
         self._lives: list[_Life] = []
         self._on_free: dict[int, weakref.ref[Any]] = {}
 
@@ -44,7 +44,7 @@ class Storages:
         number = self._numbers.get(address)
         if number is None:
             number = len(self._lives)
-            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" stands for the GPU
+            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" represents the GPU
             self._lives.append(_Life(storage.nbytes(), born, None, "activation", device))
             self._numbers[address] = number
 

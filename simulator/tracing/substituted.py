@@ -1,4 +1,4 @@
-"""Attributes of torch that a tracer replaces while it runs."""
+"""Replace attributes of torch during a trace."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from simulator.varying.path import Path
 
 class AsOne:
     """`values` [points] on a path. Where Python requires a plain number (`range`, a key, an index)
-    it gets that of the first point, and points with another number leave the path."""
+    it gets the number of the first point, and points with another number leave the path."""
 
     __slots__ = ("path", "values")
 
@@ -23,7 +23,7 @@ class AsOne:
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
-        """int or float, for `isinstance`."""
+        """The type for `isinstance`, int or float."""
         return float if self.values.dtype == np.float64 else int
 
     def one(self) -> Any:

@@ -1,4 +1,4 @@
-"""The distinct rows of a table: what is asked of many equal rows is computed once."""
+"""The distinct rows of a table, so that results for equal rows are computed once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-_WEIGHT = np.uint64(0x9E3779B97F4A7C15)  # of the first column; its powers are those of the others
+_WEIGHT = np.uint64(0x9E3779B97F4A7C15)  # weight of the first column; the others have its powers
 
 
 def distinct_rows(table: NDArray[Any]) -> tuple[Ints, Ints]:
-    """The place of the first of each set of rows with equal bits, in their order, and which of
-    these each row is. The items have 8 bytes. Rows are sorted by a checksum: where different rows
-    share one, a row may count as distinct twice."""
+    """The index of the first row of each set of rows with equal bits, in order, and the set of each
+    row. Items have 8 bytes. Rows are sorted by a checksum; if different rows share a checksum, a
+    row may count as distinct twice."""
     bits = np.ascontiguousarray(table).view(np.uint64)
     weights = np.cumprod(np.full(bits.shape[1], _WEIGHT))
     order = np.argsort((bits ^ bits >> np.uint64(32)) @ weights, kind="stable")

@@ -27,15 +27,15 @@ class Varying(AsOne):
     """A number at every point of a path. Comparisons return one result for the points on it."""
 
     __slots__ = ("most",)
-    __hash__ = AsOne.__hash__  # which `__eq__` would take away
+    __hash__ = AsOne.__hash__  # `__eq__` would remove it
 
     def __init__(self, values: NDArray[Any], path: Path, most: int | None = None) -> None:
         super().__init__(values, path)
         self.most = _most(values) if most is None else most
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Apply numpy functions of numbers point by point; together with an array it is one
-        number."""
+        """Apply numpy functions of numbers point by point; next to an array, a varying number
+        counts as one number."""
         if method != "__call__" or more or not all(isinstance(i, _NUMBERS) for i in inputs):
             plain = [i.one() if type(i) is Varying else i for i in inputs]
             return getattr(ufunc, method)(*plain, **more)

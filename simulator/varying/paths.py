@@ -16,7 +16,7 @@ from simulator.varying.path import Path
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-_FEW = 6  # points for which single evaluation is as fast
+_FEW = 6  # points up to which evaluation one by one is as fast
 _RUNS = 12  # number of runs after which short paths are evaluated point by point
 
 
@@ -48,7 +48,7 @@ def walked(function: Callable[[list[Any]], Any], columns: Ints) -> list[Walked]:
             continue
         path = Path(points.size)
         numbers = [_number(column[points], path) for column in columns]
-        with np.errstate(all="ignore"):  # of points that left the path
+        with np.errstate(all="ignore"):  # errors of points that left the path
             result = function(numbers)
         path.end()
         waiting += [points[left] for left in path.left]

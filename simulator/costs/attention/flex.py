@@ -1,8 +1,8 @@
 """Compiled `flex_attention`: one generated kernel that computes a share of the mask's blocks.
 
-No measurement of it is in the repository: its blocks take as long as those of the flash kernel
-(in float32, of the memory-efficient one), after which its template is written. What a `score_mod`
-computes is not counted.
+It is not calibrated: its blocks are assumed to take as long as those of the flash kernel (in
+float32, of the memory-efficient kernel), on which its template is based. The arithmetic of a
+`score_mod` is not counted.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
 DRAWN = 33
-"""Issue slots per score of a dropout's random number, which overlap with nothing. 33 and 34 fit
-cuDNN's forward kernels best (8 × 12 heads of 128, 4 × 12 of 512), and 33 and 30 two held-out ones
-(8 × 12 of 1,024, 32 × 12 of 256); backward 24 to 29."""
+"""Issue slots of dropout's random number per score, which overlap with nothing else. 33 and 34 fit
+cuDNN's forward kernels best (8 × 12 heads of length 128, 4 × 12 of 512), 33 and 30 fit two held-out
+ones (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 the backward kernels."""
 
 
 class _Shape(NamedTuple):
@@ -93,7 +93,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
         for x in (grad, out)
         if backend == "flash" and not _by_token(op, x)
     ]
-    preprocess = reduction(  # clears dQ's accumulator as well
+    preprocess = reduction(  # also clears dQ's accumulator
         rows // 4, shape.dv, grad.nbytes + out.nbytes, rows + dq32, flops=2
     )
     main = _backward(
@@ -117,7 +117,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """The work as a kernel of the attention library instead of ATen."""
+    """The work, run by a kernel of the attention library instead of ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 
@@ -167,7 +167,7 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
 def _splits_keys(shape: _Shape, itemsize: int) -> bool:
     """Whether there is a block per 64 keys (128 for 16-bit heads wider than 64).
 
-    Up to two blocks of keys are not split from 256 heads of samples on (attention_backward.cu).
+    Two blocks of keys are not split if batch · heads is 256 or more (attention_backward.cu).
     """
     block = 64 if max(shape.d, shape.dv) <= 64 or itemsize == 4 else 128
     return shape.sk > block and not (shape.b * shape.h >= 256 and shape.sk <= 2 * block)
@@ -214,12 +214,12 @@ def _backend(op: Signature) -> str:
 
 
 def _is_sdpa(op: Signature) -> bool:
-    """[b, h, s, d], as cuDNN takes it; flash's and efficient's own entries take [b, s, h, d]."""
+    """Whether the layout is [b, h, s, d]; flash's and efficient's own ops take [b, s, h, d]."""
     return "scaled_dot_product" in op.name or "cudnn" in op.name
 
 
 def _shape(op: Signature) -> _Shape:
-    """Sizes; packed sequences all count with the length of the longest."""
+    """The sizes of the call; every packed sequence counts with the length of the longest."""
     q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
     lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
     if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):
@@ -260,7 +260,7 @@ def band(op: Signature) -> Band:
     kind = op.arg("custom_mask_type", 1 if op.arg("is_causal", False) else 0)
     left, right = op.arg("window_size_left", -1), op.arg("window_size_right", -1)
     window = op.arg("window_size", -1) or -1
-    if window > 0:  # of efficient attention: keys up to and including the query's own
+    if window > 0:  # efficient attention: keys up to and including the query's own
         left = window - 1
     if kind != 0:
         right = 0
@@ -270,8 +270,8 @@ def band(op: Signature) -> Band:
 
 
 def _unread(op: Signature, shape: _Shape) -> int:
-    """Bytes of the keys and values that no query attends to and no block reads: under a causal mask
-    aligned to the first query, those after the last query."""
+    """Bytes of the keys and values that no block reads, because no query attends to them: those
+    after the last query, under a causal mask aligned to the first query."""
     left, right, shift = band(op)
     first = max(shift - left, 0) if left >= 0 else 0
     end = min(shape.sq + shift + right, shape.sk) if right >= 0 else shape.sk

@@ -1,8 +1,8 @@
 """The kernel that `scaled_dot_product_attention` selects, in eager mode and in the calls by which
 Inductor replaces attention patterns.
 
-The requirements are those of ATen/native/transformers/cuda/sdp_utils.cpp, read for torch 2.11 and
-compared with the choice of an H200 at 20,160 points (`attention_paths.jsonl.gz`). Hopper and
+The requirements are those of ATen/native/transformers/cuda/sdp_utils.cpp, as of torch 2.11, and
+compared with the choice on an H200 at 20,160 points (`attention_paths.jsonl.gz`). Hopper and
 data-centre Blackwell try cuDNN first; all GPUs then try the flash kernel, the memory-efficient one,
 and plain matrix products.
 """

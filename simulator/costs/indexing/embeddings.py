@@ -30,15 +30,15 @@ _BAGS = 1024 * 8
 
 @cost("aten.embedding.default")
 def embedding(op: Signature) -> tuple[Work, ...]:
-    """The rows, after a copy of indices that are no view of one dimension, as expanded ones
-    (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
+    """The rows, after a copy of indices that cannot be viewed as one dimension, such as expanded
+    ones (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
     indices = op["indices"]
     copies = () if _is_flat(indices) else (copy(indices, indices.numel * indices.itemsize),)
     return *copies, rows(op)
 
 
 def _is_flat(x: Tensor) -> bool:
-    """Whether all elements lie at one distance from each other."""
+    """Whether one stride visits all elements."""
     dims = [(n, step) for n, step in zip(x.shape, x.stride, strict=True) if n != 1]
     return all(outer == n * step for (_, outer), (n, step) in pairwise(dims))
 
@@ -49,9 +49,9 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     With a sort: a contiguous copy of the gradient, an index range, the sort by all 64 bits, zeros;
     then the first entry of each row, the number of parts of 10 in each row, their starts, their
     total and their positions. The parts are summed in float32 and then scattered
-    (EmbeddingBackwardKernel.cu). If the rows of a narrow table are each looked up often, the parts
-    are added to their rows by atomics, in float32 that is cast at the end: measured up to 832
-    columns from 55 look-ups per row, but not at 4,416 columns or 39 look-ups.
+    (EmbeddingBackwardKernel.cu). If each row of a narrow table is looked up often, atomics add the
+    parts to their rows, in float32 that is cast at the end: measured for up to 832 columns with 55
+    or more look-ups per row, but not for 4,416 columns or 39 look-ups.
     """
     out, grad = op.out, op.inputs[0]
     table = out.numel // max(width, 1)
@@ -62,7 +62,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
     looked_up = min(n, table)
     first_of_row = helper_kernel(looked_up, 8 * looked_up, 8 * looked_up)
-    # one thread per row visits its parts; how unevenly rows are looked up is data
+    # one thread per row visits its parts; the spread of look-ups over rows is data
     part_starts = helper_kernel(
         looked_up, 8 * looked_up, 8 * parts, steps=-(-n // max(_PARTIAL * looked_up, 1))
     )
@@ -101,8 +101,8 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
-    """Zeros, then one kernel whose every block reads every index; a gradient or indices with gaps
-    are copied first."""
+    """Zeros, then one kernel in which every block reads every index; a gradient or indices with
+    gaps are copied first."""
     out, grad = op.out, op.inputs[0]
     copies = [copy(x, x.numel * x.itemsize) for x in op.inputs[:2] if not x.contiguous]
     touched = min(n * width * out.itemsize, out.nbytes)

@@ -1,7 +1,7 @@
-"""Indexed reads and writes, and the sorts and scans that some of them consist of.
+"""Indexed reads and writes, and the sorts and scans that some of them launch.
 
-Bytes are those of the touched rows, each counted once, and at most the whole table: how often an
-index repeats is data.
+Bytes count each touched row once, and the whole table at most, because the repetition of an index
+is data.
 """
 
 from __future__ import annotations
@@ -222,12 +222,12 @@ def index_put(op: Signature) -> tuple[Work, ...]:
 
     Accumulation sorts the flat indices to group equal ones (Indexing.cu, index_put_with_sort):
     check, wrap and scale each index, add them, divide by the slice, number, sort, sum. A check is
-    an extremum, a comparison and an assertion; the host does not wait for it.
+    an extremum, a comparison and an assertion, without a wait of the host.
 
     `index_put` that accumulates is the gradient of indexing, which the tracer and the recorder of
-    ops see out of place. Observed without them it writes into its zeros and checks nothing: in the
-    whole steps Swin-T's twelve launch 84 kernels less, a copy and six of checks each, and DLRM's
-    with two indices 13 less.
+    ops see out of place. In a run without them it writes into its zeros and checks nothing: in a
+    whole step Swin-T's twelve calls launch 84 kernels less (a copy and six kernels of checks each),
+    and DLRM's call with two indices 13 less.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)

@@ -81,9 +81,9 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
 
 
 def converts(op: Signature) -> bool:
-    """True where an operand is converted as it is read, which costs ATen its vector loads
+    """Whether an operand is converted as it is read, so that ATen cannot load vectors
     (ATen/native/cuda/CUDALoops.cuh, `needs_dynamic_casting`). A mask and the result of a comparison
-    are of a kernel's own type."""
+    have the kernel's own type."""
     read = {
         t.dtype
         for t, name in zip(op.inputs, op.names, strict=True)
@@ -94,7 +94,7 @@ def converts(op: Signature) -> bool:
 
 @curve_rule("pointwise")
 def pointwise_curve(work: Work) -> str:
-    """Kernels that compute offsets, convert their operands, or load vectors."""
+    """Kernels that compute offsets, convert operands or load vectors have separate curves."""
     if not work.dims.get("contiguous", True):
         return "pointwise_strided"
     return "pointwise_widening" if work.dims.get("widens", False) else "pointwise"

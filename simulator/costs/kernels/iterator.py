@@ -1,4 +1,4 @@
-"""How TensorIterator visits its operands: by one linear index, or by an offset per element.
+"""The order of TensorIterator over its operands: by one linear index, or by an offset per element.
 
 If one linear index serves all operands, the kernel loads vectors. If an operand is converted as it
 is read, the kernel loads one element at a time. Otherwise it computes an offset per operand and
@@ -35,7 +35,7 @@ def aligned(tensors: Iterable[Tensor]) -> bool:
 
 
 def _same_layout(a: Tensor, b: Tensor) -> bool:
-    """Equal shapes, and equal strides in every dimension of more than one element."""
+    """Whether shapes are equal, and strides in every dimension of more than one element."""
     return a.shape == b.shape and all(
         n == 1 or s == t for n, s, t in zip(a.shape, a.stride, b.stride, strict=True)
     )
@@ -57,11 +57,11 @@ def vector_load_elements(operands: Iterable[Tensor]) -> int:
 class Walk:
     """An iteration over strided operands.
 
-    axes  (size, stride in bytes of each operand), innermost first; axes that are contiguous with
-          each other in all operands are merged
+    axes  (size, stride in bytes of each operand), innermost first; two axes are merged if they are
+          contiguous in all operands
     runs  32-byte sectors that all blocks touch, summed over the operands; four in one line count
-          as 1¾, since a line is looked up once
-    warp_sectors  32-byte sectors that all warps touch, each for itself
+          as 1¾, since a line needs one look-up
+    warp_sectors  32-byte sectors that warps touch, summed over the warps
     block_lines   128-byte lines that one block touches
     """
 
@@ -81,7 +81,7 @@ def walk(operands: Sequence[Tensor]) -> Walk:
     """The iteration over operands, the last of which is the result; operands on the CPU are
     ignored.
 
-    The axes are ordered by the strides of the result. L1 holds all that one block touches.
+    The axes are ordered by the strides of the result. L1 holds all lines that one block touches.
     """
     operands_on_gpu = [t for t in operands if t.device != "cpu"]
     axes, out = _joined_axes(operands_on_gpu), operands_on_gpu[-1]
@@ -100,7 +100,7 @@ def walk(operands: Sequence[Tensor]) -> Walk:
 
 
 def _reach(axes: Sequence[tuple[int, tuple[int, ...]]], count: int) -> list[float]:
-    """How far `count` neighbouring elements reach along each axis."""
+    """The extent of `count` neighbouring elements along each axis."""
     reach, left = list[float](), float(count)
     for size, _ in axes:
         reach.append(min(size, left))
@@ -139,7 +139,7 @@ def _touched_words(itemsize: int, steps: Sequence[int], reach: Sequence[float], 
     for step, count in sorted(zip(steps, reach, strict=True)):
         if step == 0:
             continue
-        if step <= max(span, unit):  # neighbours share a word, or follow one another
+        if step <= max(span, unit):  # neighbours share a word, or are adjacent
             span += step * (count - 1)
         else:
             apart *= count
@@ -147,8 +147,8 @@ def _touched_words(itemsize: int, steps: Sequence[int], reach: Sequence[float], 
 
 
 def offset_slots(axes: int, operands: int) -> int:
-    """Instructions per element with computed offsets: 20 for its index and bounds, and
-    along each axis a division by multiplication (4) and a multiply-add for each operand."""
+    """Instructions per element with computed offsets: 20 for the index and bounds and, along each
+    axis, a division by multiplication (4) and a multiply-add for each operand."""
     return 20 + axes * (4 + operands)
 
 

@@ -1,4 +1,4 @@
-"""Small launches that larger algorithms consist of: fills, copies, sums, scans.
+"""Small launches from which larger algorithms are built: fills, copies, sums, scans.
 
 Their `dims` are those of the ops of the same family. Instructions count one slot per operand and
 per arithmetic step of a lane.
@@ -32,18 +32,18 @@ def vector_dtype(dtype: str) -> str:
 
 
 def full_bytes(x: Tensor) -> int:
-    """Bytes of all elements, with repeated ones."""
+    """Bytes of all elements, repeated elements included."""
     return x.numel * x.itemsize
 
 
 def fill(elements: int, itemsize: int) -> Work:
-    """One value for every element, or a memset."""
+    """Write one value to every element, or run a memset."""
     dims = {"elements": elements}
     return Work("fill", write_bytes=elements * itemsize, instructions=2 * elements, dims=dims)
 
 
 def fill_like(x: Tensor) -> Work:
-    """Zeros for a whole tensor."""
+    """Fill a whole tensor with zeros."""
     return fill(x.numel, x.itemsize)
 
 
@@ -156,7 +156,7 @@ def pointwise(
     slots: int = 0,
     dtype: str = "float32",
 ) -> Work:
-    """`flops` per element, in `slots` instructions where they take more than one each."""
+    """A kernel with `flops` per element, in `slots` instructions if a FLOP takes more than one."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
         "pointwise",

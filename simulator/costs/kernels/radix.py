@@ -78,8 +78,8 @@ def segmented_sort(rows: int, cols: int, key_bytes: int, value_bytes: int) -> tu
 
 
 def block_sort(rows: int, cols: int, key_bytes: int, value_bytes: int = 8) -> Work:
-    """One block per row, or per 16 rows of up to 32: a bitonic network; for longer rows, which are
-    padded, a radix sort of 4 bits at a time."""
+    """A bitonic network, one block per 16 rows, for rows of up to 32; a radix sort of 4 bits at a
+    time, one block per row, for longer rows, which are padded."""
     n, pairs = rows * cols, rows * cols * (key_bytes + value_bytes)
     padded = next((size for size in BLOCK_SORTS if cols <= size), cols)
     rounds = 15 if padded == BLOCK_SORTS[0] else 2 * key_bytes  # 5·6 / 2 exchanges of 32

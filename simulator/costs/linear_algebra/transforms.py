@@ -1,8 +1,8 @@
 """Fourier transforms as PyTorch passes them to cuFFT (ATen/native/cuda/SpectralOps.cpp).
 
 A work of family "fft" is one cuFFT call over `lengths`, `batch` times; the lowering turns it into
-kernels. A transform of n complex numbers counts 5·n·log2 n FLOPs, as in cuFFT's benchmarks; of real
-numbers half.
+kernels. A transform of n complex numbers counts 5·n·log2 n FLOPs, as in cuFFT's benchmarks; a
+transform of real numbers counts half.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def grouped_by_host(op: Signature) -> bool:
 
 
 def _host_products(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Work, ...]:
-    """The group ends to the host, then equal products over the split dimension."""
+    """Copy the group ends to the host, then run equal products over the split dimension."""
     a, b = op["self"], op["mat2"]
     if len(a.shape) == len(b.shape):
         k = -(-k // groups)

@@ -1,4 +1,4 @@
-"""Matrix products: 2·b·m·n·k FLOPs, each operand read once, the result written once.
+"""Matrix products: 2·b·m·n·k FLOPs; each operand is read once and the result written once.
 
 cuBLAS fuses a one-dimensional bias into the epilogue, unless the second matrix has one row or
 column. Any other addend is first copied into the result, which the product reads and overwrites
@@ -155,7 +155,7 @@ def scaled_mm(op: Signature) -> tuple[Work, ...]:
     """fp8 or fp4 [m, k] @ [k, n] with scales per tensor, row or block, and an optional bias."""
     a, b = op["self"], op["mat2"]
     epilogue = "bias" if op.get("bias") else None
-    k = a.shape[1] * (2 if a.dtype.endswith("_x2") else 1)  # two values of 4 bits a byte
+    k = a.shape[1] * (2 if a.dtype.endswith("_x2") else 1)  # two 4-bit values per byte
     return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=k, epilogue=epilogue)
 
 

@@ -47,7 +47,7 @@ from simulator.records import Signature
     "_c10d_functional.irecv.default",
 )
 def collective(op: Signature) -> Work:
-    """Reads what it sends, writes what it receives."""
+    """Reads the bytes that it sends, writes the bytes that it receives."""
     return Work("collective", 0, op.read_bytes, op.write_bytes)
 
 
@@ -59,19 +59,19 @@ def wait(op: Signature) -> tuple[Work, ...]:
 
 @cost("fsdp.all_gather_copy_in.default")
 def copy_in(op: Signature) -> Work:
-    """The sharded parameters into this rank's part of the buffer, in one foreach copy."""
+    """Copy the sharded parameters into this rank's part of the buffer, in one foreach copy."""
     return _moved(sum(t.nbytes for t in op.inputs[:-1]), op)
 
 
 @cost("fsdp.split_with_sizes_copy.default", "aten.split_with_sizes_copy.out")
 def copy_out(op: Signature) -> Work:
-    """The gathered buffer into the parameters, in one kernel."""
+    """Copy the gathered buffer into the parameters, in one kernel."""
     return _moved(op.inputs[0].nbytes, op)
 
 
 @cost("fsdp.chunk_cat.default", "aten._chunk_cat.out")
 def chunk_cat(op: Signature) -> Work:
-    """The gradients into the buffer that is scattered, in one kernel."""
+    """Copy the gradients into the buffer of the reduce-scatter, in one kernel."""
     return _moved(sum(t.nbytes for t in op.inputs[:-1]), op)
 
 

@@ -21,10 +21,10 @@ _BATCH = 128
 """Tensors per launch; half as many if not contiguous."""
 _BATCHED_DIMS = 4
 _BLOCK_BYTES = 128 * 16
-"""What one block of `CatArrayBatchedCopy_vectorized` copies at a time: 16 bytes a thread."""
+"""Bytes that one block of `CatArrayBatchedCopy_vectorized` copies at a time: 16 per thread."""
 _FRAME, _DIVISION = 17, 18
-"""Instructions of an element without its divisions, and of one division by a number that is no
-constant. Four-dimensional pictures take 71 slots an element on an H200."""
+"""Instructions of an element without its divisions, and of one division by a variable.
+Four-dimensional images take 71 slots per element on an H200."""
 
 
 @cost(
@@ -38,9 +38,9 @@ constant. Four-dimensional pictures take 71 slots an element on an H200."""
 def cat(op: Signature) -> tuple[Work, ...]:
     """One launch per 128 tensors that are contiguous in one memory format, or per 64 if not.
 
-    An empty tensor of one dimension, as a cache begins with, counts among the tensors, and as not
-    contiguous. One copy per tensor for a single tensor, more than 4 dimensions, mixed dtypes, or
-    pictures with channels last that have gaps.
+    An empty tensor of one dimension, with which a cache begins, counts as one of the tensors and is
+    not contiguous. One copy per tensor for a single tensor, more than 4 dimensions, mixed dtypes,
+    or channels-last images with gaps.
     """
     tensors = op.tensors("tensors")
     parts = [t for t in tensors if t.numel]
@@ -57,17 +57,17 @@ def cat(op: Signature) -> tuple[Work, ...]:
         return tuple(work for t in parts for work in move(t, _place(op, t)))
     step = _BATCH if contiguous else _BATCH // 2
     groups = [parts[i : i + step] for i in range(0, len(parts), step)]
-    whole = read_of(op, "tensors") if len(groups) == 1 else None  # the same tensor twice: once
+    whole = read_of(op, "tensors") if len(groups) == 1 else None  # a repeated tensor counts once
     return tuple(_batch(op, group, contiguous, last, whole) for group in groups)
 
 
 def _batch(
     op: Signature, parts: list[Tensor], contiguous: bool, last: bool, read_bytes: int | None
 ) -> Work:
-    """One launch. Each tensor has as many blocks as the largest one needs, so that those of smaller
-    tensors are idle; the vectorized kernel takes whole words of 16 bytes in row-major tensors."""
+    """One launch. Each tensor has as many blocks as the largest one needs, so some blocks of
+    smaller ones idle. The vectorized kernel requires whole 16-byte words in row-major tensors."""
     elements, runs = sum(t.numel for t in parts), _runs(op, parts, last)
-    splits = max(len(t.shape) + _is_new_last(op, t) for t in parts) - 1  # an index by division
+    splits = max(len(t.shape) + _is_new_last(op, t) for t in parts) - 1  # divisions of an index
     vectorized = contiguous and not last and all(run % 16 == 0 for run in runs)
     blocks = [-(-t.nbytes // _BLOCK_BYTES) for t in parts] if vectorized else [0]
     return Work(
@@ -92,16 +92,16 @@ def _batch(
 
 
 def _slots(splits: int, contiguous: bool) -> int:
-    """Instructions of one element whose place takes `splits` divisions of its index, where tensors
-    have gaps for both places."""
+    """Instructions of one element, whose position takes `splits` divisions of its index: one
+    position if tensors are contiguous, else those of source and result."""
     return _FRAME + _DIVISION * splits * (1 if contiguous else 2)
 
 
 def _is_new_last(op: Signature, part: Tensor) -> bool:
-    """Whether a stack adds its dimension behind all others, and so to its parts: recorded stacks of
-    four-dimensional tensors along the last dimension ran as a copy for each. Elsewhere a stack runs
-    as a concatenation of its parts: the same tensors stacked along the first dimension ran as one
-    `CatArrayBatchedCopy`, those of five dimensions as a copy for each."""
+    """Whether a stack adds its dimension after all others, and so to its parts: recorded stacks of
+    four-dimensional tensors along the last dimension ran as one copy per tensor. Any other stack
+    runs as a concatenation of its parts: the same tensors stacked along the first dimension ran as
+    one `CatArrayBatchedCopy`, and tensors of five dimensions as one copy each."""
     rank = len(part.shape)
     return "stack" in op.name and op.arg("dim", 0) % (rank + 1) == rank
 
@@ -112,7 +112,7 @@ def _dim(op: Signature, part: Tensor) -> int:
 
 
 def _place(op: Signature, part: Tensor) -> Tensor:
-    """Where a part lies in the result."""
+    """The slice of the result that holds a part."""
     strides = list(op.out.stride)
     if "stack" in op.name:
         del strides[_dim(op, part)]
@@ -132,7 +132,7 @@ def _runs(op: Signature, parts: list[Tensor], last: bool) -> list[int]:
 
 
 def _channels_inside(picture: Tensor) -> tuple[int, ...]:
-    """The dimensions of a picture with channels last, innermost first."""
+    """The dimensions of a channels-last image, innermost first."""
     return (1, *range(len(picture.shape) - 1, 1, -1), 0)
 
 

@@ -1,4 +1,4 @@
-"""Ops that copy elements: copies and rearrangements.
+"""Ops that copy or rearrange elements.
 
 A copy within the GPU is a memcpy if both sides are dense in the same order and of one dtype, a
 "pointwise" cast if only the dtype differs, and otherwise a "copy" whose dims say whether the
@@ -97,7 +97,7 @@ def copy(op: Signature) -> tuple[Work, ...]:
 )
 def clone(op: Signature) -> tuple[Work, ...]:
     """One copy of the input, to another dtype, device or layout."""
-    if op.inputs[0].numel != op.out.numel:  # some elements only
+    if op.inputs[0].numel != op.out.numel:  # only some elements
         return permuted_copy(op, op.out.numel * op.inputs[0].itemsize)
     if op.inputs[0].shape != op.out.shape:
         return permuted_copy(op, op.read_bytes)
@@ -106,7 +106,7 @@ def clone(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.to.dtype_layout", "aten.to.dtype")
 def to(op: Signature) -> Work | tuple[Work, ...]:
-    """Nothing where the tensor has the dtype and device already, else a copy."""
+    """Nothing if the tensor has the dtype and device already, else a copy."""
     return () if op.aliases == (0, 0) else clone(op)
 
 

@@ -97,8 +97,8 @@ def equal(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.allclose.default")
 def allclose(op: Signature) -> tuple[Work, ...]:
-    """The kernels of `isclose`, whose ops are those that PyTorch's profiler lists on a CPU, of
-    `all`, and the copy of the result to the host."""
+    """The kernels of `isclose`, taken from the ops that PyTorch's profiler lists on a CPU, then
+    those of `all`, and the copy of the result to the host."""
     source = op["self"]
     n, size = source.numel, source.itemsize
     if n == 0 or source.device == "cpu":

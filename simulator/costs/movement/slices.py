@@ -1,4 +1,4 @@
-"""Copies into a slice of a new tensor, and of slices of one."""
+"""Copies into a slice of a new tensor, and copies of slices."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def _is_last(source: Tensor) -> bool:
 
 
 def _is_last_in_aten(*sources: Tensor) -> bool:
-    """Whether ATen takes its kernels for channels last: all tensors have them last, or one pixel
+    """Whether ATen uses its channels-last kernels: all tensors are channels last, or have one pixel
     (`batch_norm_choose_impl`, ATen/native/cuda/Normalization.cu)."""
     return all(_is_last(t) or (t.contiguous and t.stride[1] == 1) for t in sources)
 
@@ -43,7 +43,7 @@ def _channels(source: Tensor) -> dict[str, Any]:
     images, channels = source.shape[0], source.shape[1]
     cols = source.numel // max(channels, 1)
     inner = channels if _is_last(source) or cols == images else 1
-    # the pixels of one channel of one image lie side by side; channels last are one long run
+    # the pixels of one channel of one image are adjacent; a channels-last tensor is one long run
     runs = 1 if inner > 1 else channels * images
     return {
         "rows": channels,
@@ -66,7 +66,7 @@ def _width(elements: int) -> int:
 
 def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
     """Blocks across the channels, blocks down the pixels, and threads down one block: 16 pixels per
-    thread. Blocks that `shares` a channel are at least 8 down, or 1
+    thread. If blocks may share a channel (`shares`), there are at least 8 blocks down, or 1
     (`flexible_launch_configs`)."""
     channels = source.shape[1]
     pixels = source.numel // channels

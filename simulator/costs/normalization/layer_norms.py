@@ -2,7 +2,7 @@
 
 `dims` are {"rows": statistics, "cols": elements per row, "inner": 1 if these are adjacent}, `runs`
 the launched blocks, one per row, and `steps` the serial loads of one thread. Sums of squares count
-as a Welford step of 4 FLOPs an element (one for the mean; subtract, multiply, add for the
+as a Welford step of 4 FLOPs per element (one for the mean; subtract, multiply, add for the
 variance), and normalising as 4: subtract, multiply by the reciprocal root, multiply by the weight,
 add the bias.
 """
@@ -51,7 +51,7 @@ def total_bytes(*tensors: Tensor | None) -> int:
 
 
 def wanted_gradients(op: Signature) -> list[bool]:
-    """Which gradients a backward op computes: of input, weight and bias."""
+    """Whether a backward op computes the gradient of its input, weight and bias."""
     return list(op.arg("output_mask", [True, True, True]))
 
 
@@ -204,9 +204,9 @@ def weight_norm_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _weight_norm_dims(op: Signature, v: Tensor, norms: int) -> dict[str, Any]:
-    """A block for each norm. Along the last dimension another kernel runs
-    (`weight_norm_fwd_last_dim_kernel`): it is assumed to have a block for 16 norms, whose 64
-    threads per norm pass twice over its elements, as a batch norm in channels last does."""
+    """One block per norm. Along the last dimension another kernel runs
+    (`weight_norm_fwd_last_dim_kernel`). It is assumed to have one block per 16 norms, with 64
+    threads per norm that pass twice over its elements, like a channels-last batch norm."""
     cols = v.numel // max(norms, 1)
     if op.arg("dim", 0) % len(v.shape) == 0:
         return {"rows": norms, "cols": cols, "inner": 1}

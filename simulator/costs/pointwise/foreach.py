@@ -1,8 +1,8 @@
 """Ops over lists of tensors: `_foreach_*`.
 
-The tensors of a list are cut into chunks. One launch takes as many chunks as its arguments can
-name, so an op is one work of family "foreach" whose launches `multi_tensor_launches` counts:
-dims are {"tensors", "elements", "lists", "scalars", "numels"}.
+The tensors of a list are cut into chunks. One launch takes as many chunks as fit into its
+arguments, so an op is one work of family "foreach", whose launches `multi_tensor_launches` counts.
+Its dims are {"tensors", "elements", "lists", "scalars", "numels"}.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ CHUNK = 65536
 _MAX_TENSORS = (110, 64, 48, 36, 30)
 _MAX_TENSORS_SCALAR_LIST = (96, 64, 48, 36, 30)
 _MAX_BLOCKS = 320
-"""Limits of one launch; of tensors by depth 1 to 5. They hold up to torch 2.11 for CUDA 13, as
-recorded; torch 2.13 for CUDA 13 takes about seven times as many tensors."""
+"""Limits of one launch; the limit on tensors is by depth, 1 to 5. They hold up to torch 2.11 for
+CUDA 13, as recorded; torch 2.13 for CUDA 13 takes about seven times as many tensors."""
 
 
 class MultiTensorLaunch(NamedTuple):
@@ -44,7 +44,7 @@ def multi_tensor_launches(
     """The launches over `depth` lists (1 to 5) of tensors of `numels` elements.
 
     A launch is issued when it has the maximum of blocks, or the maximum of tensors with the last
-    one complete; the remainder is one more (ATen/native/cuda/MultiTensorApply.cuh,
+    one complete; the remainder is one more launch (ATen/native/cuda/MultiTensorApply.cuh,
     `multi_tensor_apply`). With `scalar_list` each tensor has its own scalar.
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
@@ -106,7 +106,7 @@ def _overloads() -> list[str]:
 
 
 def _lists(op: Signature) -> list[list[Tensor]]:
-    """The tensor lists of a call; a single tensor beside them is a scalar."""
+    """The tensor lists of a call; a single tensor among its arguments is a scalar."""
     names = list(dict.fromkeys(op.names))
     lists = [op.tensors(name) for name in names]
     length = max(map(len, lists), default=0)
@@ -150,7 +150,7 @@ def multi_tensor_work(
 
 
 def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
-    """Whether all tensors share a dtype, and those of one index a dense layout
+    """Whether all tensors share a dtype, and tensors of equal index share a dense layout
     (ATen/native/ForeachUtils.h, `can_use_fast_route`). `mixed` dtypes may differ by list."""
     dtypes = [{t.dtype for t in tensors} for tensors in lists]
     uniform = (

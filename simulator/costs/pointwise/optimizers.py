@@ -10,8 +10,8 @@ from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
 _ADAM = (15, 36)
-"""Weight decay 2, first moment 3, second 4, root / correction + eps 3, step·m / that 3: 15;
-of these, 2 divisions and a root."""
+"""Weight decay 2, first moment 3, second 4, root / correction + eps 3, step·m divided by it 3: 15
+in all, with 2 divisions and a root."""
 
 
 @cost(
@@ -50,7 +50,7 @@ def fused_sgd(op: Signature) -> Work:
 
 @cost("aten._fused_adagrad_.default", "aten._fused_adagrad_.tensor_lr")
 def fused_adagrad(op: Signature) -> Work:
-    """Weight decay 2, the sum of squares 2, root + eps 2, step·g / that 3."""
+    """Weight decay 2, the sum of squares 2, root + eps 2, step·g divided by it 3."""
     numels = [t.numel for t in op.tensors("self")]
     return multi_tensor_work(op, (9, 30), ("self", "state_sums"), 3, numels, "fused")
 

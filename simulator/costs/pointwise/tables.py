@@ -88,14 +88,14 @@ LOGICAL: dict[str, Steps] = {
 BACKWARD: dict[str, Steps] = {
     # g·(1 - y)·y and g·(1 - y²)
     "sigmoid_backward": (3, 3), "tanh_backward": (3, 2),
-    # g·s·(1 + x·(1 - s)) with s = sigmoid(x), of 4
+    # g·s·(1 + x·(1 - s)) with s = sigmoid(x), which takes 4
     "silu_backward": (8, 18),
-    # g·(Φ(x) + x·φ(x)): Φ of 4, φ of 4, then three
+    # g·(Φ(x) + x·φ(x)): Φ takes 4, φ takes 4, the rest 3
     "gelu_backward": (11, 40),
     "threshold_backward": (1, 2), "hardtanh_backward": (2, 3), "hardsigmoid_backward": (3, 4),
     "hardshrink_backward": (2, 3), "softshrink_backward": (2, 3), "leaky_relu_backward": (2, 2),
     "elu_backward": (4, 14), "softplus_backward": (4, 20), "logit_backward": (4, 14),
-    # a pair of results: s of 4, g·s, g·a·s·(1 - s) of 4, which is 9 for two
+    # two results: s takes 4, g·s 1, g·a·s·(1 - s) 4: 9 for both
     "glu_backward": (5, 12),
 }  # fmt: skip
 """Overloads `default` and `grad_input`."""
@@ -234,7 +234,7 @@ def pow_(op: Signature) -> tuple[Work, ...]:
 
 @cost("prims.mul.default")
 def multiply(op: Signature) -> tuple[Work, ...]:
-    """a·b, as decompositions of torch call it."""
+    """a·b, in the form that torch's decompositions call."""
     return elementwise(op, BINARY["mul"])
 
 

@@ -223,9 +223,9 @@ def _alignment(layer: _Layer, *widths: int) -> int:
 
 
 def _recurrence(layer: _Layer, direction: str) -> Work:
-    """Forward: reads the inputs' gates, writes h, and in training the gates and c as well.
+    """Forward: reads the inputs' gates, writes h, and in training also the gates and c.
 
-    Backward: reads them and the gradient of h, writes the gradient of the gates.
+    Backward: reads these and the gradient of h, writes the gradient of the gates.
     """
     saved = layer.gate_bytes + (layer.state_bytes if layer.kind == "lstm" else 0)
     if direction == "fwd":

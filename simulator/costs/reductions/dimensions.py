@@ -1,11 +1,11 @@
 """Sums, extrema, moments and norms over dimensions.
 
-`dims` are {"rows": outputs, "cols": elements reduced into each, "inner": 1 where the reduced
-elements lie side by side, else how many outputs lie between two of them}, and `again` where the
-kernel before has just written what is reduced. One `reduce_kernel`
-does the whole (ATen/native/cuda/Reduce.cuh): `vector` elements a load, `unroll` loads in flight.
-Where outputs are few and columns many it splits a row over blocks, after a memset of their
-semaphores: that depends on the GPU and is no part of this count.
+`dims` are {"rows": outputs, "cols": elements reduced into each, "inner": 1 if the reduced elements
+are adjacent, else the number of outputs between two of them}, and `again` if the previous kernel
+has just written the input. One `reduce_kernel` does the whole reduction
+(ATen/native/cuda/Reduce.cuh), with `vector` elements per load and `unroll` loads in flight. For few
+outputs of many columns it splits a row over blocks, after a memset of their semaphores; this
+depends on the GPU and is not counted here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 def reduced_dims(op: Signature, tensor: Tensor, name: str = "dim") -> tuple[int, ...]:
-    """The dimensions an op reduces, counted from 0; all of them where it names none."""
+    """The dimensions that an op reduces, counted from 0; all dimensions if it names none."""
     dims = op.arg(name)
     rank = len(tensor.shape)
     if dims is None or dims == []:
@@ -46,14 +46,14 @@ def shape_of(tensor: Tensor, dims: tuple[int, ...]) -> dict[str, int]:
 
 
 def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4) -> dict[str, Any]:
-    """How `reduce_kernel` loads over these dimensions: {"itemsize", "across": do outputs lie
-    nearest, "vector", "unroll", "nested"}.
+    """The loads of `reduce_kernel` over these dimensions: {"itemsize", "across": whether outputs
+    are adjacent, "vector", "unroll", "nested"}.
 
-    A load takes `most` elements along packed rows of 128 and more; across rows up to 4 outputs, as
-    their sizes and strides divide (`setReduceConfig`, `get_output_vec_size`). Rows of several
-    dimensions are nested: the place of each element is found by divisions.
+    A load takes `most` elements along packed rows of 128 and more. Across rows it takes up to 4
+    outputs, as their sizes and strides permit (`setReduceConfig`, `get_output_vec_size`). Rows of
+    several dimensions are nested: divisions give the position of each element.
     """
-    runs: list[list[int]] = []  # size, stride and whether it is reduced, neighbours merged
+    runs: list[list[int]] = []  # size, stride, is reduced; adjacent dimensions are merged
     every = zip(tensor.shape, tensor.stride, range(len(tensor.shape)), strict=True)
     for size, step, dim in sorted(every, key=lambda each: each[1]):
         reduced = int(dim in dims)
@@ -91,7 +91,7 @@ def total(elements: int, dtype: str) -> Work:
 
 
 def _sum(tensor: Tensor, rows: int) -> Work:
-    """Over the first dimension."""
+    """A sum over the first dimension."""
     most = 8 if tensor.itemsize == 2 else 4
     dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": "sum", "again": True}
     return Work(
@@ -137,9 +137,9 @@ def reduction(
 
 
 def _widened(op: Signature) -> tuple[tuple[Work, ...], Signature]:
-    """The cast that a sum does first when its result has another dtype, and the op after it.
+    """The cast that precedes a sum whose result has another dtype, and the op after the cast.
 
-    Only a half precision that is summed to fp32 is widened while it is read
+    Only half precision that is summed to fp32 is converted as it is read
     (ATen/native/ReduceOpsUtils.h, `make_reduction_from_out_ty`).
     """
     source, dtype = op["self"], op.out.dtype
@@ -201,7 +201,7 @@ cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
     _rule((2, 4), kind="extremes")
 )
 # Welford: d = x - mean; mean += d / n; m2 += d·(x - mean), of which 4 are the plain variance's
-# (one addition for the mean; subtract, multiply, add), and a division and maybe a root a row.
+# (one addition for the mean; subtract, multiply, add), a division, maybe a root, per row.
 cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
 
 
@@ -241,7 +241,7 @@ def count_nonzero(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.logsumexp.default", "aten.logsumexp.out")
 def logsumexp(op: Signature) -> tuple[Work, ...]:
-    """max + log(sum(exp(x - max))), one kernel a step (ATen/native/ReduceOps.cpp,
+    """max + log(sum(exp(x - max))), one kernel per step (ATen/native/ReduceOps.cpp,
     `logsumexp_out_impl`): amax, abs, == inf, masked_fill_, sub, exp_, sum, log_, add_."""
     source, out = op["self"], op.out
     if not out.numel:

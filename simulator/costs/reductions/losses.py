@@ -51,7 +51,7 @@ def mse_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.smooth_l1_loss.default", "aten.huber_loss.default")
 def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
-    """Difference, absolute value, comparison, and one of two branches of 2: 5 per element."""
+    """Difference, absolute value, comparison, and one of two 2-FLOP branches: 5 per element."""
     return _reduced(op, 5)
 
 
@@ -102,7 +102,7 @@ def _weighting(op: Signature, x: Tensor, weight: Tensor | None) -> tuple[Work, .
 
 @cost("aten.binary_cross_entropy_with_logits.default")
 def bce_with_logits(op: Signature) -> tuple[Work, ...]:
-    """(1 - y)·x - w·log sigmoid(x), op by op as Loss.cpp has it.
+    """(1 - y)·x - w·log sigmoid(x), op by op as in Loss.cpp.
 
     One kernel each for log sigmoid, the scalar 1, 1 - y, the product and the difference.
     `pos_weight` adds four: pos_weight - 1, times y, plus 1, and its product with log sigmoid.
@@ -138,7 +138,8 @@ def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
 def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
     """-y·z / (1 + z) · g with z = exp(-y·x), op by op (Loss.cpp).
 
-    A negation, y·x, exp, y·z, its negation, 1 + z, the division, that by n for a mean, and g.
+    A negation, y·x, exp, y·z, its negation, 1 + z, the division, a mean's division by n, and the
+    product with g.
     """
     n, full = op["self"].numel, op["self"].numel * op["self"].itemsize
     unary, binary = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
@@ -257,7 +258,7 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
 def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """Approximate: beta like alpha in the forward, then the gradient of each log probability."""
+    """Approximate: beta, like alpha in the forward, then the gradient of each log probability."""
     x, alpha = op["log_probs"], op["log_alpha"]
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
     sent = from_host(8 * b)

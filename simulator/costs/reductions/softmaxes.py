@@ -1,10 +1,10 @@
 """Softmax and its logarithm, forward and backward, with the kernel that PyTorch chooses.
 
-One warp per row where rows are short, else one block per row, which keeps it in registers or shared
-memory where they hold it; another kernel where the rows lie across memory
+Short rows take one warp each. Longer rows take one block each, which holds the row in registers or
+shared memory if it fits. Another kernel computes rows whose elements are not adjacent
 (ATen/native/cuda/SoftMax.cu, `host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh).
-`dims` are those of a reduction; `steps` the loads that a thread waits for one after another, or, of
-a row in a warp, the slots that its lane takes one after another; `runs` the blocks.
+`dims` are those of a reduction. `steps` counts the serial loads of a thread or, for a row in a
+warp, the serial slots of a lane; `runs` counts the blocks.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from simulator.records import Signature, Tensor, row_major
 _THREADS = 1024
 _SHARED_BYTES = 48 * 1024
 _FRAME = 16
-"""Instructions by which a thread finds its rows and leaves, about."""
+"""Approximate instructions with which a thread locates its rows and exits."""
 _KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
-"""Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
-also where the row has ended), and for each that is written: a difference, or a division. On an H200
-full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48. In
-rows beyond 1024 what is written takes half as long again (78 for 1,902): their lanes keep so many
-registers that few other warps run meanwhile."""
+"""Slots of a warp for each element of the padded row (load, maximum, exponential, sum), and for
+each element that is written: a difference, or a division. On an H200 full rows of 256 take 54 slots
+per element and their logarithm 39, rows of 192 take 63 and 48. In rows beyond 1024 a write takes
+half as long again (78 for 1,902), because their lanes hold so many registers that few other warps
+can run."""
 _WAITS = 66
-"""A lane's divisions follow one another, each after a check of its operands: about as long as so
-many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
+"""Slots from one division of a lane to its next: divisions are serial, and each checks its
+operands. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
 _ZERO = 30
-"""More instructions of a warp's division where what it divides is nothing, as behind a mask: that
-takes the way of denormal numbers. On an H200 a masked half makes 128 × 512 rows of 512 take 73 µs
-for 52, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
+"""Additional instructions of a warp's division of 0, as under a mask, which takes the path of
+denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 without,
+32 × 1,024 rows of 1,024 in fp16 77 and 49, and T5's decoder 16 against its encoder's 12."""
 _ZERO_WAITS = 200
-"""More slots of a lane before its next division where all that it divides is nothing: 12 × 64 rows
-of 64 take 1.9 µs for 1.4."""
+"""Additional slots of a lane before its next division if all that it divides is 0: 12 × 64 rows of
+64 take 1.9 µs instead of 1.4."""
 _PAIRED = 128
-"""Elements of a row up to which a warp takes two (`WARP_BATCH` of PersistentSoftmax.cuh)."""
+"""Largest row of which a warp takes two (`WARP_BATCH` of PersistentSoftmax.cuh)."""
 _REGISTERS = 9
-"""Elements of a row that a thread keeps in registers at most."""
+"""Most elements of a row that a thread holds in registers."""
 
 
 def _power(value: int) -> int:
-    """The smallest power of 2 that is no less."""
+    """The smallest power of 2 that is at least `value`."""
     return 1 << max(value - 1, 0).bit_length()
 
 
 def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
-    """A thread a row, or several where few rows lie side by side, each over its elements three
-    times, of twice the registers that a full unit has (`SpatialSoftMax_getBlockSize`)."""
+    """One thread per row, or several if few rows are adjacent. Each thread visits its elements
+    three times, and counts as two because of its registers (`SpatialSoftMax_getBlockSize`)."""
     cols, inner = dims["cols"], dims["inner"]
     wide, high = min(inner, _THREADS), 1
     if wide <= 64 <= cols:
@@ -70,12 +70,12 @@ def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
 
 
 def _outputs_named(dims: dict[str, int], across: bool) -> dict[str, int]:
-    """Rows across memory have no block of their own each: they are called outputs."""
+    """Rename "rows" to "outputs" if rows lie across memory, where no row has a block of its own."""
     return {"outputs" if across and name == "rows" else name: n for name, n in dims.items()}
 
 
 def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any]:
-    """Which kernel takes packed rows."""
+    """The kernel that computes packed rows, and its coordinates."""
     item, result = op.inputs[0].itemsize, op.out.itemsize
     most = 1024 if backward else 2048
     way = "backward" if backward else "forward"
@@ -102,15 +102,15 @@ def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str
 
 
 def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
-    """Instructions of a row's lanes: those of its elements; for each halving of the lanes a shuffle
-    and an operation; and to begin and end."""
+    """Instructions of a row's lanes: `elements` for its elements, a shuffle and an operation for
+    each halving of the lanes, and the frame."""
     lanes = min(padded, 32)
     halvings = lanes.bit_length() - 1
     return elements + lanes * (2 * reductions * halvings + _FRAME)
 
 
 def _forward_slots(padded: int, cols: int, log: bool) -> int:
-    """Those of a row's elements: lanes run together while one of them has something to write."""
+    """Instructions of a row's elements: all lanes run while any lane has an element to write."""
     lanes = min(padded, 32)
     written = -(-cols // lanes) * lanes
     each = (_WRITTEN if log else _DIVIDED) * (1.5 if padded > 1024 else 1)
@@ -156,8 +156,8 @@ def softmax_like(
 
 
 def with_zero_exponentials(work: Work, zeros: int) -> Work:
-    """A forward softmax in which `zeros` elements have an exponential of 0. Kernels of one block
-    per row wait for their sums meanwhile."""
+    """A forward softmax in which `zeros` elements have an exponential of 0. Kernels with one block
+    per row hide the extra time behind the wait for their sums."""
     if work.dims.get("variant") != "warp_forward":
         return work
     share = zeros / (work.dims["rows"] * work.dims["cols"])
@@ -168,19 +168,19 @@ def with_zero_exponentials(work: Work, zeros: int) -> Work:
 
 @cost("aten._softmax.default", "aten._masked_softmax.default")
 def softmax(op: Signature) -> tuple[Work, ...]:
-    """max, subtract, exp, add, divide: 5 FLOPs an element."""
+    """max, subtract, exp, add, divide: 5 FLOPs per element."""
     return softmax_like(op, (5, 22), (0, 0))
 
 
 @cost("aten._log_softmax.default")
 def log_softmax(op: Signature) -> tuple[Work, ...]:
-    """max, subtract, exp, add, subtract the log: 5 FLOPs an element and a log a row."""
+    """max, subtract, exp, add, subtract the log: 5 FLOPs per element and one log per row."""
     return softmax_like(op, (5, 15), (1, 10))
 
 
 @cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
 def softmax_backward(op: Signature) -> tuple[Work, ...]:
-    """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
+    """g·y first, in a separate kernel (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
     then y·(g - sum(g·y)): add, subtract, multiply."""
     product = replace(op, names=("self", "other"), inputs=op.inputs[:2], aliases=())
     return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0), True)

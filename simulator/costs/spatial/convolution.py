@@ -62,7 +62,7 @@ def fused_convolution(op: Signature) -> Work:
 def convolution_backward(op: Signature) -> tuple[Work, ...]:
     """The gradients of input, weight and bias that `output_mask` selects.
 
-    ATen's depthwise kernels compute that of the weight first.
+    ATen's depthwise kernels compute the weight's gradient first.
     """
     grad, x, weight = op["grad_output"], op["input"], op["weight"]
     wants_input, wants_weight, wants_bias = op.arg("output_mask", [True, True, False])
@@ -131,7 +131,7 @@ def _transposed(op: Signature) -> bool:
 
 
 def _result(op: Signature) -> Tensor:
-    """The output of the forward, or in a backward its gradient."""
+    """The output of the forward pass; in a backward pass, its gradient."""
     return op.get("grad_output") or op.out
 
 
@@ -214,7 +214,7 @@ def _is_cudnn_depthwise(op: Signature, x: Tensor, weight: Tensor) -> bool:
 
 
 def _channels_last(x: Tensor) -> bool:
-    """Whether the strides grow from the channels over space to the images, as of channels last
+    """Whether the strides grow from channels over space to images, as in channels last
     (`is_channels_last_strides_2d_s4`, c10/core/MemoryFormat.h)."""
     if len(x.shape) < 4 or x.contiguous:
         return False

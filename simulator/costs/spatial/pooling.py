@@ -1,4 +1,4 @@
-"""Pooling: one kernel over the outputs, or in the backward over the inputs.
+"""Pooling: one kernel over the outputs, or over the inputs in the backward pass.
 
 A backward that adds with atomics clears its result first. File names are of ATen/native/cuda.
 """
@@ -14,7 +14,7 @@ from simulator.records import Signature
 
 
 def _window_taps(op: Signature, spatial: int) -> int:
-    """Elements of a pooling window, whose kernel size is one number or one per dimension."""
+    """Elements of a pooling window. The kernel size is one number or one per dimension."""
     sides = op.arg("kernel_size")
     sides = [sides] if isinstance(sides, int) else sides
     return prod(sides) if len(sides) > 1 else sides[0] ** spatial
@@ -37,7 +37,7 @@ def pool(op: Signature) -> Work:
     taps = _window_taps(op, spatial_dims(op))
     variant = "max" if "max" in op.name else "average"
     if op.name == "aten.max_pool2d_with_indices.default" and channels_last(x):
-        variant = "max_last"  # a kernel of its own (DilatedMaxPool2d.cu, `max_pool_forward_nhwc`)
+        variant = "max_last"  # a separate kernel (DilatedMaxPool2d.cu, `max_pool_forward_nhwc`)
     read = covered_bytes(x, out, taps)
     return window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 
@@ -94,7 +94,7 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
     grad, out = op["grad_output"], op.out
     steps = (
         0 if channels_last(grad) else prod(out.shape[-spatial_dims(op) :])
-    )  # of the block of one plane
+    )  # positions of one plane
     main = window(
         "pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward", steps=steps
     )

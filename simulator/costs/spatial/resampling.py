@@ -1,4 +1,4 @@
-"""Interpolation, sampling on a grid, and bins of regions."""
+"""Interpolation, sampling on a grid, and region pooling (RoI)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _UPSAMPLES = (
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> tuple[Work, ...]:
     """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
-    size copies, as recorded of SegFormer; its gradient is assumed to. Bicubic writes over zeros, as
-    recorded. Antialiased ones compute in NCHW between copies
+    size is a copy, as recorded for SegFormer, and its gradient is assumed to be one. Bicubic writes
+    over zeros, as recorded. Antialiased kernels compute in NCHW between copies
     (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
     x, out = op["self"], op.out
     if _is_copy(op, x, out):
@@ -74,15 +74,15 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def _to_rows(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """The copy of a tensor with gaps for the kernels that index it without strides: antialiased
-    ones, and nearest ones, which also take channels last."""
+    """The copy of a tensor with gaps for kernels that ignore strides: antialiased ones, and nearest
+    ones, which also accept channels last."""
     takes = "nearest" in op.name and channels_last(x)
     strided = "nearest" not in op.name and "_aa" not in op.name
     return () if x.contiguous or takes or strided else (copy_onto(x, _rows(x)),)
 
 
 def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
-    """Whether a bilinear interpolation keeps the size. Others compute all the same."""
+    """Whether a bilinear interpolation keeps the size. Other interpolations compute even then."""
     return (
         "upsample_bilinear2d" in op.name and "_aa" not in op.name and (source.shape == target.shape)
     )
@@ -91,7 +91,7 @@ def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
 def _serial_planes(op: Signature, x: Tensor) -> int:
     """Images × channels if one thread serially computes one position in all of them, else 0.
 
-    All interpolations do except nearest, and bilinear with 16 or more channels innermost
+    All interpolations do so except nearest, and bilinear with 16 or more channels innermost
     (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
     """
     wide = "bilinear2d" in op.name and channels_last(x) and x.shape[1] >= 16

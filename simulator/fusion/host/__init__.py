@@ -1,4 +1,4 @@
-"""What the host does in a compiled step: guards, launches and replays of CUDA graphs.
+"""The host's work in a compiled step: guards, launches and replays of CUDA graphs.
 
-May import fusion, schedule, timing and what these stand on.
+May import fusion, schedule, timing and their imports.
 """

@@ -1,4 +1,4 @@
-"""What a host was fitted to take for compiled steps: data, with its error."""
+"""The host's fitted costs of compiled steps, with their errors."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ FOLDER = Path(__file__).parent / "profiles"
 
 @dataclass(frozen=True)
 class HostCosts:
-    """Seconds on the host of `reference_op_s`, and scaled with a host's own `op` elsewhere.
+    """Seconds on the host of `reference_op_s`; other hosts scale them with their own `op`.
 
-    call_s           the way into the generated code and out of it
-    input_s          a tensor handed over: its guard and its checks
-    weight_s         a weight or buffer of the module: the same, and finding it
-    backward_s       the backward's node, and the way into its code
-    gradient_s       a gradient given to its weight, and cleared
-    triton_s         the wrapper's work for a generated kernel, its result's allocation included;
+    call_s           a call of the generated code
+    input_s          an input tensor: its guard and its checks
+    weight_s         a weight or buffer of the module: its guard, its checks and its look-up
+    backward_s       the backward's node and the call of its code
+    gradient_s       a gradient assigned to its weight, and cleared
+    triton_s         the wrapper's work for a generated kernel, with the allocation of its result;
                      the driver's call (`Host.launch_s`) comes on top, as for any other kernel
-    backward_triton_s  more of it in the backward pass: autograd's thread is another one, whose
-                     caches hold less of it, and each kernel has more tensors
-    product_s        a matrix product called from the wrapper, its launch on top
-    further_product_s  one with a bias or a batch, for which cuBLAS looks for a plan in each call
+    backward_triton_s  added per kernel in the backward pass: autograd runs in another thread, with
+                     colder caches, and each kernel has more tensors
+    product_s        a matrix product called from the wrapper, without its launch
+    further_product_s  one with a bias or a batch, for which cuBLAS looks up a plan in each call
     convolution_s    a convolution
     attention_s      fused attention
-    cold_s           more of a kernel or a call if four others ran since it ran last
-    tabled_s         more of a convolution's backward, called through Python's table of operators
-    resumed_s        more of a graph behind a break: the function that goes on there is a call
-    node_s           and of its autograd function, which is Python, forward and backward
+    cold_s           added per kernel or call if four others ran since its last run
+    tabled_s         added to a convolution's backward, called through Python's table of operators
+    resumed_s        added per forward graph after a break, whose code is a further function
+    node_s           added per backward graph after a break, for its autograd function in Python,
+                     forward and backward
     """
 
     call_s: float
@@ -54,12 +55,12 @@ class HostCosts:
 
 @dataclass(frozen=True)
 class ReplayCosts:
-    """Seconds on the host of `HostCosts.reference_op_s`, where CUDA graph trees run the step.
+    """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
 
-    graph_s     the tree finds the graph that may follow, and hands its results over
-    held_s      a tensor that a graph finds in its place, a copy too, or hands over
-    gradient_s  a gradient given to its weight, and cleared: no result is allocated for it
-    backward_s  the backward's node, and the way into its graph
+    graph_s     the tree selects the next graph and returns its results
+    held_s      a tensor that a graph finds in its memory, copies included, or passes on
+    gradient_s  a gradient assigned to its weight, and cleared; no result is allocated
+    backward_s  the backward's node and the call of its graph
     """
 
     graph_s: float
@@ -69,7 +70,7 @@ class ReplayCosts:
 
 
 class Error(msgspec.Struct, frozen=True):
-    """Of predicted over measured periods of the `steps` fitted to: shares of one."""
+    """Relative errors of predicted against measured periods of the `steps` that were fitted."""
 
     steps: int
     median: float
@@ -88,5 +89,5 @@ class CompiledHost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def compiled_host(name: str = "xeon-h200") -> CompiledHost:
-    """The packaged costs; those of other hosts scale with their own speed."""
+    """The packaged costs; costs of other hosts scale with their speed."""
     return msgspec.json.decode((FOLDER / f"{name}.json").read_bytes(), type=CompiledHost)

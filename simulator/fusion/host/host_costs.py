@@ -1,10 +1,10 @@
-"""What the host does to run a compiled module: guards, the generated wrapper, and launches.
+"""The host's work to run a compiled module: guards, the generated wrapper, and launches.
 
-No Python of the module runs, no autograd node of its ops; the whole backward is one node. A library
-call goes through the dispatcher once, from the wrapper, with its result allocated before.
+No Python of the module runs, and no autograd nodes of its ops; the whole backward is one node. A
+library call goes through the dispatcher once, from the wrapper, with its result allocated before.
 
-Where the graph breaks, each graph is entered and left, its inputs and weights are checked, and
-autograd has a node for it; what lies between graphs costs what it costs in eager mode.
+If the graph breaks, each graph adds a call, checks of its inputs and weights, and an autograd node;
+code between graphs costs as much as in eager mode.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ RECORDED = compiled_host().launched
 
 
 def launches(plan: LaunchPlan, host: Host, costs: HostCosts = RECORDED) -> Launches:
-    """The host's work before each launch of a compiled step; the optimizer's is as in eager mode.
-    Durations are left out."""
+    """The host's work before each launch of a compiled step; the optimizer's work is as in eager
+    mode. Durations are empty."""
     return spread(plan, ops_s(plan, host, costs) + calls_s(plan, host, costs), host)
 
 
 def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
-    """Seconds of each op by itself [ops], its launches included."""
+    """Host seconds of each op [ops], its launches included."""
     trace, number = plan.trace, plan.launches
     own = host.op_s(plan.counts)
     speed = host.seconds["op"] / costs.reference_op_s
@@ -51,7 +51,7 @@ def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
 
 
 def _by_kind(trace: Trace, costs: HostCosts) -> Floats:
-    """Seconds of the library calls that have a cost of their own [ops]; NaN for others."""
+    """Host seconds of library calls with a fitted cost [ops]; NaN for other ops."""
     signatures, rows = trace.signatures
     each = [_kind_s(signature.name, costs) for signature in signatures]
     return np.array(each, np.float64)[rows]
@@ -69,7 +69,7 @@ def _kind_s(name: str, costs: HostCosts) -> float:
 
 
 def _cold(trace: Trace) -> Floats:
-    """How cold the wrapper's code for each op is [ops]: each generated kernel has its own."""
+    """Coldness of the wrapper's code for each op [ops]; each generated kernel has its own."""
     signatures, rows = trace.signatures
     kinds = [
         f"{index}" if signature.name.startswith("fused.") else signature.name
@@ -79,8 +79,7 @@ def _cold(trace: Trace) -> Floats:
 
 
 def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
-    """Seconds of the way into the forward pass and the backward pass, at the first op of each
-    [ops]."""
+    """Host seconds to enter the forward and the backward pass, at the first op of each [ops]."""
     trace = plan.trace
     entering = _first(np.array([op.phase == "forward" for op in trace.ops], bool))
     backward = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
@@ -96,8 +95,8 @@ def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
 
 
 def spread(plan: LaunchPlan, work: Floats, host: Host) -> Launches:
-    """Work of each op [ops] over the launches: an op's own comes before its first. Durations are
-    left out."""
+    """Distribute the work of each op [ops] over launches: it precedes the op's first launch.
+    Durations are empty."""
     op_of = plan.lowered.op_of
     done = np.cumsum(work)
     before = done[op_of] if op_of.size else np.zeros(0)
@@ -107,16 +106,16 @@ def spread(plan: LaunchPlan, work: Floats, host: Host) -> Launches:
 
 
 def tabled(trace: Trace) -> np.ndarray:
-    """Which ops are calls through Python's table of operators."""
+    """Whether each op is called through Python's table of operators [ops]."""
     return np.array([op.name == "aten.convolution_backward.default" for op in trace.ops], bool)
 
 
 def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
-    """What each graph but the first of its pass adds, at its first op: the way in and out, each
-    tensor that another stretch made for it, backward autograd's node and what its function takes in
-    both passes. [ops]"""
+    """Host seconds that each graph but the first of its pass adds, at its first op [ops]: the call,
+    each tensor that another stretch made for it, the backward's node, and the autograd function in
+    both passes."""
     speed = host.seconds["op"] / costs.reference_op_s
     made_in: dict[int, Graph] = {}
     first: dict[Graph, int] = {}

@@ -1,5 +1,5 @@
-"""What the host does to run a compiled module whose graphs are replayed: the guards of the call,
-then for each graph the tree's bookkeeping and one launch, and between them what it launches itself.
+"""The host's work to run a compiled module whose graphs are replayed: the guards of the call, the
+tree's bookkeeping and one launch for each graph, and the launches between graphs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Clock, Launches
 from simulator.timing.profile import Profile
 
-_ENDLESS = 1 << 30  # launches: a graph is one, whatever it holds
+_ENDLESS = 1 << 30  # launches; a graph of any size counts as one
 
 
 REPLAYED = compiled_host().replayed
@@ -30,8 +30,8 @@ def replaying(
     costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:
-    """How a host drives a step whose graphs are replayed, without durations. The gap is the mean
-    over kernels in graphs and beside them."""
+    """The launches, without durations, and the clock of a step whose graphs are replayed. The gap
+    is the mean over kernels in graphs and outside."""
     captured = replays.graph_of >= 0
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(plan, host, costs))
@@ -44,7 +44,7 @@ def replaying(
         costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)
     work += calls_s(plan, host, costs)
     inside = captured[plan.lowered.op_of]
-    inside[np.searchsorted(plan.lowered.op_of, heads)] = False  # a graph begins as a kernel does
+    inside[np.searchsorted(plan.lowered.op_of, heads)] = False  # a graph starts like a kernel
     share = float(inside.mean()) if inside.size else 0.0
     gap_s = share * profile.graph_gap_s + (1 - share) * profile.gap_s
     depth = _ENDLESS if heads else host.depth
@@ -59,8 +59,8 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
 
 
 def _held(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
-    """For each graph the tensors that it hands over, or is handed: what is kept for the backward
-    pass, and copies of inputs. Weights are recognized by their addresses at once."""
+    """For each graph, the number of tensors that it passes on or receives: those kept for the
+    backward pass, and copies of inputs. Weights are recognized by their addresses at no cost."""
     ops = plan.trace.ops
     touched: dict[int, set[int]] = {}
     by: dict[int, set[int]] = {}

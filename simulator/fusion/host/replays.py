@@ -1,9 +1,9 @@
-"""A compiled step as torch's CUDA graph trees run it (torch/_inductor/cudagraph_trees.py): what is
-captured, what is launched between graphs, and what is copied before each replay.
+"""A compiled step as torch's CUDA graph trees run it (torch/_inductor/cudagraph_trees.py): the
+captured ops, the launches between graphs, and the copies before each replay.
 
 A graph reads the addresses that it read when it was captured. Weights, buffers and results of other
-graphs keep their addresses; inputs, and the gradient that a backward pass begins with, are copied
-to a place of the graph's own (`_copy_inputs_and_remove_from_src`).
+graphs keep their addresses; inputs, and the gradient that starts a backward pass, are copied into
+the graph's own memory (`_copy_inputs_and_remove_from_src`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.fusion.tangents import is_tangent
 from simulator.hardware.waits import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
 
-_LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
+_LARGEST_ITEM = 8  # bytes per element of a copied storage whose shape no op tells
 
 
 _REPLAYED = Derived[Fused]()
@@ -55,7 +55,7 @@ def _replayed(fusion: Fused) -> Fused:
 
 
 def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """The graph of each op, and notes on why a pass is more or less than one graph."""
+    """The graph of each op, and notes with the reasons why a pass is not exactly one graph."""
     piece = np.full(len(trace.ops), -1, np.int64)
     changed = _changed_inputs(trace)
     if changed:
@@ -85,15 +85,16 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     ]
     if trace.assumptions and (notes or parts.cuts):
         notes.append(
-            "a graph is captured for each size that data gives: predicted as if this one was before"
+            "a graph is captured for each data-dependent size: predicted as if this size was "
+            "captured before"
         )
     return piece, tuple(notes)
 
 
 def _uncaptured(op: Op) -> str:
-    """Why an op is not captured; empty if it is."""
+    """The reason why an op is not captured; "" if it is captured."""
     if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
-        return "autograd"  # the gradients that a backward pass begins with
+        return "autograd"  # the gradients that start a backward pass
     if syncs(op.signature):
         return "the host waits for the GPU"
     outside = [t for t in op.inputs if t.device == "cpu" and t.shape]
@@ -116,8 +117,8 @@ def _changed_inputs(trace: Trace) -> int:
 def _graph_inputs(
     trace: Trace, piece: NDArray[np.int64]
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """For each graph, the storages that it reads and that move, and its first op. They are inputs
-    and what the host launched before it, unless an earlier graph copied them."""
+    """For each graph, the storages that it reads and whose addresses change, and its first op.
+    These are inputs and results of launches between graphs, unless an earlier graph copied them."""
     copied: dict[int, list[int]] = {}
     first: dict[int, int] = {}
     loose = {n for n, s in enumerate(trace.storages) if s.role == "input"}
@@ -135,7 +136,7 @@ def _graph_inputs(
 
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
-    """A tensor over a whole storage, as the eager step reads it."""
+    """A tensor over a whole storage, with the shape that the eager step reads."""
     held = trace.storages[storage]
     if storage < len(origin.storages) and origin.storages[storage].role == held.role:
         for op in origin.ops:
@@ -160,7 +161,7 @@ def _with(
     storages: list[Storage],
     moved: dict[int, int],
 ) -> Fused:
-    """The step with the copies before the ops of these numbers, which captured ops then read."""
+    """The step with a copy before the op of each number; captured ops read the copies."""
     trace = fusion.trace
     ops: list[Op] = []
     groups: list[Group] = []
@@ -190,8 +191,8 @@ def _with(
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
-    """With the graphs' own places alive from the copy to the last op that reads them: each replay
-    copies again, and later results of the graph may use the place."""
+    """The storages, where a graph's own memory lives from the copy to the last op that reads it:
+    each replay copies again, and later results of the graph may reuse the memory."""
     first, last = touches(ops)
     for number in moved.values():
         storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)

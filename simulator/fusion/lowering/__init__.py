@@ -1,4 +1,4 @@
-"""One fused group as loops: which bytes it reads and writes and what it computes for each.
+"""One fused group as loops: the bytes that it reads and writes, and its arithmetic.
 
 May import the root of fusion, costs, lowering and timing; no scheduling and no passes.
 """

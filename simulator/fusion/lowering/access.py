@@ -1,7 +1,7 @@
-"""In which order and where a loop reads a value: what Inductor's `MemoryDep` says of an index.
-Loops share a read only where both read the same elements in the same order (`score_fusion_memory`
-of torch/_inductor/scheduler.py), and a loop joins the one before it only where it reads in the
-order in which that writes (`fusable_read_and_write`)."""
+"""The offset and the order in which a loop reads a value, as in Inductor's `MemoryDep`. Two loops
+share a read only if they read the same elements in the same order (`score_fusion_memory` of
+torch/_inductor/scheduler.py), and a loop joins the loop before it only if it reads in the order of
+the other's writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.fusion.node import Key
 from simulator.records import Op, Tensor, row_major
 
 Map = tuple[Any, ...]
-"""() for the order of memory; otherwise a description that is equal for equal orders."""
+"""The order of a read: () for the order of memory, else a description, equal for equal orders."""
 
 _MOVING = {
     "roll": "self", "flip": "self", "index": "self", "index_select": "self", "gather": "self",
@@ -22,12 +22,12 @@ _MOVING = {
 """Ops whose elements are not computed from the operand's elements at the same place."""
 
 
-_ONLY_SEEN = -1  # the storage of what only the compiler sees; its version is the number
+_ONLY_SEEN = -1  # storage of a value that only the compiler sees; the version is the value's number
 
 
 class Part(NamedTuple):
-    """A read of a value otherwise than whole and in the order of memory: from an offset, by a
-    map."""
+    """A read of a value that starts at an offset, or follows a map other than the order of
+    memory."""
 
     storage: int
     version: int
@@ -43,8 +43,8 @@ def value_of(key: Key) -> Key:
 
 
 def region_of(key: Key) -> Key:
-    """The same for all reads that begin at one place: a value, or one with the offsets behind it,
-    of the read and of what was computed on the way to it."""
+    """A key that is equal for all reads that begin at one address: the value, followed by the
+    offsets of the read and of the ops computed on the way to it, if any is not 0."""
     if not isinstance(key, Part):
         return key
     value = value_of(key)
@@ -55,7 +55,7 @@ def region_of(key: Key) -> Key:
 
 
 def read(key: Key, offset: int, way: Map) -> Key:
-    """The key of a read of what `key` reads, another offset and map on top."""
+    """The key of a read through another offset and map on top of `key`."""
     if not offset and not way:
         return key
     if isinstance(key, Part):
@@ -67,8 +67,8 @@ def read(key: Key, offset: int, way: Map) -> Key:
 
 
 def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
-    """How op reads its input number `place`, which lies as `tensor` says: a loop in the order of
-    its output's dimensions, a reduction in that of its input's own."""
+    """The map by which an op reads its input number `place`, whose layout is that of `tensor`: a
+    loop reads in the order of its output's dimensions, a reduction in the order of its input's."""
     name = op.name.split(".")[1]
     if _MOVING.get(name) == op.signature.names[place]:
         return ((name, tensor.shape),)
@@ -78,8 +78,8 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
 
 
 def reordered(key: Key, elements: int) -> tuple[Key, Map]:
-    """A read of `elements` by a loop whose dimensions may be put in another order: the read without
-    the walks at its end that but permute all elements, and these."""
+    """Split a read of `elements` by a loop whose dimensions may be reordered into the read without
+    its final walks that only permute all elements, and these walks."""
     if not isinstance(key, Part):
         return key, ()
     at = len(key.way)
@@ -97,7 +97,7 @@ def reordered(key: Key, elements: int) -> tuple[Key, Map]:
 
 
 def _permutes(pairs: Map, elements: int) -> bool:
-    """Does a walk touch this many elements, each once and without gaps?"""
+    """Whether a walk touches this many elements, each once and without gaps."""
     step = 1
     for size, stride in sorted(pairs, key=lambda pair: pair[1]):
         if stride != step:
@@ -107,7 +107,7 @@ def _permutes(pairs: Map, elements: int) -> bool:
 
 
 def strides_apart(key: Key) -> bool:
-    """Does a read go through memory with its last dimension apart?"""
+    """Whether neighbours along the last dimension of a read are apart in memory."""
     pairs = [each for each in key.way if _is_pair(each)] if isinstance(key, Part) else []
     return bool(pairs) and pairs[-1][1] != 1
 
@@ -123,8 +123,8 @@ def _broadcasts(tensor: Tensor, out: Tensor) -> bool:
 
 
 def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
-    """Sizes and steps of a walk through a tensor in the order of the dimensions of `shape`, those
-    that follow one another joined; () where that is memory's own order."""
+    """Sizes and steps of a walk through a tensor in the order of the dimensions of `shape`, with
+    adjacent dimensions joined; () if this is the order of memory."""
     missing = len(shape) - len(tensor.shape)
     steps: list[tuple[int, int]] = []
     for size, step in zip(
@@ -142,8 +142,8 @@ def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
 
 
 def relaid(tensor: Tensor, made: Tensor) -> Tensor:
-    """A view of what a loop made, with steps through memory that is row-major: eager kernels keep
-    the order of what they read, generated ones need not."""
+    """A view of a loop's result, with strides for row-major memory: eager kernels preserve the
+    order of their inputs, but generated ones need not."""
     plain = row_major(made.shape)
     if made.stride == plain:
         return tensor

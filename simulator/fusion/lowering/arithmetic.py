@@ -1,4 +1,4 @@
-"""What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
+"""The arithmetic of an op in a generated kernel: the FLOPs of eager kernels, but other
 instructions, since values stay in registers and functions are Triton's
 (`simulator.costs.compiled_traits`).
 """
@@ -16,48 +16,48 @@ from simulator.records import Signature
 SLOTS: dict[str, int] = {
     name: traits.slots for name, traits in TRAITS.items() if traits.slots is not None
 }
-"""An element's issue slots. An op without a row takes one for each arithmetic function of its
+"""Issue slots per element. An op without a row takes one for each arithmetic function of its
 formula."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81
 
 _NORMALIZED = (7, 19)
-"""FLOPs and slots of an inference batch norm an element: x − mean, var + ε, square root of 8,
-reciprocal of 8, three more. Eager kernels find the channel's factors once."""
+"""FLOPs and slots of an inference batch norm per element: x − mean, var + ε, a square root that
+takes 8, a reciprocal that takes 8, three more. Eager kernels compute a channel's factors once."""
 
 _PHILOX, _SHARED_PHILOX = 80, 50
 """Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
-rate. Eager kernels share a round's four numbers among four elements, and so does one by hand, which
-passes them on through shared memory: 35 in its machine code, and seven barriers."""
+rate. Eager kernels share a round's four numbers among four elements. So does a handwritten kernel,
+which passes them on through shared memory: 35 in its machine code, and seven barriers."""
 
 ROWS: dict[str, tuple[int, int]] = {
     name: traits.row_slots for name, traits in TRAITS.items() if traits.row_slots is not None
 }
-"""An element's slots where its row stays in registers, and where the kernel walks along it."""
+"""Slots per element if its row stays in registers, and if the kernel loops along the row."""
 
 PERSISTENT = 1024
-"""Elements of a row that one kernel keeps in registers; a longer one it walks along, more than once
-where what comes after the sum reads it again (torch/_inductor/choices.py,
+"""Most elements of a row that a kernel holds in registers. It loops along a longer row, and again
+if ops after the sum read the row (torch/_inductor/choices.py,
 `should_use_persistent_reduction`)."""
 
-_ROWS, _APART = 64, 64  # rows a multiprocessor, and elements of one
+_ROWS, _APART = 64, 64  # rows per multiprocessor, and elements of a row
 
-_APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
+_APPLIED = 5  # slots of a norm after its statistics: subtract, scale, weight, bias
 
 
 def arithmetic(
     op: Signature, persistent: int = PERSISTENT, by_hand: bool = False
 ) -> tuple[int, int]:
-    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, that keeps
-    rows of up to `persistent` elements in registers; or in one that is written `by_hand`, which
-    rescales its sums so far once a part of a row, not for each element."""
+    """FLOPs and instructions of an op, without loads and stores, in a generated kernel that holds
+    rows of up to `persistent` elements in registers; or in a kernel written `by_hand`, which
+    rescales its running sums once per part of a row, not per element."""
     if by_hand:
         persistent = sys.maxsize
     works = costed(op) or ()
     flops = sum(w.flops for w in works)
     name = op.name.split(".")[1]
-    if name in ROWS and works:  # however many kernels it is in eager mode
+    if name in ROWS and works:  # regardless of the number of eager kernels
         return flops, max(_slots(op, work, persistent, by_hand) for work in works)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
@@ -65,8 +65,8 @@ def arithmetic(
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:
-    """The longest row, in elements, that a kernel keeps in registers: shorter if it reads many rows
-    `apart`, in another order than they lie in memory (`Reduction.num_splits` of ir.py,
+    """The longest row, in elements, that a kernel holds in registers: shorter if it reads many rows
+    `apart`, in another order than that of memory (`Reduction.num_splits` of ir.py,
     `get_reduction_hint` of codegen/simd_kernel_features.py)."""
     return _APART if apart and rows >= _ROWS * units else PERSISTENT
 
@@ -77,7 +77,7 @@ def applied(op: Signature) -> int:
 
 
 def folded(op: Signature) -> int:
-    """The instructions that Inductor saves of a division by a constant: it multiplies by the
+    """The instructions that Inductor saves in a division by a constant: it multiplies by the
     reciprocal (`div_prim` of torch/_inductor/lowering.py)."""
     constant = op.name == "aten.div.Tensor" and len(op.inputs) == 1
     return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0

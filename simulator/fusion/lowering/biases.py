@@ -1,7 +1,8 @@
-"""Biases that Inductor takes out of library calls, for loops to add and reductions to make: of a
-full-precision product (`unfuse_bias_add_to_pointwise` of fx_passes/post_grad.py), of every
-convolution (`convolution` of kernel/conv.py: "peel off the bias, cudnn is slower with it"), and the
-bias's gradient of a convolution (`convolution_backward` of decomposition.py)."""
+"""Biases that Inductor takes out of library calls, so that loops add them and reductions compute
+their gradients: the bias of a full-precision product (`unfuse_bias_add_to_pointwise` of
+fx_passes/post_grad.py), of every convolution (`convolution` of kernel/conv.py: "peel off the bias,
+cudnn is slower with it"), and the bias's gradient of a convolution (`convolution_backward` of
+decomposition.py)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _TAKEN = {
 
 
 def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
-    """The call without its bias, and the place of the bias; None if it has no bias. `known`
-    are the signatures made before, by the id of those they came from."""
+    """The call without its bias, and the place of the bias; None if it has no bias. `known` caches
+    the new signatures by the id of the original ones."""
     if op.name not in _TAKEN:
         return None
     name, bias = _TAKEN[op.name]
@@ -41,8 +42,8 @@ def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
 
 
 def without_bias_gradient(op: Op, known: dict[int, Signature]) -> Op | None:
-    """A convolution's backward call without its last result, the bias's gradient; None where it
-    makes none."""
+    """A convolution's backward call without its last result, the bias's gradient; None if it has
+    none."""
     mask = op.signature.arg("output_mask", ())
     if op.name != "aten.convolution_backward.default" or len(mask) < 3 or not mask[2]:
         return None

@@ -1,8 +1,8 @@
-"""A product and the sum that takes it in as one instruction.
+"""A product and a sum contracted into one instruction.
 
 Triton lets the compiler contract `a·b + c` (its `enable_fp_fusion`, on by default), in registers
 and thus within one kernel: the multiplication costs no issue slot of its own. On an H200 512
-multiply-adds of 2²⁴ floats take 275 µs, for 257 µs at one slot a pair.
+multiply-adds of 2²⁴ floats take 275 µs; one slot per pair gives 257 µs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _SUMS, _PRODUCTS = ("add", "sub", "rsub"), ("mul",)
 
 
 def contracted(trace: Trace, flow: Dataflow, index: int, maker: Callable[[Value], int]) -> int:
-    """The instructions that op `index`, a sum, saves by taking a product in. `maker` is the op of
-    the same kernel that makes a value, -1 where none does."""
+    """The instructions that op `index`, a sum, saves by contraction with a product. `maker` returns
+    the op of the same kernel that makes a value, or -1."""
     op = trace.ops[index]
     if _name(trace, index) not in _SUMS or "float" not in op.outputs[0].dtype:
         return 0

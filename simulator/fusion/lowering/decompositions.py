@@ -1,7 +1,7 @@
-"""Ops with reductions in them, taken apart as Inductor does (torch/_inductor/decomposition.py,
+"""Ops with reductions in them, decomposed as Inductor does (torch/_inductor/decomposition.py,
 lowering.py, torch/_decomp): statistics first, then loops over elements that read them.
 
-Arithmetic is shared out by what each part reads: it is the op's own sum.
+The op's arithmetic is divided among the parts by the bytes that each part reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def decompose(lowering: Lowering, index: int, op: Op) -> None:
-    """Add the loop nests of one op."""
+    """Add the loop nests of one op to a lowering."""
     name = op.name.split(".")[1]
     if name in ("native_layer_norm", "_fused_rms_norm", "native_group_norm"):
         _norm(lowering, index, op)
@@ -54,7 +54,7 @@ def _norm(lowering: Lowering, index: int, op: Op) -> None:
     moments = "rms" not in op.name
     inner = not (
         lowering.calls.channels_last and "group" in op.name
-    )  # a group's channels lie apart
+    )  # a group's channels are not adjacent
     read, cols = lowering.inputs(index, op, "input"), source.numel // rows
     flops, instructions = arithmetic(op.signature, lowering.in_registers(rows, inner, read))
     after = applied(op.signature)
@@ -100,7 +100,7 @@ def _norm_backward(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _mixes(lowering: Lowering, op: Op, rows: int, cols: int) -> bool:
-    """Along the rows all must lie in the order of memory."""
+    """Whether one kernel sums along and across the rows; operands must be row-major."""
     along = op.inputs[0].contiguous and op.signature["input"].contiguous
     affine = any(tensor.numel == cols for tensor in op.outputs[1:])
     return lowering.inductor and mixed(rows, cols) and along and affine
@@ -113,8 +113,8 @@ def _sums_across(
     results: list[tuple[Value, Tensor]],
     work: tuple[int, int],
 ) -> None:
-    """Sums across the rows by the kernel that sums along them, in parts that an eager kernel each
-    sums up; in half precision a loop then casts these."""
+    """Add sums across the rows to the kernel that sums along them. It leaves parts, and one eager
+    kernel per result sums these; in half precision a loop then casts the sums."""
     rows, cols = lowering.nodes[-1].rows, lowering.nodes[-1].cols
     wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
     across = lowering.node("reduction", rows, cols, True, wanted, (index,), *work)
@@ -154,7 +154,7 @@ def _moments(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _batch_norm(lowering: Lowering, index: int, op: Op) -> None:
-    """In training the moments of each channel and the running ones, which are as long; then one
+    """In training, the moments of each channel and the running moments, of equal size; then one
     loop over elements."""
     source = op.inputs[0]
     rows, cols = _channels(source)
@@ -207,7 +207,7 @@ def _softmax(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _scan(lowering: Lowering, index: int, op: Op) -> None:
-    """Running sums, each along its line in one kernel, with a result for each element."""
+    """Running sums, each along its row in one kernel, with a result for each element."""
     source, out = op.inputs[0], op.outputs[0]
     cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
     node = lowering.node(
@@ -224,7 +224,7 @@ def _scan(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _whole(lowering: Lowering, index: int, op: Op) -> None:
-    """A loss: the sum of one looked-up element a row."""
+    """A loss: the sum of one looked-up element per row."""
     target = op.signature["target"]
     reads = lowering.inputs(index, op)
     picked = lowering.flow.reads[index][op.signature.names.index("self")]
@@ -233,12 +233,12 @@ def _whole(lowering: Lowering, index: int, op: Op) -> None:
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
     first = len(lowering.nodes)
     reduce(lowering, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    node = lowering.nodes[first]  # of a split sum the one that reads the rows
+    node = lowering.nodes[first]  # if the sum is split, the part that reads the rows
     whole = max(op.signature["self"].numel, 1)
-    if picked in lowering.pending:  # and computed for these alone
+    if picked in lowering.pending:  # computed for the looked-up elements only
         held = lowering.pending[picked]
         node.flops -= held.flops - held.flops * target.numel // whole
-    for key in node.reads:  # of what is pending too only the rows' one element
+    for key in node.reads:  # pending values too: one element per row
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
 
@@ -266,6 +266,6 @@ far costs two more exps and choices."""
 
 
 def _of_softmax(lowering: Lowering, index: int) -> bool:
-    """Do the subtraction, the exponential and the sum of a softmax follow a maximum?"""
+    """Whether the subtraction, exponential and sum of a softmax follow a maximum."""
     names = [op.name.split(".")[1] for op in lowering.trace.ops[index : index + 4]]
     return names == ["amax", "sub", "exp", "sum"]

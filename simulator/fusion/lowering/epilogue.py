@@ -1,4 +1,4 @@
-"""A matrix product or convolution that goes on with a loop over its result before it stores it."""
+"""A matrix product or convolution that runs a loop over its result before it stores the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _OWN = ("product", "out", "regions", "flops", "instructions", "ops", "template")
 
 @cost("fused.product.default")
 def product(op: Signature) -> tuple[Work, ...]:
-    """The product's own launches; the last reads what the loop reads too, does its arithmetic, and
-    writes what the loop wrote. How long tiles take is the product's: the loop runs on vector units
-    beside the next tile."""
+    """The product's launches. The last also reads the loop's inputs, runs its arithmetic and writes
+    its results. The time of tiles is the product's: the loop runs on vector units during the next
+    tile."""
     mine = op.names.index("reads") if "reads" in op.names else len(op.names)
     shape, dtype, stride = op.arg("out")
     plain = Signature(
@@ -43,7 +43,7 @@ def product(op: Signature) -> tuple[Work, ...]:
 
 
 def is_product(op: Op) -> bool:
-    """Is it one product or convolution whose kernel can have an epilogue?"""
+    """Whether an op is one product or convolution whose kernel can have an epilogue."""
     works = costed(op.signature)
     return bool(works) and len(op.outputs) == 1 and works[-1].family in ("gemm", "conv")
 
@@ -56,9 +56,9 @@ def with_epilogue(
     ops: str,
     template: bool = False,
 ) -> Signature:
-    """The signature of a product with a loop behind it, that reads `reads` besides and is all that
-    writes; `work` is the loop's FLOPs and instructions. It is the library's, or a generated
-    `template`."""
+    """The signature of a product followed by a loop, which also reads `reads` and alone writes
+    results; `work` is the loop's FLOPs and instructions. The kernel is the library's, or a
+    generated `template`."""
     out = op.outputs[0]
     args = dict(op.signature.args) | {
         "product": op.name,

@@ -1,8 +1,8 @@
-"""Gradients that the compiled backward pass leaves channels last, for weights that lie row by row.
+"""Gradients that the compiled backward pass leaves channels last, for row-major weights.
 
-Autograd wants a gradient to lie as its weight does (`AccumulateGrad`, "gradient layout contract" of
-torch/csrc/autograd/functions/accumulate_grad.h), and copies those that do not, one by one, once the
-compiled code has returned.
+Autograd requires a gradient in the layout of its weight (`AccumulateGrad`, "gradient layout
+contract" of torch/csrc/autograd/functions/accumulate_grad.h), and copies other gradients, one by
+one, after the compiled code has returned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def accumulated(lowering: Lowering) -> None:
-    """The copies, behind all else that the backward pass launches."""
+    """Add the copies after all other launches of the backward pass."""
     known: dict[Tensor, Signature] = {}
     for index, op in enumerate(lowering.trace.ops):
         if op.phase != "backward" or op.name != "aten.convolution_backward.default":

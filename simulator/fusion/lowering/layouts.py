@@ -1,5 +1,5 @@
-"""Convolutions in channels-last layout, where Inductor chooses it (torch/_inductor/graph.py,
-`decide_layout_opt`): then no kernel turns a tensor for cuDNN, but inputs and weights once."""
+"""Convolutions in channels-last layout, if Inductor chooses it (torch/_inductor/graph.py,
+`decide_layout_opt`): then only inputs and weights are converted for cuDNN, once each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from simulator.costs import works
 from simulator.records import Op, Signature, Tensor, Trace
 
-_NODES = 300  # of the graph for each convolution, from which a few of them do not matter
+_NODES = 300  # nodes of the graph per convolution, above which convolutions are ignored
 _GROUPED, _DEFAULT, _WIDENING, _SMALL = 1.358, 0.823, 0.725, 0.783
-"""How much time channels-last takes over row-major, as Inductor's authors measured it."""
+"""Time of channels-last over that of row-major, as measured by Inductor's authors."""
 
 
 _DECOMPOSED = {
@@ -18,12 +18,12 @@ _DECOMPOSED = {
     "gelu": 7, "silu": 6, "sigmoid": 3, "_softmax": 6, "_log_softmax": 7, "hardtanh": 3,
     "native_dropout": 5, "bernoulli": 4, "mse_loss": 3, "nll_loss_forward": 12, "detach": 0,
 }  # fmt: skip
-"""Nodes that Inductor's decompositions make of an op, about; of another one, and a look into each
-of its results where these are several. Of a ViT of three layers 310 are 305 so."""
+"""Approximate number of nodes to which Inductor decomposes an op. Any other op is one node, plus
+one for each result if it has several. A ViT of three layers has 310 nodes; this table gives 305."""
 
 
 def _nodes(trace: Trace, forward: list[Op]) -> int:
-    """Nodes of the graph of the forward pass, its inputs among them."""
+    """The number of nodes of the forward graph, its inputs included."""
     arguments = sum(storage.born < 0 and storage.role != "optimizer" for storage in trace.storages)
     looks = (len(op.outputs) if len(op.outputs) > 1 else 0 for op in forward)
     names = (op.name.split(".")[1].rstrip("_") for op in forward)
@@ -33,7 +33,7 @@ def _nodes(trace: Trace, forward: list[Op]) -> int:
 
 
 def channels_last(trace: Trace) -> bool:
-    """Does Inductor lay this graph's images channels-last?"""
+    """Whether Inductor chooses channels-last for the images of this graph."""
     forward = [op for op in trace.ops if op.phase == "forward"]
     convolutions = [
         op.signature
@@ -79,7 +79,7 @@ def _small(op: Signature) -> bool:
 
 
 def turned(tensor: Tensor) -> Tensor:
-    """The tensor of an image or a weight with channels last."""
+    """An image or a weight in channels-last layout."""
     if len(tensor.shape) != 4:
         return tensor
     _, channels, height, width = tensor.shape
@@ -88,7 +88,7 @@ def turned(tensor: Tensor) -> Tensor:
 
 
 def needs_copy(tensor: Tensor) -> bool:
-    """Is it not channels-last, so that a kernel must convert it?"""
+    """Whether a tensor is not channels-last, so that a kernel must convert it."""
     wanted = turned(tensor).stride
     return len(tensor.shape) == 4 and any(
         size > 1 and step != other

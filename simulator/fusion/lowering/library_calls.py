@@ -1,5 +1,5 @@
-"""Library calls of a compiled step: what Inductor does around and to them. Products may leave their
-bias to a loop or be padded; convolutions are run channels last."""
+"""Library calls of a compiled step, and the kernels that Inductor adds around them. Products may
+leave their bias to a loop or be padded; convolutions run channels last."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
 
-_FULL_BYTES = 4  # an element in full precision
-_CHAIN = 4  # ops from a gradient back to what it is made of
+_FULL_BYTES = 4  # bytes per element in full precision
+_CHAIN = 4  # ops searched back from a gradient
 
 
 class LibraryCalls:
@@ -39,8 +39,7 @@ class LibraryCalls:
         self.whole = whole(lowering.trace, lowering.flow) if lowering.inductor else set[Value]()
 
     def lower(self, index: int, op: Op) -> None:
-        """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
-        the loop."""
+        """Add a call that reads and writes memory. If a loop adds the bias, the loop reads it."""
         flow = self.lowering.flow
         if self.lowering.only is None and self.lowering.graphs.eager(index):
             self._eager(index, op)
@@ -56,7 +55,7 @@ class LibraryCalls:
     def _call(
         self, index: int, op: Op, call: Op | None, reads: Sequence[Key], makes: Sequence[Key]
     ) -> None:
-        """The op as it is, or `call` in its place, on these values."""
+        """Add the op, or `call` in its place, on these values."""
         node = Node("library", 1, ops=(index,), call=call)
         call = call or op
         turns = self.channels_last and "convolution" in op.name
@@ -76,8 +75,8 @@ class LibraryCalls:
         self.lowering.nodes.append(node)
 
     def _permuted(self, value: Key, tensor: Tensor, ops: int = _CHAIN) -> bool:
-        """Is an image, or what loops make it of, a permuted view of lines with channels last? Such
-        a one Inductor writes in an order of its own."""
+        """Whether an image, or a value from which loops compute it, is a permuted view of rows with
+        channels last. Inductor writes such an image in its own order."""
         node = self.lowering.computed.get(value)
         if node is None or node.numel != tensor.numel or not ops:
             return False
@@ -90,8 +89,8 @@ class LibraryCalls:
         return any(self._permuted(each, seen, ops - 1) for each, seen in operands)
 
     def _relaid_by_cudnn(self, index: int, op: Op, value: Key, tensor: Tensor) -> Key:
-        """A gradient that lies in no order of cuDNN's: the call copies it (`convolution_backward`
-        of ATen/native/Convolution.cpp)."""
+        """A gradient in a layout that cuDNN does not support: the call copies it
+        (`convolution_backward` of ATen/native/Convolution.cpp)."""
         self.lowering.store(value)
         plain = replace(tensor, stride=row_major(tensor.shape))
         copy = Signature("aten.clone.default", (plain,), (turned(tensor),), ("self",), {})
@@ -109,7 +108,7 @@ class LibraryCalls:
         return key
 
     def _eager(self, index: int, op: Op) -> None:
-        """An op outside all graphs, as it is."""
+        """Add an op outside all graphs, unchanged."""
         node = Node("library", 1, ops=(index,))
         for value, tensor in zip(self.lowering.flow.reads[index], op.inputs, strict=True):
             self.lowering.store(value)
@@ -119,7 +118,7 @@ class LibraryCalls:
         self.lowering.nodes.append(node)
 
     def _laid(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """An image, or a copy of it where a view of what a library made is no row-major one
+        """An image, or a copy of it if it is a view of a library's result that is not row-major
         (`require_stride_order` of ir.py)."""
         loop = value in self.lowering.computed or not self.lowering.inductor
         if loop or tensor.contiguous or (len(tensor.shape) == 4 and not needs_copy(tensor)):
@@ -141,9 +140,9 @@ class LibraryCalls:
         return key
 
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """The value, or a copy of it where it lies in padded lines that the call cannot skip, or is
-        an image's gradient, row by row in the backward graph (which has no convolution to lay it
-        channels last for), and the call looks across."""
+        """The value, or a copy of it in two cases: its rows are padded and the call cannot skip the
+        padding; or it is an image's gradient that the backward graph computes row-major (without a
+        convolution that requires channels last), and the call's view crosses this order."""
         node = self.lowering.computed.get(value)
         if node is None:
             return value
@@ -158,8 +157,8 @@ class LibraryCalls:
         return self._copy(index, value, tensor)
 
     def _unfused_bias(self, index: int, op: Op) -> bool:
-        """A convolution leaves its bias to a loop; a full-precision product too, where only loops
-        read its result (`should_prefer_unfused_addmm` of fx_passes/post_grad.py;
+        """Whether a loop adds the bias, as for every convolution, and for a full-precision product
+        if only loops read its result (`should_prefer_unfused_addmm` of fx_passes/post_grad.py;
         config.keep_addmm_fused_for_half_dtypes)."""
         if not self.lowering.inductor:
             return False
@@ -184,7 +183,7 @@ class LibraryCalls:
         return True
 
     def _bias_gradient(self, index: int, op: Op) -> bool:
-        """A convolution's bias has its gradient from a reduction."""
+        """Whether a reduction computes the bias's gradient, as for every convolution."""
         call = without_bias_gradient(op, self.plain) if self.lowering.inductor else None
         if call is None:
             return False
@@ -206,7 +205,7 @@ class LibraryCalls:
         return True
 
     def _turn(self, index: int, value: Value, tensor: Tensor) -> Key:
-        """An input or a weight channels last, by a kernel once; what a loop made lies so."""
+        """An input or a weight in channels-last layout, converted once by a kernel if necessary."""
         if not needs_copy(tensor):
             return value
         if value not in self.turned:

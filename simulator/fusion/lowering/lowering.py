@@ -1,5 +1,5 @@
-"""From ops to loop nests, as Inductor's lowering does it: a value that only loops read is computed
-where it is read; one that a library reads, that leaves the graph, or that grew too long is stored
+"""Lower ops to loop nests, as Inductor does: a value that only loops read is computed where it is
+read; a value that a library reads, that leaves the graph, or that takes too many ops is stored
 (`realizing`).
 """
 
@@ -32,7 +32,7 @@ from simulator.hardware.gpu import GPU
 from simulator.records import Op, Tensor, Trace
 from simulator.timing.rates import UNITS_SEEN
 
-_JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
+_JOINED = 8  # most operands that one loop concatenates (config.max_pointwise_cat_inputs)
 _SCALAR_BYTES = 8
 _SCATTERED = (
     "aten.embedding_dense_backward.default",
@@ -41,9 +41,9 @@ _SCATTERED = (
 
 
 class Lowering:
-    """Builds the loop nests of one trace; `nodes` in program order. Of `only` these ops, if they
-    are given: all others are calls that read and write memory, as they are in eager mode. Where it
-    is not `inductor` that compiles, images lie as they do and products keep their biases."""
+    """Builds the loop nests of one trace; `nodes` are in program order. With `only`, other ops are
+    calls that read and write memory, as in eager mode. If the compiler is not `inductor`, images
+    keep their layout and products their biases."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Lowering:
     ) -> None:
         self.only = only
         self.inductor = inductor and only is None
-        self.computed: dict[Value, Tensor] = {}  # by loops, here or where they are read
+        self.computed: dict[Value, Tensor] = {}  # computed by loops, here or where they are read
         self.computed_by: dict[Value, int] = {}  # its op
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
@@ -89,7 +89,7 @@ class Lowering:
         return self.nodes
 
     def kind(self, index: int) -> str:
-        """What op `index` becomes."""
+        """The kind of node that op `index` becomes."""
         if self.only is not None and index not in self.only:
             return "library"
         if self.only is None and self.graphs.eager(index):
@@ -116,7 +116,7 @@ class Lowering:
     # -- loops ------------------------------------------------------------------------------------
 
     def _loop(self, index: int, op: Op) -> None:
-        """An op over elements: each output is pending until something must store it."""
+        """Lower an op over elements: each output is pending until it must be stored."""
         flops, instructions = arithmetic(op.signature)
         instructions -= folded(op.signature) if self.inductor else 0
         reads = self.inputs(index, op)
@@ -139,18 +139,18 @@ class Lowering:
         )
 
     def _last_of(self, value: Value) -> int:
-        """The op that computes a value where it is read, -1 where it is stored."""
+        """The op that computes a value where it is read; -1 if the value is stored."""
         return self.pending[value].ops[-1] if value in self.pending else -1
 
     def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
-        """Elements of a row at most that a kernel which reads this keeps in registers."""
+        """Most elements of a row that a kernel with these reads holds in registers."""
         apart = any(isinstance(key, Part) and key.way for key in self.through(reads)[0])
         return in_registers(rows, inner and apart, self.gpu.units or UNITS_SEEN)
 
     # -- values -----------------------------------------------------------------------------------
 
     def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
-        """Bytes that reading an op's inputs (those of these names) touches, by value."""
+        """Bytes that an op touches to read its inputs (of these names, if any), by value."""
         reads: dict[Key, int] = {}
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
         for place, (value, tensor, name) in enumerate(
@@ -173,7 +173,7 @@ class Lowering:
         flops: int,
         instructions: int,
     ) -> None:
-        """Values of one loop over elements; each is stored now where it must be."""
+        """Make the values of one loop over elements: store those that must be stored."""
         shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0
@@ -210,7 +210,7 @@ class Lowering:
             self.nodes.append(node)
 
     def store(self, value: Key) -> None:
-        """Store a value that was to be computed where it is read."""
+        """Store a pending value."""
         held = self.pending.pop(value, None)
         if held is None:
             return
@@ -231,8 +231,8 @@ class Lowering:
         )
 
     def hint(self, value: Value) -> None:
-        """Store a value whose elements are read many times, unless that costs no more than to read
-        what it is made of (`StorageBox.realize_hint`)."""
+        """Store a value whose elements are read many times, unless it is computed from one input
+        (`StorageBox.realize_hint`)."""
         held = self.pending.get(value)
         if held is not None and (
             not self.inductor or sum(size > _SCALAR_BYTES for size in held.reads.values()) > 1
@@ -240,7 +240,7 @@ class Lowering:
             self.store(value)
 
     def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
-        """What is read from memory for these values, and the ops computed on the way."""
+        """The reads from memory for these values, and the ops computed on the way."""
         read_keys: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():
@@ -254,7 +254,7 @@ class Lowering:
         return read_keys, tuple(ops)
 
     def _part(self, key: Part, size: int) -> float:
-        """How much of a value that is computed where it is read a reader of so many bytes wants."""
+        """The share of a pending value that a read of `size` bytes needs."""
         whole = self.computed.get((key.storage, key.version))
         return min(size / whole.nbytes, 1.0) if whole is not None and whole.nbytes else 1.0
 
@@ -291,5 +291,5 @@ class Lowering:
 
 
 def lower_reduction(lowering: Lowering, index: int, op: Op) -> None:
-    """An op with a reduction in it, as Inductor decomposes it."""
+    """Lower an op with a reduction in it, as Inductor decomposes it."""
     decompose(lowering, index, op)

@@ -1,5 +1,4 @@
-"""Products whose operands are padded to aligned lines, which loops do (`pad_mm` of
-torch/_inductor/fx_passes)."""
+"""Products whose operands loops pad to aligned rows (`pad_mm` of torch/_inductor/fx_passes)."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def is_outside(lowering: Lowering, value: Value) -> bool:
-    """Does the value come from outside of the step: an input, a weight or a buffer?"""
+    """Whether a value comes from outside the step: an input, a weight or a buffer."""
     return lowering.trace.storages[value[0]].role in ("input", "weight", "buffer")
 
 
 class PaddedProducts:
-    """Adds the padded products of a lowering; `seconds` of a product say whether padding pays, None
-    where no product is padded."""
+    """Adds the padded products of a lowering; `seconds` of a product decide whether padding pays.
+    None: no product is padded."""
 
     def __init__(self, lowering: Lowering, seconds: Seconds | None) -> None:
         self.lowering, self.seconds = lowering, seconds
@@ -31,7 +30,7 @@ class PaddedProducts:
         self.beside_zeros: set[Value] = set()
 
     def padded(self, index: int, op: Op) -> Signature | None:
-        """The product on padded operands; None where it stays as it is."""
+        """The product on padded operands; None if it is not padded."""
         if self.seconds is None or "mm." not in op.name or op.phase == "optimizer":
             return None
         free = tuple(
@@ -46,15 +45,15 @@ class PaddedProducts:
         return self.wide[key]
 
     def pads(self, index: int, value: Value) -> bool:
-        """Is every operand of this call that is this value padded, and thus read by a loop?"""
+        """Whether the call pads every operand that is this value, so a loop reads it."""
         op = self.lowering.trace.ops[index]
         call = None if self._in_places(value) else self.padded(index, op)
         places = [i for i, read in enumerate(self.lowering.flow.reads[index]) if read == value]
         return call is not None and all(op.inputs[i].shape != call.inputs[i].shape for i in places)
 
     def _in_places(self, value: Value) -> bool:
-        """Is it a concatenation whose parts others read, so that each is written to its place
-        (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)?"""
+        """Whether a value is a concatenation whose parts other ops read too, so that each is
+        written into its place (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)."""
         index = self.lowering.computed_by.get(value)
         if index is None or self.lowering.trace.ops[index].name != "aten.cat.default":
             return False
@@ -62,9 +61,9 @@ class PaddedProducts:
         return any(len(flow.users[part]) > 1 for part in flow.reads[index])
 
     def add(self, index: int, op: Op, call: Signature) -> None:
-        """Each operand that grows is copied by a loop, computed there where it was pending. What
-        other calls read too is written beside zeros by the loop that makes it, and copied for the
-        next call (`cat` of torch/_inductor/lowering.py)."""
+        """Add a padded product. A loop copies each operand that grows, or computes it if it was
+        pending. An operand that other calls read too is written next to zeros by the loop that
+        makes it, and copied for the next call (`cat` of torch/_inductor/lowering.py)."""
         node = Node("library", 1, ops=(index,))
         for value, tensor, wide in zip(
             self.lowering.flow.reads[index], op.inputs, call.inputs, strict=True
@@ -88,12 +87,12 @@ class PaddedProducts:
         self.lowering.nodes.append(node)
 
     def _made_here(self, index: int, value: Value) -> bool:
-        """Did a loop of this pass make it?"""
+        """Whether a loop of this pass made a value."""
         ops, producer = self.lowering.trace.ops, self.lowering.computed_by.get(value)
         return producer is not None and ops[producer].phase == ops[index].phase
 
     def _padded_by_all(self, value: Value) -> bool:
-        """Does no op need the operand without padding?"""
+        """Whether no op needs the operand without padding."""
         users = self.lowering.flow.users[value]
         calls = [user for user in users if self.lowering.kind(user) == "library"]
         return value not in self.lowering.flow.kept and all(
@@ -101,7 +100,7 @@ class PaddedProducts:
         )
 
     def _copied(self, index: int, value: Value, tensor: Tensor, reader: Node, fuses: bool) -> None:
-        """A loop as long as `tensor` that makes an operand of a call."""
+        """Add a loop over the elements of `tensor` that makes an operand of a call."""
         copy = self.lowering.node(
             "pointwise",
             tensor.numel,

@@ -1,5 +1,5 @@
-"""Products whose lines no fast kernel can load, padded to multiples of 16 bytes where that pays
-(torch/_inductor/fx_passes/pad_mm.py). Inductor times both; here both are predicted."""
+"""Products whose rows no fast kernel can load, padded to multiples of 16 bytes if that pays
+(torch/_inductor/fx_passes/pad_mm.py). Inductor times both variants; here both are predicted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from simulator.timing.roofline import roofs
 
 Seconds = Callable[[Signature], float]
 _BYTES = 16
-_PAYS = 1.1  # times that the product must take as it is, over the padded one
+_PAYS = 1.1  # ratio of unpadded to padded time from which padding pays
 PRODUCTS = ("aten.mm.default", "aten.addmm.default")
 
 
 def timer(gpu: GPU, profile: Profile) -> Seconds:
-    """Seconds of an op alone whose operands come from DRAM, as Inductor's benchmark runs it."""
+    """A timer of single ops, with operands in DRAM as in Inductor's benchmark."""
 
     def seconds(op: Signature) -> float:
         works: Sequence[Work] = launches(op, gpu) or ()
@@ -33,8 +33,8 @@ def timer(gpu: GPU, profile: Profile) -> Seconds:
 
 
 def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature | None:
-    """The product on padded operands, or None where it stays as it is. `free[i]` is True where
-    operand i is written by a loop, which may as well write it padded."""
+    """The product on padded operands; None if it is not padded. `free[i]` is True if a loop writes
+    operand i, which it can then write padded at no cost."""
     if op.name not in PRODUCTS:
         return None
     item = op.inputs[-1].itemsize
@@ -61,7 +61,7 @@ def _wide(tensor: Tensor, many: int) -> Tensor:
 
 
 def _concatenation(before: Tensor, after: Tensor) -> Signature:
-    """Zeros set beside an operand: what the benchmark, which is eager, pays for padding."""
+    """The concatenation of zeros with which the eager benchmark pads an operand."""
     dim = next(d for d, size in enumerate(before.shape) if size != after.shape[d])
     edge = tuple(after.shape[d] - size if d == dim else size for d, size in enumerate(before.shape))
     zeros = Tensor(edge, before.dtype, row_major(edge))

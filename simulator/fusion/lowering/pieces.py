@@ -15,8 +15,8 @@ _SUM_BYTES = 4  # sums are kept in fp32
 
 
 def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
-    """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
-    which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
+    """Add zeros, then atomic sums into the rows that were looked up, both in full precision; a loop
+    casts the gradient (`embedding_dense_backward` of torch/_decomp)."""
     value, table = lowering.flow.makes[index][0], op.outputs[0]
     source = op.inputs[0]
     wide = lowering.inductor and table.itemsize < _SUM_BYTES
@@ -32,7 +32,7 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
         )
     )
     node = lowering.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-    node.writes[held] = node.reads[held] = source.numel * item  # it reads what it adds to
+    node.writes[held] = node.reads[held] = source.numel * item  # it also reads the sums
     node.atomic = True
     lowering.nodes.append(node)
     if wide:
@@ -40,7 +40,7 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
 
 
 def accumulate(lowering: Lowering, index: int, op: Op) -> None:
-    """What was there, then sums into the elements that indices name, atomically (`index_put_` of
+    """Add a copy of the old values, then atomic sums into the indexed elements (`index_put_` of
     lowering.py)."""
     value, out, added = lowering.flow.makes[index][0], op.outputs[0], op.signature["values"]
     first = lowering.node(
@@ -63,7 +63,7 @@ def accumulate(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def concatenate(lowering: Lowering, index: int, op: Op) -> None:
-    """Write each part with a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+    """Write each part into its place with a separate kernel (`ConcatKernel` of ir.py)."""
     before: Key | None = None
     for place, (value, tensor) in enumerate(
         zip(lowering.flow.reads[index], op.inputs, strict=True)
@@ -75,6 +75,6 @@ def concatenate(lowering: Lowering, index: int, op: Op) -> None:
         node.writes[key] = tensor.nbytes
         node.alone = True
         if before is not None:
-            node.reads[before] = 0  # whoever reads the last part needs all
+            node.reads[before] = 0  # a reader of the last part needs all parts
         lowering.nodes.append(node)
         before = key

@@ -1,4 +1,4 @@
-"""How an op reads a value: where in it, and in which order."""
+"""The offset and the order in which an op reads a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_key(lowering: Lowering, index: int, op: Op, place: int, value: Value) -> Key:
-    """How an op reads its input number `place`."""
+    """The key with which an op reads its input number `place`."""
     if not lowering.inductor:
         return value
     tensor = op.inputs[place]
@@ -22,9 +22,9 @@ def read_key(lowering: Lowering, index: int, op: Op, place: int, value: Value) -
         tensor = relaid(tensor, lowering.computed[value])
     how = way(op, place, tensor, lowering.kind(index) == "pointwise")
     if "batch_norm" in op.name or (lowering.calls.channels_last and tensor.dense):
-        how = ()  # images lie in the order that suits their reader
+        how = ()  # images are in the layout that their reader needs
     elif how and value in lowering.computed and _sizes(tensor) != _sizes(lowering.computed[value]):
-        how = (("view", tensor.shape), *how)  # no order of the loops makes these the same
+        how = (("view", tensor.shape), *how)  # no order of loops makes the two reads equal
     return read(value, lowering.offsets[index][place], how)
 
 

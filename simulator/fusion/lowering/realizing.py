@@ -1,4 +1,4 @@
-"""Which values a compiled step writes to memory.
+"""The values that a compiled step writes to memory.
 
 Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded_max_reads` (ir.py),
 `realize_reads_threshold`, `realize_acc_reads_threshold`, `realize_opcount_threshold` (config.py).
@@ -24,7 +24,7 @@ def must_store(
     reads: dict[Key, int],
     ops: tuple[int, ...],
 ) -> bool:
-    """Is a value written to memory, that `users` read and that `ops` compute from `reads`?"""
+    """Whether a value that `ops` compute from `reads` for `users` is written to memory."""
     if value in lowering.flow.kept or len(reads) > _READS:
         return True
     if lowering.only is None and lowering.graphs.cross(ops[-1], users):
@@ -50,7 +50,7 @@ def _reader(lowering: Lowering, user: int, value: Value) -> str:
 
 
 def _parts(lowering: Lowering, user: int, value: Value) -> int:
-    """In how many different ways an op reads a value."""
+    """The number of different reads of a value by an op."""
     places = [i for i, read in enumerate(lowering.flow.reads[user]) if read == value]
     if len(places) < 2 or not lowering.inductor:
         return 1

@@ -1,6 +1,6 @@
-"""Values that a generated kernel computes where it reads them: once for each element of the loop
-that reads, not of the value. A bias of T5's positions, 17 ops over [256, 256], is computed for each
-batch and head again, and twice where the kernel walks along its rows twice.
+"""Values that a generated kernel computes where it reads them: once for each element of the reading
+loop, not of the value. A position bias of T5, 17 ops over [256, 256], is computed again for each
+batch and head, and twice if the kernel loops along its rows twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from simulator.fusion.node import Node, Pending, Recomputed
 
 
 def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
-    """All ops that are computed again for these values."""
+    """All ops that are recomputed for these values."""
     merged: dict[int, Recomputed] = {}
     for each in held:
         merged |= each.recomputed
@@ -20,8 +20,8 @@ def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
 
 
 def instructions(nodes: Sequence[Node]) -> int:
-    """Issue slots of the kernel of these nodes. What several nodes recompute is computed once,
-    unless a reduction loops along the rows: after it the kernel recomputes everything."""
+    """Issue slots of the kernel of these nodes. A value that several nodes recompute counts once,
+    unless a reduction loops along the rows: after it the kernel recomputes all values."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
     again = sums is not None and sums.looped
@@ -37,8 +37,8 @@ def instructions(nodes: Sequence[Node]) -> int:
 
 
 def _spread(value: Recomputed, elements: int, sums: Node | None) -> int:
-    """Slots of a value in a loop over `elements`. Beside a reduction what is alike along a row is
-    computed once a row, and what is alike in all rows once a block of them."""
+    """Slots of a value in a loop over `elements`. Next to a reduction, a value that is constant
+    along a row is computed once per row, and a value that all rows share once per block of rows."""
     own = prod(value.shape)
     if sums is not None and sums.cols > 1 and elements == sums.elements:
         if own == sums.rows or value.shape[-1:] == (1,):

@@ -1,4 +1,4 @@
-"""The loop nests that Inductor makes of a reduction: one, or two where it is split."""
+"""The loop nests to which Inductor lowers a reduction: one, or two if it is split."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def reduce(
 
 
 def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
-    """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
-    ir.py)?"""
+    """Whether at least half of the whole reads go across memory (`Reduction.num_splits` of
+    ir.py)."""
     outer = [
         _apart(lowering, key)
         for key, size in lowering.through(reads)[0].items()
@@ -69,7 +69,7 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
 
 
 def _apart(lowering: Lowering, key: Key) -> bool:
-    """Does a read go across memory? What leaves the graph lies as in eager mode
+    """Whether a read goes across memory. Values that leave the graph have the layout of eager mode
     (config.keep_output_stride)."""
     tensor = lowering.computed.get(key) if key in lowering.flow.kept else None
     if tensor is None or not lowering.inductor or lowering.calls.channels_last:

@@ -1,5 +1,5 @@
-"""In how many steps a reduction runs, as Inductor splits it (torch/_inductor/choices.py,
-`reduction_split_factor`): few results leave units idle, so that parts are reduced first."""
+"""The number of steps of a reduction, as Inductor splits it (torch/_inductor/choices.py,
+`reduction_split_factor`): few results would leave units idle, so parts are reduced first."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from simulator.hardware.gpu import GPU
 from simulator.timing.rates import UNITS_SEEN
 
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
-_LEAST, _MOST = 32, 512  # elements a thread
+_LEAST, _MOST = 32, 512  # elements per thread
 _INNER_UNSPLIT = 8192
-_BUSY_ROWS = 64  # results a multiprocessor, from which none is split (`Reduction.num_splits`)
+_BUSY_ROWS = 64  # results per multiprocessor, from which none is split (`Reduction.num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 
 def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
-    """Parts that each of `rows` results, of `cols` elements, is reduced in first; 1: at once."""
+    """Number of parts into which each of `rows` results, of `cols` elements, is split."""
     units = gpu.units or UNITS_SEEN
     per_thread = _per_thread(rows, cols, inner, units)
     if inner or rows == 1:
@@ -41,7 +41,7 @@ def _per_thread(rows: int, cols: int, inner: bool, units: int) -> int:
 
 
 def _even(cols: int, wanted: int, reach: int) -> int:
-    """A divisor of `cols` near what is wanted, or that itself."""
+    """A divisor of `cols` within `reach` of `wanted`, else `wanted` itself."""
     for step in range(reach):
         for near in (wanted - step, wanted + step):
             if near > 0 and cols % near == 0:
@@ -53,14 +53,14 @@ _MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
 
 
 def mixed(rows: int, cols: int) -> bool:
-    """May sums along `rows` rows of `cols` elements and sums across the same rows be one kernel?
-    L2 holds what is smaller (`MixOrderReduction` of torch/_inductor/scheduler.py)."""
+    """Whether sums along `rows` rows of `cols` elements and sums across the same rows can be one
+    kernel. L2 holds smaller matrices (`MixOrderReduction` of torch/_inductor/scheduler.py)."""
     large = rows * cols >= _MIXED_ELEMENTS and rows >= _MIXED_ROWS
     return large and rows >= 2 * cols and cols <= _MIXED_COLS
 
 
 def mixed_parts(rows: int, gpu: GPU) -> int:
-    """Parts of the sums across the rows that such a kernel leaves
+    """The number of parts in which such a kernel leaves the sums across the rows
     (`_codegen_mix_order_reduction` of torch/_inductor/codegen/simd.py)."""
     share = rows // (8 * (gpu.units or UNITS_SEEN))
     each = min(max(1 << max(share.bit_length() - 1, 0), 16), 128)

@@ -1,4 +1,4 @@
-"""What reading a tensor moves: whole sectors, though only some of their elements are wanted."""
+"""The bytes that a read of a tensor moves: whole sectors, even if it needs some elements only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ SECTOR_BYTES = 32
 
 
 def sector_bytes(tensor: Tensor) -> int:
-    """Bytes of the sectors in which the elements lie. Elements whose nearest neighbours are two
-    apart share a sector with as many others."""
+    """Bytes of the sectors that hold the elements. With a smallest stride of 2, half of each sector
+    is unused."""
     strides = [s for s, size in zip(tensor.stride, tensor.shape, strict=True) if size > 1 and s]
     if not strides or min(strides) <= 1:
         return tensor.nbytes

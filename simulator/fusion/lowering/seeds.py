@@ -1,4 +1,4 @@
-"""The seeds of a compiled step's random numbers: one eager kernel draws as many as there are draws
+"""The seeds of a compiled step's random numbers: one eager kernel draws a seed for each draw
 (`replace_random_passes` of torch/_inductor/fx_passes/replace_random.py)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _draws(op: Signature) -> bool:
 
 
 def seeds(op: Op, index: int, count: int, key: int) -> Node:
-    """The kernel that fills `count` seeds, before op `index`, the first that draws."""
+    """The kernel that fills `count` seeds, before op `index`, the first op that draws."""
     out = Tensor((count,), "int64", (1,))
     call = Op(Signature("aten.randint.low", (), (out,), (), {}), op.module, op.phase, (0,))
     return Node("library", 1, writes={key: out.nbytes}, ops=(index,), call=call)

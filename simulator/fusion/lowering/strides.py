@@ -1,6 +1,6 @@
-"""Buffers whose lines Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library that reads one through a view that joins
-dimensions across the gap is given a copy."""
+"""Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads one through a view that
+joins dimensions across the gap gets a copy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.fusion.graphs import Graph, graphs
 from simulator.records import Tensor, Trace, row_major
 
 _ALIGNED_BYTES = 128  # config.padding_alignment_bytes
-_STEP = 1024  # elements: shorter lines stay (config.padding_stride_threshold)
+_STEP = 1024  # elements; shorter rows are not padded (config.padding_stride_threshold)
 _WHOLE = ("convolution", "_scaled_mm")
 _ANEW = (
     "aten.var_mean.",
@@ -28,8 +28,8 @@ _ANEW = (
 
 
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
-    """Values that stay without gaps: in the graph that makes them a convolution comes of them
-    before a reduction does, or they are what an inference returns."""
+    """Values that are not padded: those that reach a convolution before a reduction in the graph
+    that makes them, and the results of an inference step."""
     values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
     of = graphs(trace).of
     wanted: dict[Value, Graph] = {}
@@ -44,7 +44,7 @@ def whole(trace: Trace, flow: Dataflow) -> set[Value]:
 
 
 def padded(made: Tensor) -> tuple[int, ...]:
-    """Strides of a row-major buffer once its lines are padded."""
+    """Strides of a row-major buffer with padded rows."""
     unit = _ALIGNED_BYTES // made.itemsize
     steps: list[int] = []
     step = 1
@@ -57,9 +57,9 @@ def padded(made: Tensor) -> tuple[int, ...]:
 
 
 def joins(made: Tensor, view: Tensor) -> bool:
-    """Does a contiguous view join dimensions that padding separates in the buffer?"""
+    """Whether a contiguous view joins dimensions that padding separates in the buffer."""
     steps = padded(made)
-    runs: list[int] = []  # elements that follow one another without a gap, from the last dimension
+    runs: list[int] = []  # adjacent elements, from the last dimension
     following = 0
     for size, step in zip(reversed(made.shape), reversed(steps), strict=True):
         if size == 1:
@@ -81,14 +81,14 @@ def joins(made: Tensor, view: Tensor) -> bool:
 
 
 def crosses(made: Tensor, view: Tensor) -> bool:
-    """Is a view of all of an eager buffer, whose dimensions lie in another order, no view of the
-    same buffer laid row by row (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which
-    freezes the layout of what a view looks at)?"""
+    """Whether a view of a whole eager buffer with permuted dimensions is no view of the same buffer
+    in row-major order (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which freezes the
+    layout of a view's base)."""
     plain = row_major(made.shape)
     if made.stride == plain or not made.dense or view.numel != made.numel:
         return False
     lying = sorted(zip(made.stride, made.shape, plain, strict=True))
-    left = [[size, step] for _, size, step in lying if size > 1]  # from what lies closest
+    left = [[size, step] for _, size, step in lying if size > 1]  # from the smallest stride
     for _, size in sorted(zip(view.stride, view.shape, strict=True)):
         following = 0
         while size > 1:

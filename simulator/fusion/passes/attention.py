@@ -1,12 +1,12 @@
-"""Attention that is written out, softmax(q·kᵀ/√d + mask)·v, and that Inductor turns into
-`scaled_dot_product_attention`: `fuse_attention` of torch/_inductor/fx_passes.
+"""Attention in single ops, softmax(q·kᵀ/√d + mask)·v, which Inductor replaces by
+`scaled_dot_product_attention` (`fuse_attention` of torch/_inductor/fx_passes).
 
-These of its patterns were compared with the real Inductor (torch 2.13): scores divided by a number,
-with a mask added or without; scores multiplied by one, without. It takes half precision alone
-(`_sfdp_params_check`), the softmax in float32 or not. Scores without a scale, filled by a mask, or
-of scaled queries are no pattern, and nothing is one where an op reads a result in between. That a
-network returns such a result cannot be derived from its variables. Training steps are left as they
-are, though Inductor has patterns for those as well.
+These patterns were compared with the real Inductor (torch 2.13): scores divided by a number, with
+or without an added mask; scores multiplied by a number, without a mask. Only half precision matches
+(`_sfdp_params_check`), with a softmax in float32 or not. Scores without a scale, filled by a mask,
+or of scaled queries do not match, nor does any pattern of which another op reads an intermediate
+result. A trace does not tell whether a network returns such a result. Training steps are not
+changed, though Inductor has patterns for them too.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
 
 _HALF = ("float16", "bfloat16")
 _SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar": False}
-"""May a mask be added after it?"""
+"""Whether a mask may be added after the scale."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """`ops` do what one call does, of which `last` is the last; the call's operands by name, with
-    their storages, and its result."""
+    """A match: `ops`, which one call replaces, and the last of them; the call's operands by name,
+    with their storages, and its result."""
 
     ops: frozenset[int]
     last: int
@@ -39,7 +39,7 @@ class Match:
 
 
 def attended(trace: Trace, gpu: GPU) -> JointGraph:
-    """The step with calls in the place of what Inductor finds; itself where it finds nothing."""
+    """The step with calls in the place of matches; the step itself without a match."""
     if gpu.vendor != "NVIDIA" or trace.phase != "inference":
         return JointGraph(trace)
     softmaxes = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
@@ -50,7 +50,7 @@ def attended(trace: Trace, gpu: GPU) -> JointGraph:
 
 
 def _kernel(match: Match, gpu: GPU) -> str | None:
-    """What PyTorch chooses on this card; None where that would be plain products again."""
+    """The kernel that PyTorch selects on this GPU; None if it selects plain products."""
     tensors = {name: tensor for name, tensor, _ in match.operands}
     call = Attention(
         gpu.compute_capability or CUDNN_FIRST[0],
@@ -96,7 +96,7 @@ class _Matching:
         if graphs(self.trace).eager(product):
             return None
         turned = _turned(key[0])
-        if turned.stride[-1] != 1:  # a copy that a loop makes, and can lay otherwise
+        if turned.stride[-1] != 1:  # a copy by a loop, which can write another layout
             turned = replace(turned, stride=row_major(turned.shape))
         operands = [("query", *query), ("key", turned, key[1]), ("value", *value)]
         if mask is not None:
@@ -104,8 +104,8 @@ class _Matching:
         return Match(frozenset(ops), product, tuple(operands), result)
 
     def _scores(self, softmax: int) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
-        """From the softmax back to the product of queries and keys: the ops, the mask added, and
-        whether the copies before products go too."""
+        """The ops from the softmax back to the product of queries and keys, the mask that is added,
+        and whether copies before products are replaced too."""
         inside: list[int] = []
         mask: tuple[Tensor, int] | None = None
         divides: bool | None = None
@@ -129,7 +129,7 @@ class _Matching:
             at = made
 
     def _weighed(self, softmax: int) -> list[int] | None:
-        """From the softmax on to the product with the values."""
+        """The ops after the softmax, up to the product with the values."""
         after: list[int] = []
         at = softmax
         while True:
@@ -146,7 +146,7 @@ class _Matching:
                 return None
 
     def _only(self, user: int, place: int) -> int | None:
-        """The op that computes an input that no other op reads."""
+        """The op that computes an input of `user`; None if other ops read the input too."""
         value = self.flow.reads[user][place]
         alone = self.flow.users.get(value) == [user] and value not in self.flow.kept
         return self.maker.get(value) if alone else None
@@ -154,7 +154,7 @@ class _Matching:
     def _operand(
         self, product: int, place: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
-        """An operand [b, h, rows, cols] as it lay before it was copied for the product."""
+        """An operand [b, h, rows, cols] in its layout before it was copied for the product."""
         made = self._only(product, place)
         op = self.trace.ops[product]
         if copies and made is not None and self.trace.ops[made].name == "aten.clone.default":
@@ -170,7 +170,7 @@ class _Matching:
     def _result(
         self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
-        """Laid out token by token, as a copy after the product would lay it; else as it was."""
+        """The result: token by token if a copy after the product lays it so, else unchanged."""
         flat = self.trace.ops[product].outputs[0]
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])
@@ -186,13 +186,13 @@ class _Matching:
 
 
 def _turned(key: Tensor) -> Tensor:
-    """kᵀ as k."""
+    """Transpose kᵀ to k."""
     (b, h, d, s), strides = key.shape, key.stride
     return replace(key, shape=(b, h, s, d), stride=(*strides[:2], strides[3], strides[2]))
 
 
 def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
-    """The trace with these calls, without the ops that they replace and the views of removed
+    """The trace with these calls, without the ops that they replace and views of removed
     results."""
     gone = frozenset().union(*(match.ops for match, _ in calls.values()))
     dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}

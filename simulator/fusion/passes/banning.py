@@ -1,5 +1,5 @@
-"""Forward ops that the cut may not run again: the heuristics of `solve_min_cut`
-(torch/_functorch/partitioners.py), each named as its switch in torch/_functorch/config.py."""
+"""Forward ops that the cut may not recompute: the heuristics of `solve_min_cut`
+(torch/_functorch/partitioners.py), each named like its switch in torch/_functorch/config.py."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from simulator.fusion.passes.joint import Joint
 from simulator.fusion.passes.op_types import is_intensive, is_recomputable
 from simulator.records import Op, Tensor
 
-_CHAIN = 100  # ops of a fusible chain, after which it is cut
-_REDUCED = 4  # a result this many times smaller than what it was made of is kept
+_CHAIN = 100  # ops after which a fusible chain is cut
+_REDUCED = 4  # a result this many times smaller than its inputs is kept
 
 
 @dataclass(frozen=True)
 class Bans:
-    """`used_far_apart`: readers of one tensor beyond an op that does not fuse; `long_chains` of
-    fusible ops; `materialized_backward`: what an unfusible backward op reads; `not_listed`: any op
-    but those of the list (otherwise any but random and compute-intensive ones); `reductions`."""
+    """The kinds of banned ops. `used_far_apart`: readers of one tensor beyond an op that does not
+    fuse; `long_chains` of fusible ops; `materialized_backward`: ops whose result an unfusible
+    backward op reads; `not_listed`: ops that are not on the list (if False, only random and
+    compute-intensive ops); `reductions`."""
 
     used_far_apart: bool = True
     long_chains: bool = True
@@ -31,7 +32,7 @@ class Bans:
 
 def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
     """The ops of a joint graph that must not run again, except those `allowed`. An op that writes
-    in place is banned whatever is asked: what it read is gone."""
+    in place is always banned, because its input is lost."""
     fixed = {i for i in joint.makes if not joint.view[i] and joint.writes_in_place(i)}
     tensors = {
         i for i in joint.makes if not joint.view[i] and i not in allowed and _banned(joint, bans, i)
@@ -44,7 +45,7 @@ def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
 
     if bans.used_far_apart:
         for tensor, users in enumerate(joint.users):
-            if len(users) < 2:  # of one reader, none is behind another
+            if len(users) < 2:  # a single reader is behind no other
                 continue
             first = _first_unfusible(joint, users)
             for user in users:
@@ -74,15 +75,15 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _given_bytes(op: Op) -> int:
-    """The inputs of an op without lists of tensors, which the partitioner ignores."""
+    """Bytes of the inputs of an op without lists of tensors, which the partitioner ignores."""
     often = Counter(op.signature.names)
     named = zip(op.inputs, op.signature.names, strict=True)
     return sum(_bytes(tensor) for tensor, name in named if often[name] == 1)
 
 
 def _materialized_backward(joint: Joint, tensor: int) -> bool:
-    """Does a backward op that does not fuse read it, or a view of it? Then computing it again is
-    never free."""
+    """Whether an unfusible backward op reads a tensor or a view of it: recomputation is then never
+    free."""
     waiting = [tensor]
     while waiting:
         one = waiting.pop()
@@ -93,7 +94,7 @@ def _materialized_backward(joint: Joint, tensor: int) -> bool:
 
 
 def _first_unfusible(joint: Joint, users: list[int]) -> int:
-    """The first op downstream of these that does not fuse with what it reads, or the last of them
+    """The first op downstream of `users` that does not fuse with an input, or the last user
     (`find_first_unfusible`)."""
     furthest = max(users)
     waiting: list[tuple[int, bool]] = []

@@ -1,4 +1,4 @@
-"""How much of what a step would keep it may keep: `choose_saved_values_set` of
+"""The memory budget of tensors kept for the backward pass: `choose_saved_values_set` of
 torch/_functorch/partitioners.py, with `activation_memory_budget` of torch/_functorch/config.py."""
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from simulator.fusion.passes.cut import kept
 from simulator.fusion.passes.joint import FAR, Joint
 from simulator.fusion.passes.op_types import is_intensive
 
-_PARTS = 10_000  # of the budget, in which the knapsack counts
+_PARTS = 10_000  # units of the budget, in which the knapsack counts
 
 
 def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
-    """The tensors to keep, their bytes at most this share (0 to 1) of what the default cut keeps
-    beyond the step's inputs, if that can be: 1 is the default cut.
+    """The tensors to keep, with at most this share (0 to 1) of the bytes that the default cut keeps
+    beyond the step's inputs, if possible: 1 is the default cut.
 
-    Below it the heuristics are lifted, those about speed first, then the list of ops; then the
-    banned ops whose results fit no more are run again, those of fewest FLOPs a byte (a 0-1
+    Below 1 the heuristics are lifted, those about speed first, then the list of ops. Then banned
+    ops whose results exceed the budget run again, those with the fewest FLOPs per byte first (a 0-1
     knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
     """
     usual = Bans()
@@ -51,7 +51,7 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
 
 
 def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:
-    """Bytes of tensors that forward ops made, as the partitioner adds them up: views count."""
+    """Bytes of tensors that forward ops made, as the partitioner sums them: views count."""
     return sum(joint.tensors[t].nbytes for t in tensors if joint.tensors[t].op >= 0)
 
 

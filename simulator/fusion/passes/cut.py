@@ -1,5 +1,5 @@
-"""The cheapest set of tensors to keep between the forward and the backward pass: a minimum cut, as
-`solve_min_cut` of torch/_functorch/partitioners.py makes it."""
+"""The cheapest set of tensors to keep between the forward and the backward pass: a minimum cut,
+like that of `solve_min_cut` of torch/_functorch/partitioners.py."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Collection
 from simulator.fusion.passes.flow import behind
 from simulator.fusion.passes.joint import Joint
 
-_NEARER = 1.1  # times the weight a step away from the backward pass, and that at most
+_NEARER = 1.1  # factor of the weight per step of distance from the backward pass, up to `_STEPS`
 _STEPS = 100
 _FLOW = 2**30
-"""Capacities are whole: the unit is what makes all that the backward pass reads this much (which is
-one cut, so that no smallest cut weighs more), or one byte."""
+"""Capacities are integers. Their unit is one byte, or larger, so that the tensors that the backward
+pass reads have at most this capacity; they are a cut, so no minimum cut has more."""
 _SOURCE, _SINK = 0, 1
 
 
 def kept(joint: Joint, banned: Collection[int]) -> frozenset[int]:
-    """The tensors to keep, where ops `banned` must not run again; of several smallest cuts the one
+    """The tensors to keep if ops `banned` must not run again: of several minimum cuts, the one
     nearest the backward pass.
 
-    A tensor is an edge of its weight, an op is reached from the source where it is banned, and
-    reaches what it makes; what the backward pass reads reaches the sink.
+    Each tensor is an edge with its weight. The source reaches banned ops and older tensors, an op
+    reaches its results, and tensors that the backward pass reads reach the sink.
     """
     weights = [_weight(joint, tensor) for tensor in range(len(joint.tensors))]
     needed = joint.needed
@@ -53,8 +53,8 @@ def kept(joint: Joint, banned: Collection[int]) -> frozenset[int]:
 
 
 def _weight(joint: Joint, tensor: int) -> float:
-    """Bytes, more of them the further it is from the backward pass, and twice where keeping it
-    means to write what would otherwise stay within a kernel (`get_node_weight`)."""
+    """The bytes of a tensor, increased with its distance from the backward pass, and doubled if the
+    tensor would otherwise stay within a kernel and not be written (`get_node_weight`)."""
     made = joint.tensors[tensor]
     steps = max(min(joint.distance[tensor], _STEPS), 1)
     weight = int(made.nbytes * _NEARER**steps)

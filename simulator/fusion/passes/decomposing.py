@@ -1,4 +1,4 @@
-"""A trace of which some ops are replaced by the ops of their decomposition."""
+"""A trace in which decompositions replace some ops."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace, touches
 
 @dataclass(frozen=True)
 class DecomposedTrace:
-    """`source[i]` is the op of the trace before that op i of `trace` is, or a part of."""
+    """`source[i]` is the op of the original trace that is, or contains, op i of `trace`."""
 
     trace: Trace
     source: Sequence[int]
 
 
 Operand = tuple[str, Tensor, int]
-"""An input's name, what it looks like, and its storage."""
+"""An input's name, its tensor, and its storage."""
 
 
 class GraphBuilder:
@@ -45,8 +45,8 @@ class GraphBuilder:
         *outputs: tuple[Tensor, int],
         **args: object,
     ) -> Op:
-        """An op in the place of `like`: its inputs with their names and storages, its outputs with
-        their storages."""
+        """An op in the place of `like`, with these inputs (name, tensor, storage) and outputs
+        (tensor, storage)."""
         signature = Signature(
             name,
             tuple(t for _, t, _ in inputs),
@@ -59,7 +59,7 @@ class GraphBuilder:
         return Op(signature, like.module, like.phase, storages)
 
     def build(self) -> DecomposedTrace:
-        """The trace with the parts in the place of their ops."""
+        """The trace in which the parts replace their ops."""
         ops: list[Op] = []
         source: list[int] = []
         place: list[int] = []

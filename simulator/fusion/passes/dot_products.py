@@ -1,10 +1,10 @@
 """Products of one row or one column, which max-autotune writes as sums of products.
 
-`torch.compile(mode="max-autotune")` tunes along coordinates, and Inductor then takes such an `mm`
-or `bmm` apart into `(a.unsqueeze(2) * b.unsqueeze(0)).sum(1)` (torch/_inductor/decomposition.py).
-What makes an operand, such as the conversion of weights kept in 8 bits, then fuses into that loop:
-the weights are read once, as narrow as they are. By default a product is a call of the library,
-which finds the converted weights in memory.
+`torch.compile(mode="max-autotune")` tunes along coordinates, and Inductor then decomposes such an
+`mm` or `bmm` into `(a.unsqueeze(2) * b.unsqueeze(0)).sum(1)` (torch/_inductor/decomposition.py).
+The op that makes an operand, such as the conversion of 8-bit weights, then fuses into that loop:
+the weights are read once, in 8 bits. By default a product is a library call, which reads the
+converted weights from memory.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def _is_one(op: Op) -> bool:
 
 
 def _apart(op: Signature) -> tuple[Signature, Signature]:
-    """[..., m, k] · [..., k, n] as products and their sums over k: [..., m, n, k] where the second
-    operand is stored column by column, so that each sum reads a line, else [..., m, k, n]."""
+    """[..., m, k] · [..., k, n] as products and their sums over k: [..., m, n, k] if the second
+    operand is column-major, so that each sum reads a row, else [..., m, k, n]."""
     a, b = op.inputs
     (m, k), n = a.shape[-2:], b.shape[-1]
     by_line = b.stride[-2] == 1
     inner, summed = ((n, k), -1) if by_line else ((k, n), -2)
     many = replace(op.out, shape=(*a.shape[:-2], m, *inner))
     many = replace(many, stride=row_major(many.shape))
-    place = len(a.shape) - 1  # of a's new dimension, before or behind k
+    place = len(a.shape) - 1  # position of a's new dimension, before or after k
     left = _unsqueezed(a, place if by_line else place + 1)
     right = _unsqueezed(_turned(b) if by_line else b, place - 1)
     total = {"dim": [summed % len(many.shape)]}

@@ -1,4 +1,4 @@
-"""The smallest cut of a graph, by Dinic's maximum flow ("Algorithm for solution of a problem of
+"""The minimum cut of a graph, by Dinic's maximum flow ("Algorithm for solution of a problem of
 maximum flow in networks with power estimation", 1970)."""
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 
 def behind(edges: Mapping[tuple[int, int], int], nodes: int, source: int, sink: int) -> set[int]:
-    """The nodes from which the sink can still be reached when the largest flow runs: its side of
-    the smallest cut nearest to it, whichever largest flow it is.
+    """The nodes from which the sink can still be reached under a maximum flow: the sink's side of
+    the minimum cut nearest to it, which all maximum flows share.
 
     `edges` are whole capacities by (from, to) of nodes 0 to `nodes` − 1.
     """
@@ -27,7 +27,7 @@ def behind(edges: Mapping[tuple[int, int], int], nodes: int, source: int, sink: 
 
 
 class _Residual:
-    """Edges in pairs: edge e, and e ^ 1 the other way. `rooms` is what each can take on."""
+    """Edges in pairs: edge e, and its reverse e ^ 1. `rooms` are the residual capacities."""
 
     def __init__(self, edges: Mapping[tuple[int, int], int], nodes: int) -> None:
         self.ends: list[int] = []
@@ -40,7 +40,7 @@ class _Residual:
             self.rooms += [capacity, 0]
 
     def levels(self, source: int, sink: int) -> list[int]:
-        """The number of edges from the source, by node; −1 where it does not reach."""
+        """The number of edges from the source, by node; −1 for nodes that it does not reach."""
         levels = [-1] * len(self.leaving)
         levels[source] = 0
         front = [source]
@@ -56,7 +56,7 @@ class _Residual:
         return levels
 
     def block(self, levels: list[int], source: int, sink: int) -> None:
-        """Send flow along shortest paths until none has room."""
+        """Send flow along shortest paths until none has residual capacity."""
         ends, rooms, leaving = self.ends, self.rooms, self.leaving
         tried = [0] * len(leaving)
         path: list[int] = []

@@ -1,5 +1,5 @@
-"""A trace in which loops write no operand of theirs, as AOTAutograd makes a graph functional before
-it is partitioned: what overwrites a whole activation makes a new one instead."""
+"""A trace in which no loop writes its operands: AOTAutograd makes a graph functional before the
+partition, so a loop that overwrites a whole activation makes a new one instead."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from simulator.records import Op, Signature, Storage, Trace
 
 
 def functional(trace: Trace) -> Trace:
-    """The trace with each in-place loop that overwrites a whole activation replaced by the loop out
-    of place, whose result later ops read."""
-    stands: dict[int, int] = {}  # for a storage, the one that holds what it held now
-    fresh: list[tuple[int, int]] = []  # the old storage, and the op from which there is a new one
+    """The trace in which an out-of-place loop replaces each in-place loop that overwrites a whole
+    activation; later ops read its result."""
+    stands: dict[int, int] = {}  # by storage, the new storage of its contents
+    fresh: list[tuple[int, int]] = []  # the old storage, and the op that makes the new one
     plain: dict[int, Signature | None] = {}
     ops: list[Op] = []
     parts = graphs(trace)
@@ -38,7 +38,7 @@ def functional(trace: Trace) -> Trace:
 def _out_of_place(
     op: Op, storages: list[Storage], known: dict[int, Signature | None]
 ) -> Signature | None:
-    """The signature of the loop out of place; None if the loop stays in place."""
+    """The signature of the out-of-place loop; None if the loop stays in place."""
     name = op.name.split(".")[1]
     if not name.endswith("_") or len(op.outputs) != 1 or op.phase == "optimizer":
         return None
@@ -62,8 +62,8 @@ def _out_of_place(
 
 
 def _lives(trace: Trace, ops: list[Op], fresh: list[tuple[int, int]]) -> list[Storage]:
-    """A storage ends with its last use where another stands for it afterwards, which then ends
-    where it did."""
+    """The storages' lifetimes: a replaced storage ends with its last use, and the last replacement
+    ends where the storage did."""
     last: dict[int, int] = {}
     for index, op in enumerate(ops):
         for storage in op.storages:

@@ -1,9 +1,9 @@
-"""A training step as torch's partitioner sees it: the tensors that forward ops make, who reads them
-forward, and which of them the backward pass reads.
+"""A training step as torch's partitioner sees it: the tensors that forward ops make, and the
+forward and backward ops that read them.
 
-Ops are those that eager mode dispatches, so that a norm is one op; views are ops as well. A trace
-names storages, not tensors: what an op reads is the last tensor of that storage and version with
-the same shape and strides, and pieces of one op that look the same (the parts of a split) are one.
+The ops are those of eager mode, so a norm is one op; views are ops too. A trace names storages, not
+tensors: an op reads the last tensor of the storage and version with the same shape and strides, and
+equal pieces of one op (the parts of a split) are one tensor.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ FAR = 10**9
 
 @dataclass(frozen=True)
 class Made:
-    """A tensor: the forward op that computes it (−1: it is older than the step), its value, its
-    bytes, and whether it is one of several results."""
+    """A tensor: the forward op that computes it (−1 if it is older than the step), its value, its
+    bytes, and whether the op has several results."""
 
     op: int
     value: Value
@@ -31,7 +31,7 @@ class Made:
 
 
 def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
-    """The same question, asked once of each signature."""
+    """The predicate, with its answers cached by signature."""
     known: dict[int, bool] = {}
 
     def answered(op: Op) -> bool:
@@ -44,10 +44,10 @@ def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
 
 
 class Joint:
-    """`reads[i]` and `makes[i]` are tensors (places in `tensors`) of forward op i, `users[t]` the
-    forward ops that read a tensor, `readers[t]` the backward ops; `backward_reads` is the reverse
-    of that. `fusible` says which ops fuse with each other. `op_distance` and `distance` count steps
-    to the backward pass, `FAR` where it needs nothing of it."""
+    """`reads[i]` and `makes[i]` are tensors (indices into `tensors`) of forward op i, `users[t]`
+    the forward ops that read a tensor, `readers[t]` the backward ops; `backward_reads` is the
+    reverse of `readers`. `fusible` tells which ops fuse with each other. `op_distance` and
+    `distance` count steps to the backward pass; `FAR` if it needs no result."""
 
     def __init__(self, trace: Trace, fusible: Callable[[Op], bool] = is_fusible) -> None:
         self.trace = trace
@@ -80,8 +80,8 @@ class Joint:
         return [tensor for tensor, readers in enumerate(self.readers) if readers]
 
     def fuse(self, tensor: int, user: int) -> bool:
-        """`is_fusible`: does this tensor's op fuse with that reader? A concatenation absorbs what
-        it reads, and no op absorbs it."""
+        """`is_fusible`: whether a tensor's op fuses with a reader. A concatenation absorbs its
+        inputs, and no op absorbs a concatenation."""
         op = self.trace.ops[user]
         if base(op) == "cat":
             return True
@@ -90,25 +90,25 @@ class Joint:
         return own and self._is_fusible(op)
 
     def written_over(self, tensor: int) -> bool:
-        """Is its value overwritten later in the step?"""
+        """Whether a tensor's value is overwritten later in the step."""
         storage, version = self.tensors[tensor].value
         return version < self._last[storage]
 
     def writes_in_place(self, op: int) -> bool:
-        """Does it write a storage in place, or read a value that is overwritten later? Such an op
-        cannot run again."""
+        """Whether an op writes a storage in place, or reads a value that is overwritten later. Such
+        an op cannot run again."""
         touched = (*self.makes[op], *self.reads[op])
         return any(self.tensors[t].value[1] > 0 for t in self.makes[op]) or any(
             self.written_over(t) for t in touched
         )
 
     def made_forward(self, value: Value) -> bool:
-        """Is it of this step's forward pass, rather than older?"""
+        """Whether this step's forward pass made a value."""
         storage, version = value
         return value in self._oldest and (version > 0 or self.trace.storages[storage].born >= 0)
 
     def draws(self, op: int) -> bool:
-        """Is it random?"""
+        """Whether an op is random."""
         return is_random(self.trace.ops[op])
 
     # -- building ---------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Joint:
         self.makes[index] = tuple(self._known[key] for key in tensor_of)
 
     def _same(self, index: int, op: Op) -> bool:
-        """Does it return its input, as `detach` does? Such an op is left out of the graph."""
+        """Whether an op returns its input, like `detach`. Such an op is left out of the graph."""
         made = self.flow.makes[index]
         same = len(made) == len(op.inputs) == 1 and op.inputs == op.outputs
         return same and made == self.flow.reads[index] and (made[0], op.outputs[0]) in self._known

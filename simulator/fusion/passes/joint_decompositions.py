@@ -1,8 +1,8 @@
-"""Ops that torch's partitioner sees as several, decomposed as Inductor decomposes them
-(torch/_inductor/decomposition.py, torch/_decomp/decompositions.py). A softmax is the maximum and
-the sum of each row, and loops that the backward pass computes again; a batch norm in training is
-its moments and a loop. The backward of a ReLU reads a mask of zeros, and that of a clamp compares
-in full precision.
+"""Ops that Inductor decomposes before torch's partitioner sees them
+(torch/_inductor/decomposition.py, torch/_decomp/decompositions.py). A softmax becomes the maximum
+and the sum of each row, and loops that the backward pass recomputes; a batch norm in training
+becomes its moments and a loop. The backward of a ReLU reads a mask of zeros; the backward of a
+clamp compares in full precision.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _WIDENING = (
     "aten.native_batch_norm_backward.default", "aten.native_layer_norm_backward.default",
     "aten._fused_rms_norm_backward.default", "aten.native_group_norm_backward.default",
 )  # fmt: skip
-_WIDE_BYTES = 4  # an element in full precision
-_WINDOW = 25  # elements of a window at most whose place is kept in a byte
+_WIDE_BYTES = 4  # bytes per element in full precision
+_WINDOW = 25  # largest window whose index is stored in a byte
 
 
 def decompose(trace: Trace) -> DecomposedTrace:
-    """The step with these ops replaced by their decompositions."""
+    """The step in which decompositions replace these ops."""
     graph, flow = GraphBuilder(trace), dataflow(trace)
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
@@ -52,7 +52,7 @@ def decompose(trace: Trace) -> DecomposedTrace:
         elif op.name == "aten.max_pool2d_with_indices.default" and op.phase == "forward":
             pools[flow.makes[index][1]] = index
         elif op.name == "aten.detach.default" and op.phase == "backward":
-            graph.parts[index] = ()  # of what autograd saved; it reads nothing
+            graph.parts[index] = ()  # detaches a saved tensor; it reads no memory
     for made, out in returned(trace, flow):
         gradient = gradient_of(trace, flow, made, out)
         if gradient is not None:
@@ -61,7 +61,7 @@ def decompose(trace: Trace) -> DecomposedTrace:
 
 
 class _RowOps:
-    """The ops of one softmax, in full precision, each of which reads the one before."""
+    """The ops of one softmax, in full precision; each reads the result of the previous one."""
 
     def __init__(self, graph: GraphBuilder, op: Op) -> None:
         self.graph, self.op = graph, op
@@ -83,7 +83,7 @@ class _RowOps:
         return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
 
     def done(self, last: Operand) -> tuple[Op, ...]:
-        """The result is that of the last op, or its cast."""
+        """The ops; the result is that of the last op, or its cast."""
         tensor = last[1]
         result = self.op.outputs[0], self.op.storages[1]
         if result[0].dtype == tensor.dtype:
@@ -100,8 +100,8 @@ class _RowOps:
 
 
 def _softmax(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
-    """exp(x − largest) / sum, or x − largest − log(sum): what is kept may be x with the two numbers
-    of each row, from which all else is computed again."""
+    """exp(x − largest) / sum, or x − largest − log(sum). A step may keep x and the two numbers of
+    each row, and recompute the rest."""
     a = _RowOps(graph, op)
     moved = a.minus(a.given, a.make("aten.amax.default", a.rows, a.given, **a.over))
     grown = a.make("aten.exp.default", a.wide, moved)
@@ -125,7 +125,7 @@ def _batch_norm(graph: GraphBuilder, op: Op) -> tuple[Op, Op]:
 
 
 def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
-    """The gradient where the input was within bounds; these are compared in full precision."""
+    """The gradient where the input was within bounds; the comparison is in full precision."""
     parts: list[Op] = []
     like, signature = op.inputs[1], op.signature
 
@@ -153,8 +153,8 @@ def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
 
 
 def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
-    """The gradient in full precision, which each part of a norm's backward reads; norms that read
-    the same gradient share it."""
+    """A norm's backward that reads its gradient in full precision, after a cast; norms that read
+    the same gradient share the cast."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
     parts: list[Op] = []
@@ -177,8 +177,8 @@ def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
 
 
 def _low_memory(pool: Op) -> bool:
-    """Are the places of the largest kept as a byte each, within their windows
-    (`should_fallback_max_pool_with_indices` of torch/_inductor/lowering.py)?"""
+    """Whether indices of maxima are stored as bytes, relative to their windows
+    (`should_fallback_max_pool_with_indices` of torch/_inductor/lowering.py)."""
     window = pool.signature.arg("kernel_size", ())
     dilation = pool.signature.arg("dilation", 1)
     plain = dilation == 1 or all(step == 1 for step in dilation)
@@ -186,7 +186,7 @@ def _low_memory(pool: Op) -> bool:
 
 
 def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
-    """Stores one byte per element for the places, if the backward pass reads them."""
+    """Store one byte per element for the indices of a pooling, which the backward pass reads."""
     forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     places = replace(forward.outputs[1], dtype="int8")
     held = graph.storage(places)
@@ -209,8 +209,8 @@ def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
 
 
 def _tangent(graph: GraphBuilder, index: int) -> None:
-    """Zeros, at the beginning of the backward pass, and their sum with the gradient that op `index`
-    makes."""
+    """Add zeros at the beginning of the backward pass, and their sum with the gradient of op
+    `index`."""
     op = graph.trace.ops[index]
     *before, last = graph.parts.get(index, (op,))
     out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))
@@ -228,7 +228,7 @@ def _tangent(graph: GraphBuilder, index: int) -> None:
 
 
 def _relu(graph: GraphBuilder, made: int, read: int) -> None:
-    """Where a ReLU's result is zero, one byte per element; its gradient is zero there."""
+    """Store a mask of a ReLU's zeros, one byte per element; the backward pass applies the mask."""
     forward, backward = graph.trace.ops[made], graph.trace.ops[read]
     result, place = forward.outputs[0], forward.storages[-1]
     mask = Tensor(result.shape, "bool", result.stride, result.device)

@@ -1,5 +1,5 @@
-"""A training step as Inductor's partitioner leaves it: the joint graph of forward and backward,
-with what is computed again in the backward pass repeated there.
+"""A training step after Inductor's partitioner: the joint graph of forward and backward, in which
+recomputed ops are repeated in the backward pass.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from simulator.records import Op, Trace
 
 @dataclass(frozen=True)
 class JointGraph:
-    """`source[i]` is the op of the eager trace that op i of `trace` is, or a part of; empty where
-    `trace` is that trace. `members[i]` are the ops of it that op i stands for, where it is one of
-    the compiler's own."""
+    """`source[i]` is the op of the eager trace that is, or contains, op i of `trace`; empty if
+    `trace` is the eager trace. `members[i]` are the eager ops that op i replaces, if the compiler
+    created op i."""
 
     trace: Trace
     source: Sequence[int] = ()
     members: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def of_origin(self, fused: Fused, origin: Trace) -> Fused:
-        """What the joint graph was fused to, its groups naming the ops of the eager trace."""
+        """The fused joint graph, with groups that refer to ops of the eager trace."""
         if not self.source:
             return fused
         members = tuple(map(fused.members, range(len(fused.groups))))
@@ -43,7 +43,7 @@ class JointGraph:
 
 
 def joint_graph(trace: Trace) -> JointGraph:
-    """The step to compile; an inference step is what it was."""
+    """The step to compile; an inference step is unchanged."""
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
     decomposed = decompose(functional(trace))
@@ -53,8 +53,9 @@ def joint_graph(trace: Trace) -> JointGraph:
 
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:
-    """What ends with the forward pass is taken for a result of it (`dataflow`): what was none ends
-    an op earlier, now that what it is made of may live longer and the backward pass reads less."""
+    """`dataflow` takes a storage that ends with the forward pass for one of its results. A storage
+    that was not a result ends one op earlier, since its inputs may live longer after recomputation
+    and the backward pass reads less."""
     ends = [_backward(each) for each in (joint.trace, after)]
     results = {
         storage for storage, _ in joint.flow.kept if joint.trace.storages[storage].freed == ends[0]
@@ -71,7 +72,7 @@ def _backward(trace: Trace) -> int:
 
 
 def _fuses(op: Op) -> bool:
-    """In the decomposed graph all that becomes loops and reductions is made of fusible ops, but for
-    those of which the partitioner's list has none."""
+    """Whether an op fuses: in the decomposed graph all loops and reductions consist of fusible ops,
+    except those that the partitioner's list lacks."""
     unlisted = any(part in op.name for part in ("embedding", "pool", ".cat."))
     return kind(op.signature) != "library" and not unlisted

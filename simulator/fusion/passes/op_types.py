@@ -1,4 +1,4 @@
-"""Which ops may run again, and which fuse with each other, by their class in
+"""Ops that may be recomputed, and ops that fuse with each other, by their class in
 `simulator.costs.compiled_traits`."""
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from simulator.costs.compiled_traits import TRAITS, Recompute
 from simulator.records import Op
 
 RECOMPUTABLE = frozenset(name for name, row in TRAITS.items() if row.recompute == "listed")
-"""The ops of the partitioner's list that have a cost here: those tagged pointwise, and what it
-names besides. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
-here."""
+"""The ops of the partitioner's list that have a cost: those tagged pointwise, and others that it
+names. Views are recomputable too; all views count alike, since Inductor turns a transpose into a
+permute."""
 
 _RANDOM = (
     "dropout",
@@ -38,29 +38,29 @@ def _class(op: Op) -> Recompute | None:
 
 
 def is_view(op: Op) -> bool:
-    """Does it launch nothing?"""
+    """Whether an op launches nothing."""
     return works(op.signature) == ()
 
 
 def is_recomputable(op: Op) -> bool:
-    """May the cut run it again, as long as only listed ops may?"""
+    """Whether the cut may recompute an op if only listed ops may run again."""
     listed = _class(op) in ("listed", "decomposed")
     return is_view(op) or listed or op.name.startswith("fused.pointwise")
 
 
 def is_fusible(op: Op) -> bool:
-    """Is it taken to fuse with others of its kind, so that reading it again costs nothing?"""
+    """Whether an op is assumed to fuse with ops of its kind, so that another read of it is free."""
     return is_recomputable(op) or _class(op) == "random"
 
 
 def is_random(op: Op) -> bool:
-    """Would it draw other numbers the second time? (torch names three ops, and threads the state
-    of others; none runs again here.)"""
+    """Whether an op would draw other numbers in a second run. (torch names three ops, and replays
+    the state of others; no random op runs again here.)"""
     name = base(op)
     return any(part in name for part in _RANDOM) and not name.endswith("backward")
 
 
 def is_intensive(op: Op) -> bool:
-    """A product, a convolution or attention: run again only where a budget asks for it."""
+    """Whether an op is a product, convolution or attention, rerun only if a budget requires it."""
     name = base(op)
     return _class(op) == "intensive" or any(p in name for p in ("convolution", "attention", "_rnn"))

@@ -1,5 +1,5 @@
-"""What a training step keeps for its backward pass and what it computes again, decided by a minimum
-cut as torch's partitioner decides it."""
+"""The tensors that a training step keeps for its backward pass and those that it recomputes, by a
+minimum cut like that of torch's partitioner."""
 
 from simulator.fusion.passes.budget import kept_within
 from simulator.fusion.passes.joint import Joint

@@ -12,9 +12,9 @@ from simulator.records import Op, Storage, Trace, touches
 
 
 def repeated(joint: Joint, kept: Collection[int]) -> Trace:
-    """The trace with every forward op that the backward pass needs again before the first op that
-    needs it (as `reordering_to_mimic_autograd_engine` places them), its host's work with it; the
-    trace itself if it repeats nothing. What is not kept ends with its last use in the forward pass.
+    """The trace with a copy of every forward op that the backward pass needs again, host work
+    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`); the
+    trace itself if no op is repeated. Other tensors end with their last use in the forward pass.
     """
     return repeated_from(joint, kept)[0]
 
@@ -31,14 +31,12 @@ class _Repeating:
         self.joint, self.trace = joint, joint.trace
         self.exactly = frozenset(kept)
         self.values = {joint.tensors[t].value for t in kept}
-        self.again: dict[int, int] = {}  # the second life of a storage
+        self.again: dict[int, int] = {}  # the new storage of a recomputed one
         self.copied: set[int] = set()
         self.ops: list[Op] = []
         self.source: list[int] = []
         self.place: list[int] = []
-        self.ends: list[
-            int
-        ] = []  # what is freed before an op is freed before what runs again there
+        self.ends: list[int] = []  # storages freed before an op are freed before its recomputed ops
 
     def done(self) -> Trace:
         trace = self.trace
@@ -97,7 +95,7 @@ class _Repeating:
         self.source.append(index)
 
     def _storage(self, value: Value) -> int:
-        """Where a value lies in the backward pass."""
+        """The storage of a value in the backward pass."""
         lost = value not in self.values and self.joint.made_forward(value)
         return self.again.get(value[0], value[0]) if lost else value[0]
 

@@ -1,4 +1,4 @@
-"""Which nodes become one kernel, and the trace that has these kernels as ops.
+"""Group nodes into kernels, and build the trace with these kernels as ops.
 
-May import all of fusion but its host.
+May import all of fusion except `simulator.fusion.host`.
 """

@@ -1,8 +1,8 @@
-"""A fused kernel that is written by hand in Triton: how it is cut into programs.
+"""The division of a fused kernel, handwritten in Triton, into programs.
 
-A program takes 1024 elements that stand alone, or whole rows: as many as make 2048 elements, padded
-to a power of two each. A row of more than fits its registers is walked along in parts
-(`calibration.fused.tile`, and Triton's tutorials).
+A program takes 1024 independent elements, or whole rows, each padded to a power of two, up to 2048
+elements. A row that exceeds its registers is processed in parts (`calibration.fused.tile`, and
+Triton's tutorials).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 from simulator.fusion.kinds import kind
 from simulator.records import Signature
 
-_IN_REGISTERS = 16384  # elements of a row, with its padding
-_PART = 4096  # and of a longer one at a time
+_IN_REGISTERS = 16384  # most elements of a row in registers, with its padding
+_PART = 4096  # elements of a part of a longer row
 _ALONE, _ROWS = 1024, 2048  # elements of a program
 _WARP = 512  # elements of a row that one warp sums
 _VECTOR = 16
@@ -24,7 +24,7 @@ IN_L1 = 64 * 1024
 
 
 def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
-    """Programs and the lanes that they use, which exceed the elements where rows are padded."""
+    """Programs, and the lanes that they use: more than the elements if rows are padded."""
     if not rows:
         count = -(-elements // _ALONE)
         return count, count * _ALONE
@@ -39,22 +39,23 @@ def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
 def slots(arithmetic: int, operands: int, elements: int, rows: int, cols: int) -> int:
     """Issue slots: the arithmetic and, per element, a load or store of each of `operands`.
 
-    Triton knows a row's begin to be aligned where 16 divides its length; else each element has its
-    own load, with an address and a bound: 3.5 to 4.7 slots more, by the machine code and the times
-    of rows of 50,257 beside such of 32,000."""
+    Triton knows that rows are aligned if 16 divides their length. Otherwise each element has its
+    own load, with an address and a bound: 3.5 to 4.7 slots more, by the machine code and by the
+    times of rows of 50,257 against rows of 32,000."""
     loads = operands + (_ONE_BY_ONE if rows and cols % _VECTOR else 0)
     return -(-(arithmetic + loads * elements) * programs(elements, rows, cols)[1] // elements)
 
 
 _SUMS = {"_softmax": 2, "_log_softmax": 2, "logsumexp": 2, "native_layer_norm": 2, "var": 2}
 _SHUFFLE, _EXCHANGE, _FETCH = 5, 60, 110
-"""What waits, in slots of 5 clocks, about as long as an instruction that needs the one before: a
-halving of a warp's lanes; a barrier, with what the warps leave for each other in shared memory; and
-a load from L2. A softmax of 32 rows takes 0.35 µs longer where several warps share a row."""
+"""Waits in slots of 5 clocks, about the time of an instruction that depends on the previous one:
+for a halving of a warp's lanes; for a barrier, with the exchange between warps through shared
+memory; and for a load from L2. A softmax of 32 rows takes 0.35 µs longer if several warps share a
+row."""
 
 
 def sums(ops: Iterable[Signature]) -> int:
-    """Number of sums and maxima over rows, one after another."""
+    """The number of serial sums and maxima over rows."""
     named = [op.name.split(".")[1] for op in ops if kind(op) == "reduction"]
     return sum(_SUMS.get(name, 1) for name in named if not name.startswith("nll_loss"))
 
@@ -69,7 +70,7 @@ def waiting(cols: int, sums: int) -> int:
 
 def cut(slots: int, elements: int, rows: int, cols: int, sums: int) -> dict[str, Any]:
     """The dimensions of a handwritten kernel: `steps` counts the instructions of an element and the
-    waits while rows are summed; `trips` counts the parts of a row that follow one another."""
+    waits while rows are summed; `trips` counts the serial parts of a row."""
     looped = bool(rows) and cols > _IN_REGISTERS
     count, lanes = programs(elements, rows, cols)
     steps = -(-slots // lanes) + (waiting(cols, sums) if rows else 0)

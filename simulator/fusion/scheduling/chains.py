@@ -1,5 +1,5 @@
-"""The longest chains of ops that are one kernel: those of the partition rule, and products with
-what reads their results."""
+"""The longest chains of ops that are one kernel: those of the partition rule, and products with the
+loops that read their results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Owner = Mapping[int, Hashable]
 
 
 def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
-    """Ops of one owner that loop over the same elements and hand each other what they make, ops
-    alone among them; products are left out."""
+    """Sets of ops of one owner that loop over the same elements and read each other's results,
+    single ops included; products are left out."""
     number = {key: str(at) for at, key in enumerate(dict.fromkeys(owner.values()))}
     marks = [number[owner[i]] if i in owner else "" for i in range(len(chosen.trace.ops))]
     nodes = Lowering(chosen.trace, REFERENCE, only=frozenset(owner), flow=chosen.flow).run()

@@ -1,5 +1,5 @@
-"""A chosen set of ops as one kernel: the memory that it reads and writes, or why it cannot be one
-kernel."""
+"""A chosen set of ops as one kernel: the memory that it reads and writes, or the reason why it
+cannot be one."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""Decides whether reductions are split: an edit of a trace does not know the GPU."""
+"""Decides whether reductions are split, because an edit of a trace does not know the GPU."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel in the place of ops `members`, which are indices in order. `op` replaces them;
-    `inside` are the values that only they touch."""
+    """A kernel in the place of ops `members` (indices in order). `op` replaces them; only they
+    touch the values `inside`."""
 
     members: tuple[int, ...]
     op: Op
@@ -47,7 +47,7 @@ _NEEDS = Derived[Needs]()
 
 
 class Chosen:
-    """Kernels made of sets of ops of one trace."""
+    """Builds kernels from sets of ops of one trace."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -94,7 +94,7 @@ class Chosen:
         if cycle := way_round(members, self.needed):
             first, outside, second = map(self.said, cycle)
             raise InputError(
-                f"a cycle: {outside} is not among them, needs {first}, and {second} needs it; "
+                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs it; "
                 "choose it too, or a shorter chain"
             )
         return self._kernel_of(members, nodes, product)
@@ -104,20 +104,20 @@ class Chosen:
         return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
 
     def _product(self, members: Sequence[int]) -> int | None:
-        """The product among them, if any; the other ops are its epilogue."""
+        """The product among the members; None without one. The other ops are its epilogue."""
         product: int | None = None
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
             raise InputError(
-                f"they are of {' and '.join(sorted(phases))}, between which the loss is: expected "
-                "ops of one phase; choose one with phase="
+                f"the ops are of {' and '.join(sorted(phases))}, with the loss between them: "
+                "expected ops of one phase; choose one with phase="
             )
         for index in members:
             op = self.trace.ops[index]
             if syncs(op.signature) or (costed(op.signature) and "nonzero" in op.name):
                 raise InputError(
-                    f"{self.said(index)} depends on data: what follows has a size that the host "
-                    "waits for; leave it out"
+                    f"{self.said(index)} depends on data: the host waits for the sizes of later "
+                    "ops; leave it out"
                 )
             if op.phase == "optimizer" or (kind(op.signature) == "library" and not is_product(op)):
                 raise InputError(
@@ -128,7 +128,7 @@ class Chosen:
             if product is not None:
                 raise InputError(
                     f"two library kernels, {self.said(product)} and {self.said(index)}: expected "
-                    "one at most, with loops over its result behind it; leave one out"
+                    "one at most, followed by loops over its result; leave one out"
                 )
             product = index
         if product is not None:
@@ -141,24 +141,24 @@ class Chosen:
         }
         if produced & set(self.flow.reads[product]):
             raise InputError(
-                f"{self.said(product)} reads what another of them makes: a library kernel takes "
-                "its operands from memory; choose what follows it"
+                f"{self.said(product)} reads the result of another chosen op: a library kernel "
+                "takes its operands from memory; choose ops that follow it"
             )
         reading = {
             value for index in members if index != product for value in self.flow.reads[index]
         }
         if not reading & set(self.flow.makes[product]):
             raise InputError(
-                f"none of them reads what {self.said(product)} makes: expected loops over its "
-                "result; leave it out"
+                f"no chosen op reads the result of {self.said(product)}: expected loops over it; "
+                "leave it out"
             )
 
     def _check_space(self, nodes: Sequence[Node], product: int | None) -> None:
-        """Do all loops go over the same elements, in one launch?"""
+        """Raise InputError unless all loops go over the same elements, in one launch."""
         for at, node in enumerate(nodes):
             if node.partial:
                 raise InputError(
-                    f"the sums of {self._of(node)} are split over the GPU's units, so that a "
+                    f"the sums of {self._of(node)} are split over the GPU's units, and a "
                     "second launch adds them up; leave it out"
                 )
             if product is not None:
@@ -166,7 +166,7 @@ class Chosen:
                 if node.kind == "reduction" or node.rows != out:
                     raise InputError(
                         f"{self._of(node)} {_space(node)}, {self.said(product)} makes {out:,} "
-                        "elements: an epilogue goes over these one by one; leave it out"
+                        "elements: an epilogue loops over the latter; leave it out"
                     )
             for other in nodes[:at]:
                 if not can_share_kernel(other, node):
@@ -234,13 +234,13 @@ class Chosen:
         return Kernel(members, op, frozenset(produced - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
-        """Do ops outside of a set need its value?"""
+        """Whether ops outside of a set need a value."""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
         return outside or value in self.flow.kept or value in self._fetched
 
     def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
-        """Bytes that the members read when a value is among what they read: of a table only the
-        rows that are looked up."""
+        """Bytes that members with this value as input read: of a table, only the rows that are
+        looked up."""
         return sum(
             work.read_bytes
             for index in members

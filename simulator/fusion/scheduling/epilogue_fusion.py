@@ -12,14 +12,14 @@ from simulator.fusion.scheduling.scheduling import ordered, reaches
 from simulator.records import Trace
 
 Pays = Callable[[Group, Group], bool]
-"""Does a product with these loops as its epilogue pay?"""
+"""Whether fusion of these loops into the epilogue of a product pays."""
 
 
 def absorbed(
     groups: list[Group], trace: Trace, pays: Pays = lambda product, loops: True
 ) -> list[Group]:
-    """The groups, each product joined by its only reader where that loops over the product's result
-    alone and the fusion pays."""
+    """The groups, where each product absorbs its only reader if the reader loops over the product's
+    result alone and the fusion pays."""
     maker: dict[Key, Group] = {key: g for g in groups for n in g.nodes for key in n.writes}
     readers: dict[Key, set[Group]] = {}
     for group in groups:

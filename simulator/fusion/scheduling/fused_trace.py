@@ -22,8 +22,8 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 def fused_trace(
     trace: Trace, groups: list[Group], rest: Iterable[int], templates: bool = False
 ) -> Fused:
-    """The groups as ops, then the ops of index `rest` as they are. Products with loops behind them
-    are the library's, or generated `templates`."""
+    """The groups as ops, then the ops of index `rest` as they are. Products with an epilogue run in
+    the library, or in generated `templates`."""
     return _Building(trace, groups, templates).build(list(rest))
 
 
@@ -68,7 +68,7 @@ class _Building:
         many = f"{taken or 'no'} product{'s' * (taken != 1)}"
         return (
             f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
-            "as fast as the library's product alone; convolutions stay the library's"
+            "at the speed of the library's product alone; the library runs convolutions"
         )
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:

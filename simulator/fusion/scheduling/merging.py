@@ -13,20 +13,20 @@ from simulator.records import Op, Storage, Trace
 
 
 def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
-    """The trace with each kernel in the place of its members, and without views of values that only
-    these touch. Raises InputError if two kernels depend on each other."""
+    """The trace with each kernel in the place of its members, and without views of values inside a
+    kernel. Raises InputError if two kernels depend on each other."""
     trace, flow = chosen.trace, chosen.flow
     run = order([kernel.members for kernel in kernels], chosen.needed)
     if run is None:
         raise InputError(
-            "two of the kernels wait for each other, though each could run by itself; choose fewer"
+            "two of the kernels depend on each other, though each is valid alone; choose fewer"
         )
     whole = {kernel.members[-1]: kernel.op for kernel in kernels}
     inside = {value for kernel in kernels for value in kernel.inside}
     stands = {index: kernel.members[-1] for kernel in kernels for index in kernel.members}
     ops: list[Op] = []
     place = [0] * len(trace.ops)
-    moved = [False] * len(trace.ops)  # it is part of a kernel, or gone with one
+    moved = [False] * len(trace.ops)  # merged into a kernel, or removed with one
     for index in run:
         place[index] = len(ops)
         lost = not flow.computes[index] and inside.intersection(flow.reads[index])
@@ -39,14 +39,14 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
 
 
 def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> list[Storage]:
-    """What kernels alone touched is never allocated. What ended with its last use does so again,
-    and what was held longer ends where it ended."""
+    """Storages that only kernels touched are never allocated. Storages that ended with their last
+    use do so again; others end where they ended before."""
     used = {storage: index for index, op in enumerate(trace.ops) for storage in op.storages}
     last: dict[int, int] = {}
     for index, op in enumerate(ops):
         for storage in op.storages:
             last[storage] = index
-    ends = [0]  # of what was freed before each op
+    ends = [0]  # new ends of storages freed before each op
     for index in range(len(trace.ops)):
         ends.append(ends[-1] if moved[index] else max(ends[-1], place[index] + 1))
     storages: list[Storage] = []

@@ -27,12 +27,12 @@ def partition(
     trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
 ) -> list[Group]:
     """Groups of loop nests and library calls, each one kernel (a library call may be several), in
-    launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
-    and out of reductions too, "compiled" siblings that read the same as well; the others are of
-    `simulator.fusion.rules`. The optimizer is not in the compiled module. Without a profile no
-    product is padded.
+    launch order. "pointwise" fuses loops over elements only, "pointwise+reductions" also loops
+    before and after reductions, "compiled" also siblings that read the same memory;
+    `simulator.fusion.rules` has the other levels. The optimizer is not in the compiled module.
+    Without a profile no product is padded.
 
-    Raises InputError if the level is unknown, or compiles no training step and the step trains.
+    Raises InputError if the level is unknown, or does not support training and the step trains.
     """
     rule = RULES.get(level)
     if rule is None:
@@ -65,7 +65,7 @@ _FUSED = Derived[Fused]()
 def fused(
     step: Trace | Fused, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
 ) -> Fused:
-    """A traced step as its kernels. A fused step stays as it is; level "none" fuses nothing."""
+    """Fuse a traced step into kernels. A fused step stays as it is; level "none" fuses nothing."""
     if isinstance(step, Fused):
         return step
     if level == "none":

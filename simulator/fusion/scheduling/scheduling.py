@@ -1,6 +1,7 @@
-"""Which loop nests become one kernel, as Inductor's scheduler decides (`can_fuse` of
-torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): same iteration space, no way
-round through another kernel, and memory that both touch; the pair that shares most goes first."""
+"""Fuse loop nests into kernels as Inductor's scheduler does (`can_fuse` of
+torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): the two have the same
+iteration space, share memory, and have no path between them through another kernel; the pair that
+shares most fuses first."""
 
 from __future__ import annotations
 
@@ -10,17 +11,17 @@ from simulator.fusion.group import Group
 from simulator.fusion.lowering.access import Part, reordered, value_of
 from simulator.fusion.node import Key, Node
 
-_NODES = 64  # of one kernel at most (config.max_fusion_size)
-_APART = 64  # nodes between two that only read the same (`are_long_distant_nodes`)
-_SHARED_BYTES = 10  # that two must share (config.score_fusion_memory_threshold)
+_NODES = 64  # most nodes of one kernel (config.max_fusion_size)
+_APART = 64  # most nodes between two siblings (`are_long_distant_nodes`)
+_SHARED_BYTES = 10  # least bytes that two share (config.score_fusion_memory_threshold)
 
 
 def groups(
     nodes: list[Node], graphs: Sequence[object], siblings: bool = True, after: bool = True
 ) -> list[Group]:
-    """Every node in exactly one group, the groups in an order in which they can run. Nodes that
-    only read the same fuse as `siblings`, loops with a reduction before them where `after`; all of
-    one group are of one of the ops' `graphs`."""
+    """Groups of nodes, each node in exactly one, in an order in which they can run. With
+    `siblings`, nodes that only read the same memory fuse; with `after`, loops fuse with a reduction
+    before them. All ops of a group are in one of the `graphs`."""
     writer_of: dict[Key, Group] = {}
     readers: dict[Key, list[Group]] = {}
     merged: list[Group] = []
@@ -79,8 +80,8 @@ def _best(
 
 
 def _fits(group: Group, node: Node) -> bool:
-    """Beside a reduction a loop may be as long as its results or as its elements, whatever the
-    other loops are."""
+    """Whether a node can join a group. Next to a reduction, a loop may have as many elements as the
+    reduction has results or inputs, regardless of other loops."""
     sums = group.reduces if node.kind == "pointwise" else None
     if sums is None:
         return all(can_share_kernel(other, node) for other in group.nodes)
@@ -100,7 +101,7 @@ def shared_bytes(group: Group, node: Node) -> int:
 
 
 def can_share_kernel(one: Node, other: Node) -> bool:
-    """Can two loop nests run in one kernel?"""
+    """Whether two loop nests can run in one kernel."""
     if _in_pieces(one, other):
         return False
     if one.kind == other.kind == "pointwise":
@@ -108,26 +109,26 @@ def can_share_kernel(one: Node, other: Node) -> bool:
     if one.kind == other.kind == "reduction":
         return (one.rows, one.cols, one.inner) == (other.rows, other.cols, other.inner)
     reduction, loop = (one, other) if one.kind == "reduction" else (other, one)
-    if loop.rows == reduction.rows:  # after it, a result at a time
+    if loop.rows == reduction.rows:  # after the reduction, one result at a time
         return reduction is one and not reduction.partial
     return loop.rows == reduction.elements and not reduction.partial
 
 
 def _loose(key: Key, node: Node) -> Key:
-    """A read without the order of the loop's dimensions."""
+    """The key of a read, without the order of the loop's dimensions."""
     return reordered(key, node.rows)[0] if node.kind == "pointwise" else key
 
 
 def _crosswise(group: Group, node: Node) -> bool:
-    """Does it read in another order a value that the group writes?"""
+    """Whether a node reads a value that the group writes in another order."""
     written = {key for other in group.nodes for key in other.writes}
     return any(isinstance(key, Part) and value_of(key) in written for key in node.reads)
 
 
 def _shared_when_reordered(group: Group, node: Node) -> int:
-    """The bytes of the largest whole read that a loop shares once its dimensions are turned
-    (`shared_data_after_reordering_loop` of torch/_inductor/scheduler.py), where that is one order
-    for all that it reads of the group."""
+    """The bytes of the largest whole read that a loop shares after its dimensions are reordered
+    (`shared_data_after_reordering_loop` of torch/_inductor/scheduler.py), if one order suits all
+    its reads of the group's values."""
     if node.kind != "pointwise":
         return 0
     touched: dict[Key, int] = {}
@@ -146,14 +147,14 @@ def _shared_when_reordered(group: Group, node: Node) -> int:
 
 
 def _in_pieces(one: Node, other: Node) -> bool:
-    """Does one node read or write a value that the other writes in pieces?"""
+    """Whether one node reads or writes a value that the other writes in pieces."""
     if one.atomic and set(one.writes) & set(other.reads):
         return True
     return other.atomic and bool(set(one.writes) & set(other.writes))
 
 
 def reaches(group: Group, target: Group) -> bool:
-    """Does `group` depend on `target`?"""
+    """Whether `group` depends on `target`."""
     seen: set[Group] = set()
     waiting = [group]
     while waiting:

@@ -22,7 +22,7 @@ def arguments(
 ) -> dict[str, Any]:
     """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic; for each
     of `operands` a load or store per element is added. A kernel is `generated` by a compiler, or
-    written by hand: then `sums` is how often it sums its rows, one after another."""
+    handwritten; then `sums` is the number of its serial sums over rows."""
     reduced = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
     rows = reduced.rows if reduced is not None and reduced.inner else 0
@@ -81,9 +81,9 @@ def dims(
     operands: int,
     looped: bool | None = None,
 ) -> dict[str, Any]:
-    """The dimensions by which a fused kernel's curve is chosen. The elements of a result lie in one
-    of `rows` rows, or across rows if `rows` is 0; `steps` are the instructions of one element,
-    which wait for each other. If `looped` is None, kernels of long rows are looped."""
+    """The dimensions that select a fused kernel's curve. The elements of a result are in one of
+    `rows` rows, or across rows if `rows` is 0; `steps` are the serial instructions of one element.
+    If `looped` is None, kernels of long rows are looped."""
     named: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:
         named["rows"] = rows

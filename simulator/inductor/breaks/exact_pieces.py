@@ -69,8 +69,8 @@ def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], l
 
 
 def _same_sizes(schedule: Schedule, origin: Trace, stretch: int) -> bool:
-    """Whether all of its loops and library calls have the number of elements of some tensor of the
-    eager ops. If sizes depend on data, the trace and the compiler may assume different ones."""
+    """Whether each loop and library call of a schedule has the number of elements of some tensor of
+    the eager ops. If sizes depend on data, the trace and the compiler may assume different ones."""
     if not origin.assumptions:
         return True
     eager_sizes = {
@@ -161,8 +161,8 @@ def _rank(phase: Phase) -> int:
 
 
 def _named(schedule: Schedule, local: Trace) -> Schedule:
-    """The schedule with module paths of the whole network in its origins: a graph knows paths below
-    the function that it begins in. They are matched by the order of the ops of each name, if the
+    """The schedule with module paths of the whole network in its origins: a graph has paths below
+    the function in which it begins. Paths are matched by the order of the ops of each name, if the
     numbers of ops agree."""
     origins = list(schedule.origins)
     eager: dict[tuple[str, Phase], list[Op]] = defaultdict(list)

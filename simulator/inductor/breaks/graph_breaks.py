@@ -1,4 +1,4 @@
-"""Why torch.compile does not compile a network as one graph, with the line of user code."""
+"""The reason why torch.compile breaks a network's graph, with the line of user code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reason(error: BaseException) -> str:
     cause: BaseException = error
     if type(error).__name__ == "BackendCompilerFailed":
         visited: list[BaseException] = []
-        while cause.__cause__ is not None and cause not in visited:  # it may be its own
+        while cause.__cause__ is not None and cause not in visited:  # causes may form a cycle
             visited.append(cause)
             cause = cause.__cause__
     at = traceback.extract_tb(cause.__traceback__)
@@ -68,14 +68,14 @@ def _line(error: BaseException) -> str:
 
 
 def line(frames: Sequence[Any]) -> str:
-    """The innermost of these frames, as "nets.py, line 31"; "" without frames."""
+    """The innermost of these frames, such as "nets.py, line 31"; "" without frames."""
     if not frames:
         return ""
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
 
 
 def line_of(stack_trace: str | None) -> str:
-    """The innermost line of user code in a graph node's stack trace, as "mixtral.py, line 40"."""
+    """The innermost user line in a graph node's stack trace, such as "mixtral.py, line 40"."""
     frames = re.findall(r'File "([^"]+)", line (\d+)', stack_trace or "")
     own = [frame for frame in frames if not any(part in frame[0] for part in _NOT_USER)]
     if not own:

@@ -77,7 +77,7 @@ def _once(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
-    """Where each piece ends in the eager trace. Names that occur on one side only (ops that differ
+    """The end of each piece in the eager trace. Names that occur on one side only (ops that differ
     between a GPU and this build) are skipped."""
     other = [name for piece in pieces for name in piece.ops]
     at = _places(eager, other)
@@ -90,7 +90,7 @@ def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
 
 
 def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
-    """For each op of `other`, and for its end, the op of `eager` that it is or stands before."""
+    """For each op of `other`, and for its end, the op of `eager` that equals it or follows it."""
     places: list[int] = []
     i = j = 0
     while j < len(other):
@@ -105,7 +105,7 @@ def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
 
 
 def _next(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """How many ops of each to skip until both continue equally."""
+    """The numbers of ops to skip in the two lists until they continue equally."""
     for total in range(1, len(one) + len(other)):
         for a in range(min(total, len(one)) + 1):
             b = total - a

@@ -42,7 +42,7 @@ def survey(
     progress: Callable[[str], None],
 ) -> tuple[list[Piece], list[Schedule | str]]:
     """The pieces of the forward pass of a module on `meta`, and the schedules of its graphs (in
-    training with their backward pass), or why a graph cannot be scheduled."""
+    training with their backward pass), or the reason why a graph cannot be scheduled."""
     progress("looking for graph breaks")
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     mode = _Running(sizes, training, progress)

@@ -41,7 +41,7 @@ def schedule_by_extension(
     progress: Progress,
 ) -> Schedule | None:
     """The schedule of a network whose module at `path` holds `blocks` equal blocks; None if it
-    cannot be extended from fewer. `schedule(change, progress)` schedules the network after
+    cannot be extended from fewer. `schedule(change, progress)` schedules the network modified by
     `change`."""
 
     def fork(depth: int) -> Forked:

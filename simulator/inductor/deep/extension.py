@@ -116,7 +116,7 @@ def _row(launch: Launch, buffers: list[Buffer]) -> Row:
 def _launch(
     like: Launch, counts: tuple[int, ...], buffers: list[Buffer]
 ) -> tuple[Launch, list[tuple[int, Buffer]]]:
-    """A launch like another with new counts, and the buffers that it touches."""
+    """A copy of a launch with new counts, and the buffers that it touches."""
     left = iter(counts)
     plain = _filled(msgspec.to_builtins(like), not like.reads, left)
     launch = msgspec.convert(plain, Launch)

@@ -1,4 +1,4 @@
-"""Continue a list that grows by the same rows with every step, from two of its lengths. The counts
+"""Continue a list that grows by equal rows in every step, given the list at two lengths. The counts
 in a row grow by the same amount from period to period and from list to list."""
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ContinuedRow(NamedTuple):
 def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
     """`long`, which has one period more than `short`, with `times` further periods.
 
-    None where the two differ by anything else: what lies before and after a period must be the same
-    in both, and there must be ENOUGH periods in whose rows every count is linear in the period's
-    number and in how many there are.
+    None if the two differ in anything else: rows before and after the periods must be equal in
+    both, and there must be ENOUGH periods in which every count of a row is linear in the period's
+    number and in the number of periods.
     """
     period = len(long) - len(short)
     front = _common(short, long)
@@ -70,8 +70,8 @@ def _onward(short: Row, long: Row, times: int) -> tuple[int, ...]:
 def _steady(
     short: Sequence[Row], long: Sequence[Row], period: int, where: range
 ) -> tuple[int, int] | None:
-    """The first row and the number of the most periods of `short` that are linear, one more of
-    them being in `long`; the labels of all rows in `where` repeat."""
+    """The first row and the number of the longest series of linear periods in `short`, of which
+    `long` has one more; the labels of all rows in `where` repeat."""
     for copies in range(len(where) // period, ENOUGH - 1, -1):
         for start in range(where.stop - copies * period, where.start - 1, -1):
             rows = range(start, start + period)
@@ -83,8 +83,8 @@ def _steady(
 def _growth(
     short: Sequence[Row], long: Sequence[Row], place: int, period: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Of each count: what it is in the first period, its step to the next, and its step where there
-    is one period more."""
+    """For each count: its value in the first period, its step to the next period, and its step if
+    the list has one period more."""
     first, second, before = long[place].counts, long[place + period].counts, short[place].counts
     steps = tuple(b - a for a, b in zip(first, second, strict=True))
     return first, steps, tuple(b - a for a, b in zip(before, first, strict=True))

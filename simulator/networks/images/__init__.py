@@ -1,4 +1,4 @@
-"""Networks of images and their latents: convolutions, vision transformers, diffusion.
+"""Networks for images and their latents: convolutions, vision transformers, diffusion.
 
-May import torch and what networks share; no other part of the simulator.
+May import torch and the modules that networks share; no other part of the simulator.
 """

@@ -9,7 +9,7 @@ from simulator.networks.timesteps import timestep_embedding
 
 
 def modulate(x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    """x [batch, patches, width] shifted and scaled by [batch, width] each."""
+    """Shift and scale x [batch, patches, width]; shift and scale are [batch, width] each."""
     return x * (1 + scale[:, None]) + shift[:, None]
 
 
@@ -65,7 +65,7 @@ class Dit(nn.Module):
         self.latent, self.channels, self.patch = latent, channels, patch
         self.classes = classes
         self.patches = nn.Conv2d(channels, width, patch, stride=patch)
-        # Fixed sinusoids: half of the width says the row, the other half the column.
+        # Fixed sinusoids: half of the width encodes the row, the other half the column.
         line = timestep_embedding(torch.arange(latent // patch), width // 2)
         shape = (latent // patch, latent // patch, width // 2)
         grid = torch.cat((line[:, None].expand(shape), line[None].expand(shape)), dim=-1)

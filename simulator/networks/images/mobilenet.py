@@ -30,7 +30,7 @@ def convolution(
 
 
 class InvertedResidual(nn.Module):
-    """Widens by 1x1, convolves each channel by 3x3, and narrows by 1x1 without activation."""
+    """A 1x1 convolution that widens, a depthwise 3x3, and a linear 1x1 that narrows."""
 
     def __init__(self, channels: int, out: int, stride: int, expansion: int) -> None:
         super().__init__()

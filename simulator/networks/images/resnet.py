@@ -16,7 +16,7 @@ def convolution(channels: int, out: int, kernel: int, stride: int = 1) -> nn.Seq
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions, or with `bottleneck` 1x1, 3x3 and 1x1 to four times the width."""
+    """Two 3x3 convolutions; with `bottleneck` a 1x1, a 3x3, and a 1x1 to four times the width."""
 
     def __init__(self, channels: int, width: int, stride: int, bottleneck: bool) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class WindowAttention(nn.Module):
         self.register_buffer("mask", self.shift_mask(side) if shift else None, persistent=False)
 
     def shift_mask(self, side: int) -> Tensor:
-        """-100 between patches that only the roll made neighbours: [windows, 1, w·w, w·w]."""
+        """[windows, 1, w·w, w·w]: -100 between patches that are neighbours by the roll alone."""
         line = torch.arange(side)
         band = (line >= side - self.window).long() + (line >= side - self.shift).long()
         region = (3 * band[:, None] + band).view(1, side, side, 1)
@@ -95,7 +95,7 @@ class Block(nn.Module):
 
 
 class Merge(nn.Module):
-    """Joins each 2 x 2 patches into one of twice the width."""
+    """Merges each square of 2 x 2 patches into one patch of twice the width."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ class ResBlock(nn.Module):
 
 
 class Attention(nn.Module):
-    """Attention of the image's positions to a context: themselves, or the prompt's tokens."""
+    """Attention from the image's positions to a context: the positions or the prompt's tokens."""
 
     def __init__(self, width: int, context: int, heads: int) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class UNet(nn.Module):
 
         self.time = nn.Sequential(nn.Linear(widths[0], time), nn.SiLU(), nn.Linear(time, time))
         self.enter = nn.Conv2d(channels, widths[0], 3, padding=1)
-        skips = [widths[0]]  # the channels of each kept activation, taken back on the way up
+        skips = [widths[0]]  # channels of each activation that the way up concatenates
         self.down = nn.ModuleList()
         for stage, width in enumerate(widths):
             for _ in range(blocks):

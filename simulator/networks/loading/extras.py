@@ -39,7 +39,7 @@ def _extra(kind: str, package: str) -> Any:
 
 def unusable(kind: str, package: str, error: BaseException) -> str:
     """Error message for an installed package whose import fails. It names torchvision if that is
-    the cause, which fails inside torch if the two were built for different versions."""
+    the cause: its import fails inside torch if it was built for another version of torch."""
     broken = "torchvision" if "torchvision" in f"{error}" + _files(error) else package
     return (
         f"{kind}: networks need {package}, whose import fails: {type(error).__name__}: {error}; "
@@ -49,8 +49,8 @@ def unusable(kind: str, package: str, error: BaseException) -> str:
 
 
 def _check_torchvision(kind: str, package: str) -> None:
-    """Raises InputError if torchvision is installed but broken: transformers imports it only with
-    some networks, and the error would blame the configuration."""
+    """Raise InputError if torchvision is installed but broken: transformers imports it for some
+    networks only, and the error would blame the configuration."""
     if find_spec("torchvision") is not None:
         try:
             import_module("torchvision")
@@ -67,7 +67,7 @@ def _version(package: str) -> str:
 
 
 def from_timm(wanted: Wanted) -> Loaded:
-    import torch  # here and below: only when a network is loaded
+    import torch  # imported here and below, only when a network is loaded
 
     timm = _extra("timm", "timm")
     name = wanted.spec.removeprefix("timm:")
@@ -123,7 +123,7 @@ def from_transformers(wanted: Wanted) -> Loaded:
 
 
 def _configuration(transformers: Any, file: Path) -> Any:
-    """The configuration of a file. Code that lies beside it is not run, without a prompt."""
+    """Load the configuration of a file. Never run code in its folder, nor prompt for it."""
     try:
         return transformers.AutoConfig.from_pretrained(
             str(file), local_files_only=True, trust_remote_code=False

@@ -37,7 +37,7 @@ def factories(path: Path) -> tuple[Factory, ...]:
     if not offered:
         raise InputError(
             f"{path.name} has no network: expected a function or a class that makes an nn.Module; "
-            f"those there: {', '.join(own) or 'none'}"
+            f"the file defines: {', '.join(own) or 'none'}"
         )
     return offered
 

@@ -12,19 +12,19 @@ _ONE_BY_ONE = (
     "image_grid_thw", "image_position_ids", "pixel_position_ids", "pixel_attention_mask",
     "spatial_shapes", "aspect_ratio_ids", "high_res_pixel_values", "image_grid_hws",
 )  # fmt: skip
-"""Parameters of networks that take pictures of several sizes, whose sizes are data: their text is
-predicted alone."""
+"""Parameters of networks that take images of several sizes. These sizes are data, so only the text
+part of such networks is predicted."""
 _MELS = (
     "input_feat_per_channel", "feature_projection_input_dim", "num_mel_bins", "feature_size",
     "mel_bins",
 )  # fmt: skip
 _IDS = ("input_ids", "qformer_input_ids")
-_RATE = 16_000  # samples a second of speech networks (Wav2Vec2FeatureExtractor)
+_RATE = 16_000  # samples per second of speech networks (Wav2Vec2FeatureExtractor)
 
 
 def inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> dict[str, Any]:
     """Arguments of `forward` on the default device; in training also labels if the head computes a
-    loss. Sounds are one second long. Raises InputError for networks that take something else."""
+    loss. Audio is one second long. Raises InputError if an argument cannot be made."""
     accepted = inspect.signature(module.forward).parameters
     names = module.main_input_name
     mains = [names] if isinstance(names, str) else [*names]
@@ -65,7 +65,7 @@ def _by_picture(config: Any, accepted: Mapping[str, inspect.Parameter]) -> bool:
 
 
 def _required(accepted: Mapping[str, inspect.Parameter], values: Mapping[str, Any]) -> list[str]:
-    """The arguments without a default that `values` lack."""
+    """The arguments without a default that are missing from `values`."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [
         name
@@ -87,13 +87,13 @@ def _labels(
 
 
 def _ids(*shape: int) -> Any:
-    import torch  # here and below: only when a network is loaded
+    import torch  # imported here and below, only when a network is loaded
 
     return torch.zeros(shape, dtype=torch.int64)
 
 
 def _pictures(config: Any, batch: int) -> Any:
-    """[batch, channels, height, width], or [batch, frames, ...] of networks for videos."""
+    """Images [batch, channels, height, width], or [batch, frames, ...] for video networks."""
     import torch
 
     vision = getattr(config, "vision_config", None) or config
@@ -116,8 +116,8 @@ def _mels(config: Any) -> int | None:
 
 
 def _spectrum(config: Any, batch: int, seq: int) -> Any:
-    """[batch, mels, frames] of networks with positions for a fixed time, as Whisper; else [batch,
-    frames, mels]."""
+    """[batch, mels, frames] for networks with positions for a fixed time, such as Whisper; else
+    [batch, frames, mels]."""
     import torch
 
     positions = getattr(config, "max_source_positions", None)
@@ -128,7 +128,7 @@ def _spectrum(config: Any, batch: int, seq: int) -> Any:
 
 
 def _sound(config: Any, batch: int, seq: int) -> Any:
-    """[batch, samples], [batch, channels, samples] of codecs, or [batch, frames, mels]."""
+    """[batch, samples], [batch, channels, samples] for codecs, or [batch, frames, mels]."""
     import torch
 
     rate = getattr(config, "sampling_rate", None)

@@ -98,8 +98,8 @@ def imported(path: Path) -> ModuleType:
 
 
 class _Source(SourceFileLoader):
-    """Compiles the source each time. Bytecode on disk is valid for every source of its size and
-    second, so that a quick edit would be missed."""
+    """Compiles the source each time. Bytecode on disk is checked by the source's size and its time
+    in whole seconds, so a quick edit would be missed."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
         raise OSError(f"{path}: its bytecode is neither read nor written")
@@ -138,12 +138,12 @@ def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
         came = f"{path.name}:{name} is of type {type(factory).__name__}"
     raise InputError(
         f"{came}: expected FILE.py:FACTORY, a function or class that makes an nn.Module; "
-        f"those there: {', '.join(own) or 'none'}"
+        f"the file defines: {', '.join(own) or 'none'}"
     )
 
 
 def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, Any]) -> None:
-    """Raises InputError unless the sizes match the arguments of the factory."""
+    """Raise InputError unless the sizes match the arguments of the factory."""
     try:
         signature = inspect.signature(factory)
     except ValueError:  # written in C

@@ -1,4 +1,4 @@
-"""Networks of sequences: text and speech, with attention, recurrence or scans.
+"""Networks for sequences: text and speech, with attention, recurrence or scans.
 
-May import torch and what networks share; no other part of the simulator.
+May import torch and the modules that networks share; no other part of the simulator.
 """

@@ -31,9 +31,9 @@ class Rope(nn.Module):
 
 
 class Attention(nn.Module):
-    """Grouped-query attention: `heads` queries share `kv_heads` keys and values. `merged`: one
-    product gives all three, as serving engines store the weights. A rank of a group of `ranks` has
-    its share of the heads."""
+    """Grouped-query attention: `heads` queries share `kv_heads` keys and values. With `merged` one
+    product computes all three, as in serving engines. With `ranks` this is one rank's share of the
+    heads."""
 
     def __init__(
         self, width: int, heads: int, kv_heads: int, merged: bool = False, ranks: int = 1
@@ -75,8 +75,8 @@ class Attention(nn.Module):
 
 
 class SwiGlu(nn.Module):
-    """The gated feed-forward layer of Shazeer 2020, "GLU Variants Improve Transformer". `merged`:
-    one product gives gate and up."""
+    """The gated feed-forward layer of Shazeer 2020, "GLU Variants Improve Transformer". With
+    `merged` one product computes gate and up."""
 
     def __init__(self, width: int, hidden: int, merged: bool = False) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Layer(nn.Module):
 class Llama(nn.Module):
     """The decoder. The long-context rescaling of RoPE is left out: it costs nothing per token.
 
-    With `ranks` it is what one rank of a tensor-parallel group of so many computes: its share of
+    With `ranks` it is the part of one rank in a tensor-parallel group of that size: its share of
     the heads, of `hidden` and of the vocabulary (Shoeybi et al. 2019), without the collectives.
     """
 

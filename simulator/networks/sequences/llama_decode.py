@@ -21,7 +21,7 @@ class LlamaDecode(Llama):
         )
         return torch.randint(0, self.vocab, (batch, 1)), *cache
 
-    # A cache takes the place of labels; it outlives the step, so no graph may be kept in it.
+    # The cache takes the place of labels. It outlives the step, so it must not hold a graph.
     @torch.no_grad()
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, ids: Tensor, *cache: Tensor

@@ -12,7 +12,7 @@ from simulator.networks.output import Output
 def segment_sums(x: Tensor) -> Tensor:
     """[..., n] -> [..., n, n]: entry (i, j) is x[j+1] + … + x[i], and -inf for j > i.
 
-    Summed per segment, not as a difference of prefix sums, which would cancel.
+    Summed per segment, because a difference of prefix sums loses digits to cancellation.
     """
     n = x.shape[-1]
     ones = torch.ones(n, n, dtype=torch.bool, device=x.device)
@@ -33,12 +33,12 @@ def scan(x: Tensor, decay: Tensor, b: Tensor, c: Tensor, chunk: int) -> Tensor:
     c = c.view(batch, -1, chunk, c.shape[-1])
     total = decay.cumsum(dim=-1)
 
-    # Inside a chunk: causal attention, weighted by how much the state decays on the way.
+    # Inside a chunk: causal attention, weighted by the decay of the state in between.
     weights = torch.exp(segment_sums(decay)).transpose(1, 2).to(x.dtype)
     scores = torch.matmul(c, b.transpose(2, 3))[:, :, None]
     inside = torch.matmul(scores * weights, x)
 
-    # The state each chunk leaves behind, and what is left of all of them at each later chunk.
+    # The state at the end of each chunk, then the decayed sum of these states at each later chunk.
     left = torch.exp(total[..., -1:] - total).transpose(1, 2).to(x.dtype)
     states = torch.matmul((x * left[..., None]).transpose(3, 4), b[:, :, None])
     states = F.pad(states, (0, 0, 0, 0, 0, 0, 1, 0)).transpose(1, 2).flatten(3)

@@ -34,7 +34,7 @@ class RelativeBias(nn.Module):
         self.bias = nn.Embedding(buckets, heads)
 
     def forward(self, seq: int, device: torch.device) -> Tensor:
-        """-> [1, heads, seq, seq]; a causal bias is -inf for what comes later."""
+        """-> [1, heads, seq, seq]; a causal bias is -inf for later positions."""
         positions = torch.arange(seq, device=device)
         distance = positions[None, :] - positions[:, None]  # key minus query
         buckets = self.buckets if self.causal else self.buckets // 2

@@ -40,7 +40,7 @@ class Block(nn.Module):
 
 
 class WhisperEncoder(nn.Module):
-    """Log-mel frames to features, and a linear guess of the spoken language on their mean."""
+    """Encodes log-mel frames; a linear layer classifies the spoken language by their mean."""
 
     positions: Tensor
 

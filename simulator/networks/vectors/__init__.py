@@ -1,4 +1,4 @@
-"""Networks of vectors: linear layers, embedding tables, chains of pointwise ops.
+"""Networks for vectors: linear layers, embedding tables, chains of pointwise ops.
 
-May import torch and what networks share; no other part of the simulator.
+May import torch and the modules that networks share; no other part of the simulator.
 """

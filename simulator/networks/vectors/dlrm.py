@@ -19,7 +19,7 @@ def mlp(widths: Iterable[int]) -> nn.Sequential:
 
 
 class Dlrm(nn.Module):
-    """Dense features by an MLP, categories by tables, the pairwise products of both to an MLP."""
+    """An MLP for dense features, tables for categories, and an MLP on their pairwise products."""
 
     pairs: Tensor
 

@@ -1,4 +1,4 @@
-"""A plain multilayer perceptron: narrow it is all overhead, wide it is all matrix products."""
+"""A plain multilayer perceptron: all overhead if narrow, all matrix products if wide."""
 
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
-"""Networks of a user's file, traced in a child process with limits: their code ends only itself.
+"""Trace networks of a user's file in a child process with limits, so a crash ends only the child.
 
-Off until `ISOLATION.begin`, so a program that calls the simulator traces in its own process.
+Off until `ISOLATION.begin`: a program that calls the simulator traces in its own process.
 """
 
 from simulator.scenario.isolated.isolation import ISOLATION

@@ -1,4 +1,4 @@
-"""Whether networks of a user's file are traced in a child process, and that process."""
+"""The switch for tracing networks of a user's file in a child process, and that process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Off at first; `begin` and `end` switch it. One child serves all networks of a process."""
+    """Isolation is off until `begin`. One child process serves all networks."""
 
     def __init__(self) -> None:
         self._limits: Limits | None = None
         self._process: IsolatedProcess | None = None
 
     def begin(self, limits: Limits | None = None) -> None:
-        """Trace networks of a user's file in a child process from now on. A bundle has no Python to
-        start one with, and no torch."""
+        """Trace networks of a user's file in a child process from now on. Do nothing in a bundle,
+        which has no Python to start a child with, and no torch."""
         if not getattr(sys, "frozen", False):
             self._limits = limits or Limits()
 
@@ -31,7 +31,7 @@ class Isolation:
         self._limits = self._process = None
 
     def process_for(self, network: str) -> IsolatedProcess | None:
-        """The child that runs the code of this network; None if this process does."""
+        """The child that runs the code of this network; None if this process runs it."""
         if self._limits is None or not (network.endswith(".py") or ".py:" in network):
             return None
         if self._process is None:

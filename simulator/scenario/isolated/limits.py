@@ -1,4 +1,4 @@
-"""What the process that runs a user's code may use of the machine."""
+"""Limits on the process that runs a user's code."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SIOCSIFFLAGS, _IFF_UP_AND_RUNNING = 0x8914, 0x41
 @dataclass(frozen=True)
 class Limits:
     """Memory in bytes (None: three quarters of the machine's), and the bytes of each file that is
-    written. Files of Windows and memory of macOS have no limit."""
+    written. Windows has no limit at all, and macOS none on memory."""
 
     memory_bytes: int | None = None
     file_bytes: int = 2**30
 
 
 def confine(limits: Limits) -> None:
-    """Apply limits to this process, which must have one thread, and to those that it starts.
+    """Apply limits to this process, which must have one thread, and to its child processes.
 
-    Linux: it has no network but its own loopback, where the system permits that, is killed when its
-    parent ends, and is the first that the system kills when memory runs out.
+    On Linux the process is also killed when its parent ends, is the first to be killed when memory
+    runs out, and has no network but its own loopback if the system permits that.
     """
     try:
         import resource  # not on Windows
@@ -52,14 +52,14 @@ def _physical_bytes() -> int:
 
 
 def _end_with_parent_and_leave_network() -> None:
-    import ctypes  # only here: 10 ms
+    import ctypes  # imported here because it takes 10 ms
     from signal import SIGKILL
 
     libc: Any = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, SIGKILL)
     _write("oom_score_adj", "1000")
     user, group = os.getuid(), os.getgid()
-    if libc.unshare(_CLONE_NEWNET) != 0:  # only root may, else in a namespace of its own
+    if libc.unshare(_CLONE_NEWNET) != 0:  # only root may, others in a user namespace
         if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
             return
         for name, text in (
@@ -78,7 +78,7 @@ def _write(name: str, text: str) -> None:
 
 
 def _loopback() -> None:
-    """Switch the loopback device on, which one-process groups of torch.distributed use."""
+    """Switch on the loopback device, which one-process groups of torch.distributed use."""
     import fcntl
     import socket
     import struct

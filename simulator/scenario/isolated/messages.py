@@ -1,6 +1,6 @@
-"""What the process that runs a user's code reads and writes.
+"""Messages to and from the process that runs a user's code.
 
-It is sent `Start` and `Job`s, pickled, by a process that it trusts. It answers with data: each
+It reads `Start` and `Job`s, pickled, from a process that it trusts. It writes data alone: each
 message is its length in 8 bytes, then msgpack.
 """
 
@@ -17,7 +17,7 @@ from simulator.scenario.resolved import TraceRequest
 
 LENGTH_BYTES = 8
 MOST_BYTES = 2**29
-"""Of a message."""
+"""The longest message, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 
 
 class Printed(msgspec.Struct, frozen=True, tag=True):
-    """What the user's code prints."""
+    """Output of the user's code."""
 
     text: str
 
@@ -67,11 +67,11 @@ Message = Progress | Printed | Refused | Answered
 
 
 def encoded(message: Message) -> bytes:
-    """A message with its length."""
+    """Encode a message, with its length in front."""
     data = msgspec.msgpack.encode(message)
     return len(data).to_bytes(LENGTH_BYTES) + data
 
 
 def decoded(data: bytes) -> Message:
-    """A message without its length. Raises msgspec.MsgspecError if it is none."""
+    """Decode a message without its length. Raises msgspec.MsgspecError if it is invalid."""
     return msgspec.msgpack.decode(data, type=Message)

@@ -39,14 +39,14 @@ from simulator.scenario.isolated.messages import (
 from simulator.scenario.resolved import TraceRequest
 
 _GRACE_S = 30.0
-"""Beyond the time limit, which the child itself holds unless its code blocks signals: it imports
-torch before its time begins."""
+"""Time after which the parent ends the child, on top of the time limit. The child keeps the limit
+itself unless its code blocks signals; its time begins after the import of torch."""
 _KILLED = 9
 _DEBUG = "or run it with --no-sandbox, where a debugger can follow it"
 
 
 class IsolatedProcess:
-    """A child that starts with the first request, and again after one that ended it."""
+    """A child that starts at the first request, and restarts after a request that ended it."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -55,15 +55,14 @@ class IsolatedProcess:
         self._crash_file = Path()
 
     def trace(self, request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
-        """As `trace_module`; what the network prints goes to standard error.
-
-        Raises InputError as it does, and where the child ends before it answers.
+        """`trace_module` in the child; the output of the network goes to standard error. Raises
+        InputError as `trace_module` does, and if the child ends before it answers.
         """
         answer = self._ask(request, gpu, facts_only=False)
         return decoded_trace(answer.trace, f"the trace of {request.network}"), answer.facts
 
     def facts(self, request: TraceRequest, gpu: GPU) -> Facts:
-        """The facts of a network, which is loaded and not traced. Raises InputError likewise."""
+        """The facts of a network, loaded but not traced. Raises InputError as `trace` does."""
         return self._ask(request, gpu, facts_only=True).facts
 
     def close(self) -> None:
@@ -80,14 +79,14 @@ class IsolatedProcess:
             overtime = threading.Timer((watch.limit_s if watch else 0) + _GRACE_S, child.kill)
             try:
                 job = Job(request, gpu, facts_only, watch and watch.limit_s)
-                with suppress(BrokenPipeError):  # how it ended is read below
+                with suppress(BrokenPipeError):  # `_answer` reads how the child ended
                     _send(child, job)
                 if watch is not None:
                     overtime.start()
                 return self._answer(child, request.network, watch.progress if watch else None)
             except InputError:
                 raise
-            except BaseException:  # Ctrl-C among them
+            except BaseException:  # Ctrl-C included
                 self.close()
                 raise
             finally:
@@ -125,7 +124,7 @@ class IsolatedProcess:
                     return message
                 case _:
                     pass
-        child.kill()  # if it wrote something else
+        child.kill()  # in case it wrote an invalid message
         status, stack = child.wait(), _stack(self._crash_file)
         self._child = None
         self._crash_file.unlink(missing_ok=True)
@@ -141,7 +140,7 @@ def _send(child: subprocess.Popen[bytes], job: Start | Job) -> None:
 
 
 def _messages(child: subprocess.Popen[bytes]) -> Iterator[Message]:
-    """The messages of a child, until it ends or writes something that is none."""
+    """The messages of a child, until it ends or writes an invalid one."""
     assert child.stdout is not None
     while True:
         length = int.from_bytes(child.stdout.read(LENGTH_BYTES))
@@ -161,7 +160,7 @@ def _stack(path: Path) -> str:
 
 
 def _ending(network: str, status: int, stack: str) -> str:
-    """Why a child that ended by itself gave no answer, and what to do."""
+    """The error text for a child that ended without an answer: the reason, and what to do."""
     name = Path(network).name
     file = Path(network.rpartition(":")[0] if ".py:" in network else network).name
     lines = re.findall(rf'File "[^"]*{re.escape(file)}", line (\d+)', stack)

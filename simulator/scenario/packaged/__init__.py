@@ -1,8 +1,8 @@
 """Families of traces of the catalogue's networks, shipped with the package: no torch is needed.
 
-`families` looks a request up. `index.json` says which file answers which request, and a digest of
-the code that traced it: a file of other code is not used, so that a packaged answer is the one that
-a fresh trace would give. `python -m simulator.scenario.packaged` makes files again.
+`families` looks a request up. `index.json` holds the file of each request, and a digest of the code
+that traced it. A file that other code traced is not used, so a packaged trace equals a fresh one.
+`python -m simulator.scenario.packaged` updates the files.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["families"]
 
 
 def families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Symbolic | None:
-    """The packaged families of a request at any batch and sequence; None if no packaged family is
-    the one that this code, with this Python and this torch, would trace."""
+    """The packaged families of a request at any batch and sequence; None if none was traced by this
+    code with this version of Python and torch."""
     if request.network not in CATALOGUE or line != line_of(request.network):
         return None
     request = replace(request, batch=None, seq=None)
@@ -40,5 +40,5 @@ def families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Sym
         return None
     try:
         return load(FOLDER / entry.file, tracer)
-    except InputError:  # a damaged installation: the network is traced
+    except InputError:  # a damaged installation: trace the network
         return None

@@ -1,8 +1,8 @@
-"""Make the packaged families that other code traced: `python -m simulator.scenario.packaged`.
+"""Update the packaged families that other code traced: `python -m simulator.scenario.packaged`.
 
-Arguments are patterns of names, such as `bert-base` or `*.bf16.inference.*`; all without. A file
-whose stamp is right is left. The others are compared with fresh traces, and fitted again where one
-differs.
+Arguments are patterns of names, such as `bert-base` or `*.bf16.inference.*`; without any, all are
+updated. A file whose stamp is current is left alone. Other files are compared with fresh traces,
+and fitted again if one differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.scenario.packaged.making import current, drop_others, make
 
 
 def main(patterns: list[str]) -> None:
-    """Bring what is named up to date, one line for each."""
+    """Update the files that patterns match, and print a line for each."""
     for request, card in requests():
         name = f"{name_of(request)}.{card}"
         chosen = not patterns or any(

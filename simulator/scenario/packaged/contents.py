@@ -1,4 +1,4 @@
-"""What is packaged: requests, each for cards whose traces differ, and the name of each."""
+"""The packaged requests, each for cards whose traces differ, and their names."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_families import Line
 
 CARDS = ("h200", "a100", "v100_sxm2_32", "mi300x")
-"""A card of each class that traces tell apart."""
+"""One card for each class of cards with equal traces."""
 _FIRST, _SECOND, *_OTHERS = CARDS
 
 _INFERENCE = ("bf16", "fp16", "fp32", "autocast")
 _TRAINING = ("bf16", "fp32", "autocast")
 _SERVED = ("llama3-8b", "llama3-8b-decode")
-"""Networks that plans serve on cards of every class, in bf16, or in fp16 where it has none."""
+"""Networks that plans serve on cards of every class, in bf16, or in fp16 on cards without bf16."""
 _SERVED_BY_FIRST = ("llama3-1b", "llama3-1b-decode", "llama3-70b", "llama3-70b-decode")
 """Networks that plans serve most often on cards of the first class."""
 _LAYERS = tuple(
@@ -29,11 +29,11 @@ _LAYERS = tuple(
     for layers in (1, 2)
     for sizes in ([("layers", layers)], [("layers", layers), ("merged", True)])
 )
-"""Sizes with which plans find what an engine's fused kernels save in a layer."""
+"""Sizes with which plans compute the time that an engine's fused kernels save in a layer."""
 _RANKS = tuple(
     {"sizes": (*each["sizes"], ("ranks", ranks))} for ranks in (2, 4, 8) for each in _LAYERS
 )
-"""Sizes of one rank, with which plans find the step of a replica over several GPUs."""
+"""Sizes of one rank, with which plans compute the step of a replica over several GPUs."""
 _SPLIT = ("llama3-70b", "llama3-70b-decode")
 """Networks that plans split most often."""
 _PLAN_DTYPES = {"v100_sxm2_32": "fp16", "mi300x": "bf16"}
@@ -46,12 +46,12 @@ _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
     ),
     ("gpt2", {"sdpa": "math"}, "fp32", True),
 )
-"""Requests other than the default that a lesson makes, for the first card."""
+"""Requests of lessons that differ from the default, for the first card."""
 
 OMITTED = {
     "mamba2-130m.*.training.*": "a fit takes 51 traces and minutes",
 }
-"""Patterns of names that are traced and then kept on the user's disk, with the reason."""
+"""Patterns of names that are not packaged, with the reason; users trace these themselves."""
 
 
 def requests() -> Iterator[tuple[TraceRequest, str]]:
@@ -78,25 +78,25 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
             yield request_of(network, "bf16", False, **sizes), _FIRST
         for sizes in (*_LAYERS, *_RANKS):
             yield request_of(network, "bf16", False, **sizes), _SECOND
-        for sizes in ({}, *_LAYERS):  # its links are not known
+        for sizes in ({}, *_LAYERS):  # its links are unknown, so it needs no ranks
             yield request_of(network, "bf16", False, **sizes), "mi300x"
 
 
 def omission(name: str) -> str | None:
-    """Why a request is not packaged; None if it is."""
+    """The reason why a request is not packaged; None if it is."""
     return next((why for pattern, why in OMITTED.items() if fnmatchcase(name, pattern)), None)
 
 
 def request_of(network: str, dtype: str, training: bool, **more: Any) -> TraceRequest:
-    """The request of a network with its default sizes at any batch and sequence."""
+    """A request for a network with its default sizes at any batch and sequence."""
     optimizer = "adamw"
     fixed: dict[str, Any] = {"sizes": (), "data_sizes": ()} | more
     return TraceRequest(network, None, None, dtype, training, optimizer, **fixed)
 
 
 def name_of(request: TraceRequest) -> str | None:
-    """The name under which a request may be packaged, without the card: "gpt2.bf16.training";
-    None if only its trace can answer it."""
+    """The name under which a request may be packaged, without the card: "gpt2.bf16.training"; None
+    if such a request is never packaged."""
     plain = request_of(
         request.network,
         request.dtype,
@@ -112,7 +112,7 @@ def name_of(request: TraceRequest) -> str | None:
 
 
 def card_of(network: str, gpu: GPU) -> str | None:
-    """The card of `CARDS` whose traces of a network a GPU shares; None if there is none."""
+    """The card of `CARDS` that shares its traces of a network with a GPU; None if there is none."""
     own = seen(network, gpu)
     return next((card for card in CARDS if _seen(network, card) == own), None)
 
@@ -123,5 +123,5 @@ def _seen(network: str, card: str) -> tuple[Any, ...]:
 
 
 def line_of(network: str) -> Line:
-    """Along what the families of a network are fitted: batch, and sequence where it has one."""
+    """The line along which a network's families are fitted: batch, and sequence if it has one."""
     return ("both", None) if CATALOGUE[network].seq is not None else ("batch", None)

@@ -1,4 +1,4 @@
-"""The index of the packaged families, and the digests that say which code traced them."""
+"""The index of the packaged families, and the digests of the code that traced them."""
 
 from __future__ import annotations
 
@@ -63,28 +63,28 @@ def write_index(index: Index) -> None:
 
 
 def python_version() -> str:
-    """Python's version as far as traces depend on it: they count its instructions."""
+    """The minor version of Python; traces depend on it because they count its instructions."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 @cache
 def torch_version() -> str | None:
-    """The version of the installed torch as far as traces depend on it; None without torch."""
+    """The minor version of the installed torch, on which traces depend; None without torch."""
     version = installed_version("torch")
     return version and ".".join(version.split(".")[:2])
 
 
 def versions_agree(index: Index) -> bool:
-    """Would a fresh trace be made by the versions that made the files? Without torch there is no
-    fresh trace to differ from, and the files answer under every Python."""
+    """Whether this process has the versions of torch and Python that made the files. Without torch
+    no fresh trace could differ, so the files serve under every Python."""
     return torch_version() in (None, index.torch) and (
         torch_version() is None or python_version() == index.python
     )
 
 
 def stamp(network: str, torch: str, python: str) -> str:
-    """16 hexadecimal digits of what a trace of a network of the catalogue depends on: the sources
-    that trace, those of the network, its sizes, and versions."""
+    """A digest, 16 hexadecimal digits, of all that a trace of a catalogue network depends on: the
+    source code of tracing and of the network, its sizes, and versions."""
     entry = CATALOGUE[network]
     module = entry.factory.partition(":")[0]
     parts = [_digest_of_tracing(), repr(sorted(entry.sizes.items())), entry.factory]
@@ -102,7 +102,7 @@ def _digest_of_tracing() -> str:
 
 
 def _network_sources(module: str) -> list[str]:
-    """The source of a network's module, and of those of the catalogue that it imports."""
+    """The source of a network's module, and of the catalogue's modules that it imports."""
     sources: dict[str, str] = {}
     waiting = [module]
     while waiting:
@@ -115,5 +115,5 @@ def _network_sources(module: str) -> list[str]:
 
 
 def _text(path: Path) -> bytes:
-    """A source with the line ends of Unix, whatever a checkout made of them."""
+    """A source file with the line ends of Unix, which a checkout may have converted."""
     return path.read_bytes().replace(b"\r\n", b"\n")

@@ -1,4 +1,4 @@
-"""Make packaged families: by a fit, or from families that fresh traces agree with."""
+"""Make packaged families: fit them, or reuse families that agree with fresh traces."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def current(name: str, network: str) -> bool:
 
 
 def make(request: TraceRequest, card: str) -> str:
-    """Make the file of a request on a card; returns how: checked, with new counts, shared,
-    fitted or refused."""
+    """Make the file of a request on a card. Return how: checked, with new counts, shared, fitted or
+    refused."""
     gpu, name = find_gpu(card), f"{name_of(request)}.{card}"
     own = FOLDER / f"{name}.families"
     entries = read_index().entries
@@ -108,7 +108,7 @@ def _same(request: TraceRequest, card: str) -> Iterator[Path]:
 
 
 def _recount(path: Path, request: TraceRequest, gpu: GPU) -> None:
-    """Give a file's families the host's counts and the lines of code of fresh traces."""
+    """Update the host counts and lines of code in a file's families from fresh traces."""
     families = load(path, _tracer(request, gpu))
     recounted: dict[int, Family] = {}
     for cell, family in families.families:
@@ -129,8 +129,8 @@ def _agrees(
     guessed: bool,
     trace: ModuleTracer = trace_module,
 ) -> bool:
-    """Do the families of a file give fresh traces? Those that were fitted to this request, by
-    other code, are compared at a point of each; those that are guessed at two ends of each cell."""
+    """Whether the families of a file give fresh traces. Families that other code fitted to this
+    request are compared at one point each, `guessed` ones at two ends of each cell."""
     try:
         families = load(path, _tracer(request, gpu, trace))
         cells = families.families
@@ -152,7 +152,7 @@ def _tracer(request: TraceRequest, gpu: GPU, trace: ModuleTracer = trace_module)
 
 
 def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
-    """Does a family give the trace of a point? A process does some things once: two attempts."""
+    """Whether a family gives a point's trace. Tries twice, since a process does some work once."""
     batch, seq = point
     ours = families.at(batch, seq if families.has_seq else None)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The collective that an op of torch.distributed is: its kind, bytes and group."""
+"""The collective of an op of torch.distributed: its kind, bytes and group."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def collective(
 
 
 def runs_async(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether NCCL runs a call on its own stream: if the program waits for it later."""
+    """Whether NCCL runs a call on its own stream, so that the program waits for the call later."""
     if func.namespace == "_c10d_functional":
         return True
     return bool(_arguments(func, args, kwargs).get("async_op", True))

@@ -19,13 +19,13 @@ from simulator.tracing.parallel.tensor_split import tensor_split
 from simulator.tracing.step import OPTIMIZERS
 
 _DECODES = "-decode"
-"""The end of the names of networks that take a cache."""
+"""The suffix of the names of networks that take a cache."""
 _AUTOCAST = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}
 
 
 @dataclass(frozen=True)
 class NetworkStep:
-    """A step of a network; `batch` is that of one data-parallel replica: of a GPU, a
+    """A step of a network; `batch` is the batch of one data-parallel replica, which is a GPU, a
     tensor-parallel group or a pipeline."""
 
     network: str
@@ -40,8 +40,8 @@ class NetworkStep:
 def program(
     step: NetworkStep, layout: Layout, passes: int = 1
 ) -> Callable[[int, int], Callable[[], object]]:
-    """`make(rank, world_size)` for a step under a layout without pipeline stages, each step
-    `passes` times forward and backward. Raises InputError if the network cannot be split that
+    """`make(rank, world_size)` for a step under a layout without pipeline stages, with `passes`
+    forward and backward passes per step. Raises InputError if the network cannot be split that
     way."""
 
     def make(rank: int, world_size: int) -> Callable[[], object]:

@@ -27,8 +27,8 @@ from simulator.tracing.substituted import substituted
 class RankRecorder(Recorder):
     """Records one rank: each op with its stream, each collective with its group and bytes.
 
-    An op that touches memory that a collective on another stream reads or writes waits for it: the
-    program waits too, through a `Work` or, as in DDP, in C++ code that cannot be observed.
+    An op waits for a collective on another stream if it touches memory that the collective reads or
+    writes. The program waits too, through a `Work` or, as in DDP, in C++ code that is not observed.
     """
 
     def __init__(self, streams: Streams, rank: int) -> None:
@@ -37,7 +37,7 @@ class RankRecorder(Recorder):
         self.rank = rank
         self.batch: int | None = None
         self.backward_depth = 0
-        self._stream: int | None = None  # of the collective that is being recorded
+        self._stream: int | None = None  # stream of the collective being recorded
         self._nccl: dict[tuple[int, ...], int] = {}
         self._wrapped = 0
         self._waited: dict[int, set[int]] = {}  # ops that each stream has waited for
@@ -70,7 +70,7 @@ class RankRecorder(Recorder):
             self.busy = was_busy
 
     def start(self) -> None:
-        """Reset the counts: what ran before belongs to no step."""
+        """Reset the counts: the work so far belongs to no step."""
         self.phase = "forward"
         self._counted = self._counts()
         self._next_sequence = next_sequence()
@@ -111,7 +111,7 @@ class RankRecorder(Recorder):
             self.streams.wait(self._stream, self.streams.last_on(self.streams.current.number))
         tensors, names, plain = by_name(func, args, kwargs)
         nested = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-        if len(nested) != len(tensors):  # lists of lists, as of allgather_
+        if len(nested) != len(tensors):  # lists of lists, as in allgather_
             tensors, names = nested, ("tensors",) * len(nested)
         plain = {k: v for k, v in plain.items() if isinstance(v, bool | int | list)}
         outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]

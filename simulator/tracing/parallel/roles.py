@@ -1,5 +1,4 @@
-"""Which tensors of a running program are weights, gradients and optimizer state, and which phase
-of its step runs."""
+"""The weights, gradients and optimizer state of a running program, and the phase of its step."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from simulator.tracing.substituted import substituted
 
 
 class Streams:
-    """The streams of one rank, and what each must wait for before its next op."""
+    """The streams of one rank, and the ops that each must wait for before its next op."""
 
     def __init__(self) -> None:
         self.last: dict[int, int] = {}

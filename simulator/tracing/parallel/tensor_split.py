@@ -1,7 +1,8 @@
 """Tensor parallelism of the catalogue's transformers: Megatron's split (Shoeybi et al. 2019).
 
 The first linear layers of attention and of the feed-forward layer are split by column, the last
-ones by row. The output of the latter is all-reduced, and the gradient at the input of the former.
+ones by row. The output of the last layers is all-reduced, as is the gradient at the input of the
+first.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from simulator.errors import InputError
 _COLUMNS = ("query", "key", "value", "gate", "up", "qkv")
 _ROWS = ("out", "down")
 _SAME_INPUT = ("query", "gate")
-"""A module with one of these passes its own input to all of its first layers."""
+"""A module with one of these layers passes its own input to all of its first layers."""
 
 
 def tensor_split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
-    """Split in place. Raises InputError if the module does not fit."""
+    """Split a module in place. Raises InputError if it cannot be split."""
     done = 0
     for path, child in module.named_modules():
         linears = {n: c for n, c in child.named_children() if isinstance(c, nn.Linear)}
@@ -49,14 +50,14 @@ def tensor_split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> Non
         done += 1
     if not done:
         raise InputError(
-            f"tp = {ranks}: {type(module).__name__} has no linear layers named "
-            f"{', '.join(_COLUMNS)} beside {', '.join(_ROWS)}: expected a transformer of the "
+            f"tp = {ranks}: {type(module).__name__} has no module with linear layers both of "
+            f"{', '.join(_COLUMNS)} and of {', '.join(_ROWS)}: expected a transformer of the "
             "catalogue; write make(rank, world_size) with parallelize_module and call predict_step"
         )
 
 
 def _check_heads(path: str, child: nn.Module, first: dict[str, nn.Linear], ranks: int) -> None:
-    """Each rank needs whole heads, of keys and values too."""
+    """Raise InputError unless each rank gets whole heads, also of keys and values."""
     heads: Any = getattr(child, "heads", None)
     size: Any = getattr(child, "d", None)
     if isinstance(heads, int):
@@ -67,7 +68,7 @@ def _check_heads(path: str, child: nn.Module, first: dict[str, nn.Linear], ranks
 
 
 def _by_column(path: str, linear: nn.Linear, parts: int, ranks: int) -> None:
-    """Keep a rank's rows of the weight, of each of the parts that are stacked in it."""
+    """Keep a rank's rows of each part that is stacked in the weight."""
     _check_divides(path, "out_features", linear.out_features // parts, ranks)
     rows = linear.out_features // parts // ranks
     _set_weight(
@@ -144,7 +145,7 @@ def _vit(self: Any, x: Tensor) -> Tensor:
 _ATTENTION: dict[str, tuple[str, Callable[..., Tensor]]] = {
     "bert": ("forward", _bert), "gpt2": ("forward", _gpt2), "vit": ("attend", _vit),
 }  # fmt: skip
-"""Methods that take the number of heads from `self.heads` alone, by the network's file."""
+"""Methods that read the number of heads from `self.heads` alone, by the network's file."""
 
 
 class _AllReduceForward(torch.autograd.Function):

@@ -1,4 +1,4 @@
-"""Where torch.compile would break its graph, derived from a step that runs eagerly.
+"""The points where torch.compile would break its graph, derived from a step that runs eagerly.
 
 Dynamo compiles the outermost user function. Code that it cannot trace breaks the graph in the
 function that contains it and in all of its callers, because each of them is compiled again from the
@@ -50,7 +50,7 @@ class _Call:
     guards: Hashable = None
 
     def variant(self) -> Hashable:
-        """The guards of its graph and of the calls within."""
+        """The guard values of this call and of the calls within it."""
         calls = [child for child in self.children if isinstance(child, _Call)]
         return self.guards, tuple([(call.code, call.variant()) for call in calls])
 
@@ -174,7 +174,7 @@ class Breaks:
         is_skipped, at = id(call) in self._skipped, call.first
         for child in call.children:
             if isinstance(child, _Event):
-                if is_skipped:  # the ops before it are eager as well
+                if is_skipped:  # the ops before the break run eagerly too
                     stretches.append(_Event(at, child.first, "", ""))
                 stretches.append(child)
                 at = child.until
@@ -188,7 +188,7 @@ class Breaks:
                 stretches.append(_Event(at if is_skipped else child.first, child.first, "", ""))
                 self._walk(child, child.until, stretches, variants)
                 at = child.until
-                if call is not self.root:  # what follows the module is compiled with its end
+                if call is not self.root:  # its end and the code after it share a graph
                     stretches.append(_Event(at, at, "", ""))
             elif is_skipped and child.until > child.first:
                 stretches.append(_Event(at, child.first, "", ""))
@@ -197,9 +197,9 @@ class Breaks:
             stretches.append(_Event(at, until, "", ""))
 
     def _with_backward(self, event: _Event, earliest: list[int]) -> Break:
-        """The break of an event, with its stretch of the backward pass, which runs in reverse: it
-        begins at the first op that belongs to a forward op before `until`. `earliest` holds for
-        each backward op the earliest forward op reached by then, negated."""
+        """The break of an event, with its range of the backward pass. That pass runs in reverse, so
+        the range begins at the first op that belongs to a forward op before `until`. `earliest`
+        holds, for each backward op, the earliest forward op reached by then, negated."""
         last = self._backward[-1][0] + 1 if self._backward else 0
         places = (bisect_right(earliest, -end) for end in (event.until, event.first))
         back, back_until = (self._backward[p][0] if p < len(earliest) else last for p in places)

@@ -28,7 +28,7 @@ RECENT = 32
 
 
 class PathCounts(NamedTuple):
-    """Instructions on a path through the code, and those of them that look up an attribute."""
+    """Instructions on a path through the code, and how many of them look up an attribute."""
 
     instructions: int
     attributes: int
@@ -36,7 +36,7 @@ class PathCounts(NamedTuple):
 
 @dataclass
 class _Position:
-    """Where a frame that is counted stands: the offset of its last instruction."""
+    """The position of a counted frame: the offset of its last instruction."""
 
     offset: int
     is_cold: bool
@@ -81,7 +81,7 @@ class Bytecode:
             self.forget(frame)
 
     def forget(self, frame: FrameType) -> None:
-        """Count nothing more of a frame."""
+        """Stop counting the instructions of a frame."""
         self._positions.pop(id(frame), None)
 
 

@@ -1,4 +1,4 @@
-"""Which Python code of a traced step would run on a host with a GPU too, and is counted."""
+"""The Python code of a traced step that is counted: code that would also run on a GPU's host."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ function mode intercepts `F.relu` and calls it a second time."""
 _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
 _OPS = ("torch/_ops.py",)
 """Functions and a file whose instructions are not counted, because a traced step takes another path
-through them: a module's call has a cost of its own; the dispatcher's rules call ops."""
+through them: a module's call has a separate cost; the dispatcher's rules call ops."""
 OVERRIDE = "handle_torch_function"
-"""A torch function calls this to be called a second time, outside the function mode. What it runs
-afterwards does not run on a GPU."""
+"""A torch function calls this to be called a second time, outside the function mode. Code that it
+runs after that does not run in a step on a GPU."""
 _ONCE_A_PROCESS = {
     "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
     "getEffectiveLevel": "logging", "feature_import": "shibokensupport",

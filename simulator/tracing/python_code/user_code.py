@@ -1,4 +1,4 @@
-"""Which code of a step is the user's, and what in it Dynamo cannot trace."""
+"""The user's code in a step, and the parts of it that Dynamo cannot trace."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def is_user_code(code: CodeType) -> bool:
 
 @cache
 def loops_back(code: CodeType, at: int) -> bool:
-    """Whether an instruction after offset `at`, before the function returns, jumps to before it."""
+    """Whether an instruction after offset `at` jumps back over it before the function returns."""
     for instruction in dis.get_instructions(code):
         if instruction.offset <= at:
             continue
@@ -92,7 +92,7 @@ def is_logging_call(code: CodeType) -> bool:
 
 
 def untraceable_reason(function: Any) -> str:
-    """Why Dynamo cannot trace a C function; "" if it can."""
+    """The reason why Dynamo cannot trace a C function; "" if it can."""
     if not isinstance(function, BuiltinFunctionType):
         return ""
     name, owner = function.__name__, function.__self__
@@ -107,7 +107,7 @@ def untraceable_reason(function: Any) -> str:
 
 
 def graph_break_reason(signature: Signature) -> str:
-    """Why an op breaks the graph; "" if it does not."""
+    """The reason why an op breaks the graph; "" if it does not."""
     name = signature.name.split(".")[1]
     if signature.name in _VALUE_OPS:
         return "Python needs the value of a tensor"
@@ -120,13 +120,13 @@ def graph_break_reason(signature: Signature) -> str:
 
 
 def definition_line(code: CodeType | None) -> str:
-    """Where a function begins, as "nets.py, line 31"."""
-    assert code is not None  # only the root has none, and it is not within another call
+    """The first line of a function, such as "nets.py, line 31"."""
+    assert code is not None  # only the root has no code, and no call contains the root
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
 def line_of(frame: FrameType | None) -> str:
-    """The innermost line of user code, as "nets.py, line 31"."""
+    """The innermost line of user code, such as "nets.py, line 31"."""
     file, _, number = place_of(frame).rpartition(":")
     return f"{file}, line {number}" if file else "an unknown line"
 

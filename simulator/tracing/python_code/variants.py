@@ -1,10 +1,10 @@
-"""How often Dynamo compiles one function: once for each set of guard values, up to
+"""The variants in which Dynamo compiles one function: one for each set of guard values, up to
 `torch._dynamo.config.recompile_limit`; further variants run eagerly.
 
 The guards of a function are the type of its module, the shapes of the module's parameters, and the
 integers, strings and flags among the module's attributes that each call reads
 (`torch._dynamo.config.allow_unspec_int_on_nn_module` is off). Sizes of other tensors, and floats,
-become symbols at the second variant and are no guards.
+become symbols at the second variant, so they are not guarded.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ _PLAIN = (int, str, type(None))  # a flag is an integer
 
 
 def guards(frame: FrameType) -> Hashable:
-    """The guard values of the method that `frame` calls; None for other functions than methods of
-    modules."""
+    """The guard values of the method that `frame` calls; None if it is not a method of a module."""
     code = frame.f_code
     module = frame.f_locals.get("self") if code.co_varnames[:1] == ("self",) else None
     if not isinstance(module, nn.Module):
         return None
     attributes = cast("dict[str, object]", module.__dict__)
-    if "_parameters" not in attributes:  # its constructor begins
+    if "_parameters" not in attributes:  # at the start of its constructor
         return None
     read = [
         name for name in _attributes_read(code) if isinstance(attributes.get(name, 0.0), _PLAIN)

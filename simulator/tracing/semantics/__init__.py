@@ -1,6 +1,6 @@
 """Rules for ops that a GPU build dispatches differently; importing this registers them.
 
-May import torch, hardware and the recorder of tracing.
+May import torch, hardware and `simulator.tracing.recorder`.
 """
 
 from simulator.tracing.semantics import (

@@ -62,7 +62,7 @@ def call_of(
     causal: bool,
     grouped: bool,
 ) -> Attention:
-    """The attention call as `choose` takes it."""
+    """The attention call in the form that `choose` takes."""
     learned = mask is not None and mask.requires_grad
     tensors = [t if t is None else _operand(t) for t in (q, k, v, mask)]
     query, key, value, bias = tensors
@@ -97,7 +97,7 @@ def cudnn_attention(
 
 
 def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """A boolean mask as one of 0 and −∞; other masks unchanged."""
+    """Convert a boolean mask to 0 and −∞; return other masks unchanged."""
     if mask is None or mask.dtype != torch.bool:
         return mask
     return torch.where(

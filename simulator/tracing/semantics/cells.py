@@ -1,6 +1,6 @@
 """`nn.LSTMCell` and `nn.GRUCell`: two products and one fused kernel (ATen/native/RNN.cpp).
 
-The fused ops stay one kernel in a compiled step: Inductor has no lowering of them but a call.
+The fused ops stay one kernel in a compiled step: Inductor lowers them to a call.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def fused_gru_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The next state, and five values of each element that the backward needs."""
+    """The next state, and five values per element for the backward pass."""
     batch, hidden = hx.shape
     return hx.new_empty((batch, hidden)), hx.new_empty((batch, 5 * hidden))
 

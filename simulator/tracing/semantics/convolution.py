@@ -1,7 +1,6 @@
-"""Convolutions return channels last for an input in channels last.
-
-cuDNN does so for depthwise ones too (ATen/native/Convolution.cpp, `use_cudnn_depthwise`), whereas
-torch's own shape rule returns those contiguous.
+"""A convolution returns channels last if its input is channels last. cuDNN does so for depthwise
+convolutions too (ATen/native/Convolution.cpp, `use_cudnn_depthwise`), whereas torch's own shape
+rule returns a contiguous result for them.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def grouped_mm(
 
 @shape_rule("mish_backward")
 def mish_backward(situation: Situation, grad_output: Tensor, x: Tensor) -> Tensor:
-    """One kernel on CUDA; for `meta`, torch takes the gradient of the formula."""
+    """One kernel on CUDA; for `meta`, torch differentiates the formula."""
     return torch.empty_like(x, memory_format=torch.preserve_format)
 
 
@@ -54,7 +54,7 @@ def masked_fill(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) ->
 
 @shape_rule("masked_fill_.Tensor")
 def masked_fill_(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """The same, in place."""
+    """`masked_fill`, in place."""
     _check_value(value)
     if torch.broadcast_shapes(x.shape, mask.shape) != x.shape:
         raise RuntimeError(f"a mask of {list(mask.shape)} does not broadcast to {list(x.shape)}")

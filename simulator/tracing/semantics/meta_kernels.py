@@ -1,4 +1,4 @@
-"""Shapes of ops of CUDA that torch has no rule for on `meta`."""
+"""Shapes of CUDA ops for which torch has no rule on `meta`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.tracing.semantics.registry import Situation, shape_rule
 @shape_rule("_ctc_loss_backward")
 @shape_rule("_ctc_loss_backward.Tensor")
 def gradient(situation: Situation, grad: Tensor, x: Tensor, *args: object) -> Tensor:
-    """The gradient of the second argument."""
+    """The gradient of `x`, in its shape."""
     return torch.empty_like(x)
 
 
@@ -22,8 +22,8 @@ def gradient(situation: Situation, grad: Tensor, x: Tensor, *args: object) -> Te
 def ctc_loss(
     situation: Situation, log_probs: Tensor, targets: Tensor, *args: object, **options: object
 ) -> tuple[Tensor, Tensor]:
-    """The losses [B], and log α [B, T, 2·S + 1] of targets of S labels at most, which is data: all
-    columns of `targets`, or the mean of those that lie one after the other
+    """The losses [B], and log α [B, T, 2·S + 1]. S, the most labels of a sample, is data: it is
+    taken as the columns of `targets`, or for concatenated targets as their mean length
     (ATen/native/cuda/LossCTC.cu)."""
     times, batch = log_probs.shape[:2]
     labels = targets.shape[1] if targets.dim() == 2 else -(-targets.numel() // max(1, batch))
@@ -32,7 +32,7 @@ def ctc_loss(
 
 @shape_rule("geqrf")
 def geqrf(situation: Situation, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Reflectors in the shape of the input, in columns, and their scales."""
+    """Reflectors in the shape of the input, in column-major order, and their scales."""
     *batch, rows, columns = x.shape
     return x.new_empty(*batch, columns, rows).mT, x.new_empty(*batch, min(rows, columns))
 
@@ -50,8 +50,8 @@ def lstsq(
     rank: Tensor,
     singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Without rank and singular values, which CUDA's only driver, gels, does not compute
-    (ATen/native/BatchLinearAlgebra.cpp)."""
+    """The outputs without rank and singular values: CUDA's only driver, gels, does not compute
+    these (ATen/native/BatchLinearAlgebra.cpp)."""
     *batch, rows, columns = a.shape
     of_vectors = b.dim() == 1 or (a.dim() - 1 == b.dim() and b.shape == a.shape[:-1])
     sides = () if of_vectors else (b.shape[-1],)

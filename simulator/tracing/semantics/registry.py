@@ -21,7 +21,7 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Situation:
-    """What a rule depends on: the GPU that is predicted, and the recorder of the trace."""
+    """The inputs of a rule: the GPU that is predicted, and the recorder of the trace."""
 
     gpu: GPU
     recorder: Recorder
@@ -29,7 +29,7 @@ class Situation:
     @property
     def capability(self) -> tuple[int, int]:
         """The CUDA compute capability. For other GPUs with matrix units for bf16 it is (8, 0),
-        whose attention kernels they offer too (ROCm's builds, Gaudi's FusedSDPA, torch_xla's
+        because they offer its attention kernels (ROCm's builds, Gaudi's FusedSDPA, torch_xla's
         flash_attention); else (0, 0)."""
         if self.gpu.compute_capability:
             return self.gpu.compute_capability
@@ -40,11 +40,11 @@ COMPOSITES: dict[str, Rule] = {}
 """Ops that a GPU build decomposes into others: rule(situation, *args, **kwargs)."""
 
 META_KERNELS: dict[str, Rule] = {}
-"""Ops without a shape rule in this build, or with another one."""
+"""Ops whose shape rule is missing in this build, or differs."""
 
 
 def on_gpu(name: str) -> Callable[[Rule], Rule]:
-    """Register what the composite op `name` becomes on a GPU."""
+    """Register the ops that the composite op `name` becomes on a GPU."""
     return _register(COMPOSITES, name)
 
 

@@ -1,4 +1,4 @@
-"""Softmax that reads half and computes single precision (ATen/native/SoftMax.cpp)."""
+"""Softmax that reads half precision and computes in single (ATen/native/SoftMax.cpp)."""
 
 from __future__ import annotations
 

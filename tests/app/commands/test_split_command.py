@@ -119,9 +119,9 @@ def test_bad_options_end_with_one_message(run: Run, arguments: tuple[str, ...], 
          "step: predict inference instead"),
         (("mlp-tiny", "--batch", "1"), "mlp-tiny cannot be split over 2xh200: dp = 2 does not "
          "divide the batch 1 of all GPUs: expected a multiple; change the batch; tp = 2: Mlp has "
-         "no linear layers named query, key, value, gate, up, qkv beside out, down: expected a "
-         "transformer of the catalogue; write make(rank, world_size) with parallelize_module and "
-         "call predict_step"),
+         "no module with linear layers both of query, key, value, gate, up, qkv and of out, down: "
+         "expected a transformer of the catalogue; write make(rank, world_size) with "
+         "parallelize_module and call predict_step"),
         (("mlp-tiny", "--size", "width=400000", "--size", "depth=2"),
          "mlp-tiny fits 2xh200 under no split: expected at most 151 GB on each GPU; the least is "
          "1280 GB with dp=2 ddp; add GPUs, or lower the batch"),

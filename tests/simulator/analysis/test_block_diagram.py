@@ -84,7 +84,7 @@ def test_what_cannot_be_joined_says_why(joining: BlockDiagram) -> None:
     trial = joining.tried((ops["query"], ops["key"]), everywhere=True)
     assert trial.refused == (
         f"two library kernels, addmm (op {ops['query']}) and addmm (op {ops['key']}): expected one "
-        "at most, with loops over its result behind it; leave one out"
+        "at most, followed by loops over its result; leave one out"
     )
     assert (trial.count, trial.bytes_saved, trial.after) == (0, 0, None)
 

@@ -57,7 +57,7 @@ def test_whatever_is_pasted_is_read_or_refused(text: str) -> None:
 def test_each_refusal_says_what_came_and_what_to_do() -> None:
     whole = link("scenario", TEXT)
     damaged = (
-        "the link is damaged: its checksum differs: expected the whole of what Copy link wrote; "
+        "the link is damaged: its checksum differs: expected the complete link from Copy link; "
         "copy it again"
     )
     for address, message in (

@@ -68,11 +68,11 @@ def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
 
 def test_what_is_left_is_told() -> None:
     assert compiled(breaking.Disabled()).notes[-1] == (
-        "the step is 2 graphs, of which no kernel does two's work, and 1 op (sin) between them "
-        "as in eager mode"
+        "the step runs as 2 graphs, with no kernel across graphs, and 1 op (sin) between them "
+        "in eager mode"
     )
     assert compiled(breaking.Prints()).notes[-1] == (
-        "the step is 2 graphs, of which no kernel does two's work, and 0 ops between them as in "
+        "the step runs as 2 graphs, with no kernel across graphs, and 0 ops between them in "
         "eager mode"
     )
 

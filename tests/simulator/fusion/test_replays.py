@@ -161,7 +161,8 @@ def test_graphs_are_cut_where_the_size_depends_on_data():
     assert apart == [copy, "aten.nonzero.default", copy]  # what nonzero made does not lie still
     assert kept.graph_of.max() == 1
     assert kept.notes == (
-        "a graph is captured for each size that data gives: predicted as if this one was before",
+        "a graph is captured for each data-dependent size: predicted as if this size was "
+        "captured before",
     )
 
 

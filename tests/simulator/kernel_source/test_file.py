@@ -83,6 +83,6 @@ def test_parts_that_a_trace_does_not_tell_apart_are_named() -> None:
     group = fused_group(rotary, number)
     assert group.guessed == ("neg", "cat")
     text = source(kernel(group), TOLD)
-    assert "GUESSED: neg, cat read parts of a tensor that differ only in where they begin" in text
+    assert "GUESSED: neg, cat read parts of a tensor that differ only in their offsets" in text
     plain = source(kernel(m.only(nn.GELU(), _tensor(3, 5))), TOLD)
     assert "GUESSED" not in plain

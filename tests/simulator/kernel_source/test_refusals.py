@@ -51,7 +51,7 @@ def test_an_unknown_op_is_named_with_what_is_known() -> None:
 
 def test_a_library_call_is_no_kernel_of_ours() -> None:
     found = m.compiled(nn.Linear(5, 7), _tensor(3, 5))
-    assert reason(found, 0) == "a matrix product is cuBLAS's"
+    assert reason(found, 0) == "cuBLAS runs matrix products"
     with pytest.raises(InputError, match="is a library call: no kernel is generated"):
         fused_group(found, 0)
 
@@ -75,7 +75,7 @@ def test_choosing_by_number_and_by_name() -> None:
     assert good.name.endswith("gelu+native_layer_norm")
     bad = next(each for each in found if each.reason is not None)
     choose = rf"choose {good.number} \({good.name.replace('+', '.')}\)"
-    why = r"cannot be exported: a matrix product is cuBLAS's; "
+    why = r"cannot be exported: cuBLAS runs matrix products; "
     with pytest.raises(InputError, match=why + choose):
         find(found, bad.name)
     with pytest.raises(InputError, match=rf"no group 'x': {choose}; the command without --group"):

@@ -171,7 +171,7 @@ def test_a_function_beside_needs_the_module(tmp_path: Path) -> None:
 
 
 THERE = "Net, Bare, Pictures, pair, triple, needy, wrong, wrong_pair, breaks"
-MAKES = "expected FILE.py:FACTORY, a function or class that makes an nn.Module; those there: "
+MAKES = "expected FILE.py:FACTORY, a function or class that makes an nn.Module; the file defines: "
 
 
 @pytest.mark.parametrize(

@@ -114,21 +114,21 @@ def test_what_cannot_be_one_kernel_is_refused_with_the_reason() -> None:
     adds, norms = numbers(plain, "add"), numbers(plain, "native_layer_norm")
     between = [i for i in adds if i > norms[0]][:2]
     assert reason(f"+fuse={between[0]}+{between[1]}") == (
-        f"fuse: a cycle: native_layer_norm (op {between[0] + 1}) is not among them, needs add (op "
+        f"fuse: a cycle: native_layer_norm (op {between[0] + 1}) is not chosen, but needs add (op "
         f"{between[0]}), and add (op {between[1]}) needs it; choose it too, or a shorter chain"
     )
     products = numbers(plain, "addmm")
     assert reason(f"+fuse={products[0]}+{products[1]}") == (
         f"fuse: two library kernels, addmm (op {products[0]}) and addmm (op {products[1]}): "
-        "expected one at most, with loops over its result behind it; leave one out"
+        "expected one at most, followed by loops over its result; leave one out"
     )
     assert reason(f"+fuse={norms[0]}+{products[0]}") == (
-        f"fuse: addmm (op {products[0]}) reads what another of them makes: a library kernel takes "
-        "its operands from memory; choose what follows it"
+        f"fuse: addmm (op {products[0]}) reads the result of another chosen op: a library kernel "
+        "takes its operands from memory; choose ops that follow it"
     )
     attention = next(i for i, op in enumerate(plain.trace.ops) if "attention" in op.name)
     assert reason(f"+fuse={attention}+{norms[-1]}").endswith(
-        f"(op {attention}) cannot be fused: attention is one library kernel already; leave it out"
+        f"(op {attention}) cannot be fused: attention is already one library kernel; leave it out"
     )
     assert reason("+fuse=5-99999") == (
         f"fuse: op 99999: expected numbers below {len(plain.trace.ops)}; `ridgepoint predict "

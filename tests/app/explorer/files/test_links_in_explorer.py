@@ -34,7 +34,7 @@ def test_a_plan_s_link_shows_the_plan(opening: Opening) -> None:
 def test_a_bad_link_is_a_banner_and_nothing_else(opening: Opening) -> None:
     opening.open_text("ridgepoint://scenario/1/AAAA")
     assert opening.banner.label.text() == (
-        "the link is damaged: its checksum differs: expected the whole of what Copy link wrote; "
+        "the link is damaged: its checksum differs: expected the complete link from Copy link; "
         "copy it again"
     )
     assert opening.session.state.scenario == FIRST and not opening.session.history.count()
