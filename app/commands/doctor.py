@@ -68,7 +68,8 @@ def examine() -> bool:
 
 
 _IMPORTED = {"hf": ("torchvision", "transformers"), "timm": ("torchvision", "timm")}
-"""What networks of an extra import; only some networks of transformers import torchvision."""
+"""The modules that networks of an extra import; only some networks of transformers import
+torchvision."""
 
 
 def _failure(extra: str) -> str:
@@ -94,7 +95,7 @@ def _version(package: str) -> str | None:
 
 
 def _trials() -> dict[str, tuple[bool, str]]:
-    """Try each part: whether it works, and its result or error."""
+    """Try each part; return whether it works, and its result or error."""
     results: dict[str, tuple[bool, str]] = {}
     with progress.shown() as step:
         step("trying each part")

@@ -22,7 +22,7 @@ _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measure
 
 @whatif("hardware")
 def gpu(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
-    """Another GPU, by name or TOML file; figures that were scaled before are reset."""
+    """Another GPU, by name or TOML file. Earlier changes of GPU figures no longer apply."""
     card = find_gpu(to)
     if resolved.request.saved and card.compute_capability != resolved.gpu.compute_capability:
         resolved = resolved.noted(
@@ -54,8 +54,8 @@ def _scaled(resolved: ResolvedScenario, times: float, *names: str) -> ResolvedSc
 
 @whatif("hardware")
 def bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
-    """DRAM bandwidth, this many times the data sheet's. The units keep as many bytes in flight as
-    before, which can be the limit."""
+    """DRAM bandwidth, as a multiple of the data sheet's. The number of bytes in flight does not
+    change, and can become the limit."""
     return _scaled(resolved, times, "bandwidth_bytes_per_s")
 
 
@@ -93,7 +93,7 @@ def memory(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
 def sustained_clock(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
 ) -> ResolvedScenario:
-    """The highest clock, this many times the data sheet's. Peaks, issue and L2 scale with it, DRAM
+    """The highest clock, as a multiple of the data sheet's. Peaks, issue and L2 scale with it, DRAM
     does not. A step that the power limit keeps below this clock gains nothing."""
     return _scaled(
         resolved,
@@ -136,7 +136,7 @@ def rate(
     of: Literal["compute", "memory", "overhead", "all"] = "all",
     times: Times = 2.0,
 ) -> ResolvedScenario:
-    """All compute, data movement or overhead this many times as fast. The shares are the
+    """Speed up all compute, data movement or overhead by a factor. The shares are the
     elasticities of these rates; all three together speed up the step by the same factor."""
     names = ("compute", "memory", "overhead") if of == "all" else (of,)
     changes = {name: getattr(resolved.rates, name) * times for name in names}

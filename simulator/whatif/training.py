@@ -37,8 +37,9 @@ def recompute(
     budget: Annotated[float, Range(0, 1)] = 1.0,
 ) -> ResolvedScenario:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
-    again before its backward, and its activations are not kept in between. With "mincut" instead
-    of a pattern, torch's minimum cut decides what to keep, at most this budget of its default."""
+    again before its backward, and its activations are not stored in between. With "mincut" instead
+    of a pattern, torch's minimum cut chooses the activations to store, up to this budget (a
+    fraction of its default)."""
     _needs_training(resolved, "recompute")
     if modules != MINCUT and budget != 1.0:
         raise InputError(
