@@ -11,7 +11,7 @@ import typer
 
 
 class Action(StrEnum):
-    """What to do with the cache."""
+    """An action on the cache."""
 
     SHOW = "show"
     CLEAR = "clear"

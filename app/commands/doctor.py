@@ -73,7 +73,7 @@ torchvision."""
 
 
 def _failure(extra: str) -> str:
-    """Why an installed package of an extra fails to import; "" if all import."""
+    """The reason why an installed package of an extra cannot be imported; "" if all can."""
     for package in _IMPORTED.get(extra, ()):
         if find_spec(package) is not None:
             try:
@@ -112,7 +112,7 @@ def _trials() -> dict[str, tuple[bool, str]]:
     return results
 
 
-# Each trial imports what it tries: an import that fails is its result.
+# Each trial imports its modules: a failed import is its result.
 
 
 def _gpus() -> str:

@@ -115,7 +115,7 @@ def host_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
 
 
 def _host_done(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
-    """Why the host's lane is empty from here on, if there is room."""
+    """The reason why the host's lane is empty from here on, if there is room."""
     ends = lanes.host.end_s
     left = max(x.begin, min(x.end, x.at(float(ends[-1])))) if ends.size else x.begin
     words = _launched(lanes)

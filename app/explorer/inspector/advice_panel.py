@@ -153,7 +153,7 @@ class AdvicePanel(QWidget):
                 self.rows.addWidget(self._row(found, advice, most))
 
     def _row(self, found: FoundAdvice, advice: Advice, most: float) -> QFrame:
-        """What to do and what it gains, beside the button that applies it."""
+        """A piece of advice and its gain, beside the button that applies it."""
         row = QFrame()
         row.setProperty("look", "plain")
         line = QHBoxLayout(row)

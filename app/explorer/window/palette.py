@@ -63,8 +63,8 @@ def action_commands(actions: Iterable[QAction]) -> list[Command]:
 
 
 def score(words: str, typed: str) -> float | None:
-    """How well typed letters match these words, in order; lower is better, None without a match.
-    Consecutive letters, and letters that begin a word, count more."""
+    """Score the match of typed letters, in order, with these words; lower is better, None without a
+    match. Consecutive letters, and letters that begin a word, count more."""
     words, at, penalty = words.lower(), -1, 0.0
     for letter in typed.lower().replace(" ", ""):
         near = words.find(letter, at + 1)
