@@ -1,10 +1,10 @@
 """Ridgepoint's app: the command, the window and the reports.
 
-May import the simulator; meets calibration in data files alone.
+May import the simulator; meets calibration only in data files.
 """
 
 import os
 
 # Read when numpy is loaded. A prediction's matrices are small: threads would wait for each other,
-# and where other programs run too, a sweep takes three times as long.
+# and next to other busy programs a sweep would take three times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -31,13 +31,12 @@ PANELS = {
         "predict": "Predict the time of a step, what limits it, and whether it fits in memory.",
         "whatif": "Apply what-ifs: before and after, each change alone and all together.",
         "advise": "Rank the what-ifs by what each saves end to end.",
-        "compare": "Compare up to four scenarios: each change's effect, what moved, which regimes "
-        "flipped.",
-        "sweep": "Sweep one axis: time, throughput and shares along batch, sequence length or any "
-        "other.",
+        "compare": "Compare up to four scenarios: each change's effect, the kernels and regimes "
+        "that changed.",
+        "sweep": "Sweep one axis, such as batch or sequence length: time, throughput and shares.",
         "map": "Map the regime over two axes, with the boundaries between regimes.",
         "seek": "Find the batch that meets a goal, or the rate that flips the regime.",
-        "plan": "Choose a GPU, how many and at what cost: a verdict, a ranked table, the "
+        "plan": "Choose the GPU, the number and the cost: a verdict, a ranked table, the "
         "assumptions.",
         "split": "Find the fastest split of a network over a cluster, under the memory limit.",
         "trace": "Save a network's ops as a trace, which later predictions read without torch.",
@@ -48,8 +47,8 @@ PANELS = {
         "check and a benchmark.",
     },
     "Lists": {
-        "whatifs": "List the what-ifs: what can be changed, and within which bounds.",
-        "gpus": "List the GPUs, or show all figures of one.",
+        "whatifs": "List the what-ifs with their parameters and bounds.",
+        "gpus": "List the GPUs, or show all figures of one GPU.",
         "networks": "List the built-in networks with their sizes.",
         "hosts": "List the host CPUs with their launch costs.",
         "clusters": "List the built-in clusters of GPUs.",
@@ -57,8 +56,8 @@ PANELS = {
     "Calibrate and check": {
         "calibrate": "Calibrate a GPU and its host: measure, fit, validate or all.",
         "validate": "Compare predictions with recorded measurements; needs no GPU.",
-        "cache": "Show or clear the traces kept on disk: their folder, number, size and age.",
-        "doctor": "Check the installation: versions, and whether each part works.",
+        "cache": "Show or clear the traces on disk: their folder, number, size and age.",
+        "doctor": "Check the installation: print the versions, and try each part.",
     },
 }
 """The commands and the first lines of their docstrings, by panel of the help."""
@@ -76,7 +75,7 @@ _FUNCTIONS = {
     "validate": "checks:validate",
     "doctor": "checks:doctor",
 }
-"""The functions whose module or name is not the command's, as "module:function"."""
+"""The functions with another module or name than their command, as "module:function"."""
 
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True,
@@ -132,7 +131,7 @@ class Commands(TyperGroup):
                 formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; it keeps traces on disk."""
+        """Run the command with the trace cache on disk."""
         before, folder = WATCH.get(), TRACE_FOLDER.path
         TRACE_FOLDER.keep(folder)
         try:
@@ -174,7 +173,7 @@ def main() -> None:
     ISOLATION.begin()
     gc.set_threshold(_NEW_OBJECTS)
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr = StringIO()  # closed: messages go nowhere
+        sys.stderr = StringIO()  # closed: discard messages
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
@@ -192,8 +191,8 @@ def main() -> None:
 
 
 _NEW_OBJECTS = 200_000
-"""Between two collections of garbage. With Python's 700, an eighth of a short command's time goes
-into looking for garbage among the modules that it imports."""
+"""Allocations between two garbage collections. With Python's default of 700, a short command spends
+an eighth of its time collecting garbage while it imports modules."""
 _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
 
 

@@ -1,9 +1,8 @@
 """Well-formed values of the command line, converted without pydantic.
 
-Typer converts each value, also one that is not given, with pydantic, whose import and schemas take
-longer than a prediction. Texts, numbers, choices and lists of texts need neither; typer converts
-all other values, and reports those that are wrong.
-"""
+Typer converts every value, even an omitted one, with pydantic, whose import and schemas take longer
+than a prediction. Texts, numbers, choices and lists of texts do not need pydantic; typer converts
+all other values and reports invalid ones."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ class Command(TyperCommand):
     """A command whose well-formed values are converted here."""
 
     def get_params(self, ctx: Any) -> Any:
-        """The parameters, that of the help included."""
+        """The parameters, including `--help`."""
         return converted_early(super().get_params(ctx))
 
 
@@ -39,7 +38,7 @@ class _WellFormed:
     """Stands in for typer's conversion of one parameter."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as the command takes it. Raises typer's BadParameter for a wrong one."""
+        """The converted value. Raises typer's BadParameter if the value is invalid."""
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None
@@ -54,7 +53,7 @@ class _WellFormed:
 
 
 def _converted(value: Any, kind: Any) -> Any:
-    """The value as this kind of parameter; None if it is not well-formed, or of another kind."""
+    """The value converted to this kind of parameter; None if it is malformed or of another kind."""
     if kind == list[str]:
         return list(value) if all(type(text) is str for text in value) else None
     if type(value) is kind:

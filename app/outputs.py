@@ -85,7 +85,7 @@ def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
 def whole(path: Path, writer: Callable[[Path], object]) -> None:
     """Write a file atomically: `writer` writes a temporary file beside it, which then replaces it.
 
-    A reader sees the old file or the new one, also after a crash. Raises OSError on failure.
+    A reader sees either the old or the new file, even after a crash. Raises OSError on failure.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:

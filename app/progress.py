@@ -22,14 +22,13 @@ Step = Callable[[str], None]
 def shown() -> Generator[Step]:
     """Yield a function that shows a step; it does nothing unless standard error is a terminal.
 
-    Standard output is redirected to standard error meanwhile: prints of the user's own file must
-    not mix with the result.
-    """
+    Meanwhile, standard output goes to standard error: prints of the user's own file must not mix
+    with the result."""
     if not sys.stderr.isatty():
         with redirect_stdout(sys.stderr):
             yield lambda step: None
         return
-    from app.terminal import Terminal  # rich: only for a person who watches
+    from app.terminal import Terminal  # rich: only on a terminal
 
     with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
         yield _watching(lambda step: status.update(f"{step} …"))

@@ -21,7 +21,7 @@ _LONG = (
 
 
 def plain(value: float) -> str:
-    """A number with as few digits as it needs, without an exponent where possible."""
+    """A number with the fewest digits that represent it, without an exponent if possible."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}".replace("-", "−")
     return short(value, 5)
@@ -97,7 +97,7 @@ def data(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share, such as "93%"; "<1%" for a positive one that rounds to 0."""
+    """A share, such as "93%"; "<1%" for a positive share that rounds to 0."""
     if 0 < share < 0.005:
         return "<1%"
     return f"{100 * share:,.0f}%".replace("-", "−")

@@ -19,7 +19,7 @@ from app.explorer.state.session import ThemeChoice
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
 
-    # loaded by the window by now
+    # the window has loaded it
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
@@ -27,24 +27,24 @@ SIZES = ((980, 700), (1280, 800), (1600, 1000), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
 SCALES = ("1", "2", "3")
 LARGE = {"3": ((1280, 700),)}
-"""What a screen of 3840 × 2160 has at three times the size, below the window's title."""
+"""The size of a window on a screen of 3840 × 2160 at a scale of three, without its title bar."""
 _SCALE = "QT_SCALE_FACTOR"
 _PATIENCE_S = 60.0
 
 
 def main(folder: Path, workspaces: list[str]) -> int:
-    """Every size, theme and scale; each scale in a process of its own, which Qt asks for."""
+    """Every size, theme and scale; Qt requires a process for each scale."""
     words = [sys.executable, "-m", "app.screenshots", str(folder), *workspaces]
     status = 0
     for scale in SCALES:
         places = {_SCALE: scale, "QT_QPA_PLATFORM": "offscreen"}
-        places[FOLDER_VARIABLE] = str(folder / "state")  # not the user's own
+        places[FOLDER_VARIABLE] = str(folder / "state")  # not the user's settings
         status = status or subprocess.call(words, env={**os.environ, **places})
     return status
 
 
 def taken(folder: Path, workspaces: list[str]) -> None:
-    """Pictures at the scale of this process."""
+    """Take the pictures at the scale of this process."""
     # Qt is imported in a process whose scale is set
     from app.explorer.window.start import open_window
     from app.widgets.drawing import application
@@ -74,7 +74,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
 
 
 def _prepare(window: Window, workspace: str) -> None:
-    """What a user would have done there: two ops joined, a lesson revealed, a cluster chosen."""
+    """Act as a user: join two ops, reveal a lesson, choose a cluster."""
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
@@ -91,7 +91,7 @@ def _prepare(window: Window, workspace: str) -> None:
 
 
 def _join(window: Window, view: FusionView) -> None:
-    """The first op and a reader of it that can be one kernel."""
+    """The first op and a reader of its value that can be one kernel."""
     blocks = view.canvas.scene.blocks
     for flow in view.canvas.scene.flows:
         if flow.maker in blocks and flow.reader in blocks:
@@ -103,7 +103,7 @@ def _join(window: Window, view: FusionView) -> None:
 
 
 def _reveal(window: Window, view: Lessons) -> None:
-    """A prediction as it first stands, locked and simulated."""
+    """Lock and simulate the first lesson with its initial guess."""
     if view.attempt is None:
         return
     view.attempt.moved.update(view.attempt.keys)
@@ -116,7 +116,7 @@ def _reveal(window: Window, view: Lessons) -> None:
 
 def _settle(window: Window) -> None:
     """Wait until no request has come for a while."""
-    from PySide6.QtCore import QCoreApplication  # as in taken
+    from PySide6.QtCore import QCoreApplication  # as in `taken`
 
     end, quiet = time.monotonic() + _PATIENCE_S, 0
     while quiet < 20 and time.monotonic() < end:

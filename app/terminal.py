@@ -1,4 +1,4 @@
-"""A console whose text cannot control the terminal, whatever names a file holds."""
+"""A console whose text cannot control the terminal, whatever names a file contains."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ _PIPED = 160  # columns
 
 
 class Terminal(Console):
-    """A console that writes no escapes but its own styles.
-
-    A file or a pipe, which has no width, counts as wide as the widest table of a report.
-    """
+    """A console that writes no escapes except its own styles. A file or a pipe gets the width of
+    the widest table of a report."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -1,8 +1,7 @@
 """The colours, sizes and faces of every picture: one set of tokens, dark and light.
 
-A regime is shown by word, colour, shape and pattern, so that no one has to rely on its colour.
-Importing this needs no Qt.
-"""
+A regime is shown by word, colour, shape and pattern, so that no one has to rely on its colour. This
+module needs no Qt."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ class Ink:
 @dataclass(frozen=True)
 class Theme:
     """Tokens by name. Grounds from the window up to chips are bg0 to bg3; ink to ink3 are main,
-    supporting and quiet text. `a` is the baseline, `b` a variant (and whatever can be acted on).
-    The zigzag of communication stands on `zigzag_ground`."""
+    supporting and quiet text. `a` is the baseline, `b` a variant (and the colour of controls).
+    The zigzag of communication is drawn on `zigzag_ground`."""
 
     name: ThemeName
     bg0: str
@@ -89,7 +88,8 @@ LIGHT = Theme(
 THEMES: dict[str, Theme] = {theme.name: theme for theme in (DARK, LIGHT)}
 
 TERMINAL = {"compute": "#2E8BD0", "memory": "#C27C00", "overhead": "#C9649F"}
-"""The regimes on a terminal whose ground is not known: at least 3:1 on black and on white."""
+"""The colours of the regimes on a terminal of unknown ground: contrast of at least 3:1 on black and
+on white."""
 
 FAMILIES = ("Inter", "Segoe UI", "SF Pro", "Noto Sans", "DejaVu Sans", "sans-serif")
 FIXED_FAMILIES = ("JetBrains Mono", "DejaVu Sans Mono", "monospace")
@@ -100,7 +100,7 @@ SECOND_WIDTH, CEILING_WIDTH, CURVE_WIDTH = 1.6, 2.2, 2.4
 
 
 def theme(name: str) -> Theme:
-    """The theme of a name; InputError for another."""
+    """The theme with this name. Raises InputError if the name is unknown."""
     if name not in THEMES:
         raise InputError(f"unknown theme {name!r}: expected dark or light")
     return THEMES[name]
@@ -113,7 +113,7 @@ def rgb(colour: str) -> Rgb:
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """`share` of `one` on `other`."""
+    """The mix of `share` of `one` with the rest of `other`."""
     parts = zip(rgb(one), rgb(other), strict=True)
     return "#" + "".join(f"{round(255 * (a * share + b * (1 - share))):02X}" for a, b in parts)
 

@@ -32,8 +32,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     top = argparse.ArgumentParser(
         prog="ridgepoint calibrate",
-        description="Measure this GPU and host, fit their profiles, and compare predictions with "
-        "measured networks.",
+        description="Measure this GPU and host, fit their profiles, and compare "
+        "predictions with measured networks.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     measure = argparse.ArgumentParser(add_help=False)
@@ -43,25 +43,29 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         default=FOLDER,
         metavar="FOLDER",
-        help="folder of the samples (%(default)s)",
+        help="folder of the samples, read again to continue (%(default)s)",
     )
     extent = measure.add_mutually_exclusive_group()
-    extent.add_argument("--quick", action="store_true", help="a thinned sweep, at most 90 s")
-    extent.add_argument("--full", action="store_true", help="the whole sweep, in 10 min (default)")
+    extent.add_argument("--quick", action="store_true", help="a thinned sweep, in 90 s at most")
+    extent.add_argument(
+        "--full", action="store_true", help="the whole sweep, in 10 min (the default)"
+    )
     kinds = ("library", "cuda", "triton", "blind")
     measure.add_argument("--kind", choices=kinds, help="only these kernels")
     measure.add_argument(
         "--only", default="", metavar="REGEX", help="only points whose names match"
     )
-    measure.add_argument("--seconds", type=_positive, metavar="N", help="another time limit")
+    measure.add_argument(
+        "--seconds", type=_positive, metavar="N", help="another time limit, in seconds"
+    )
     measure.add_argument("--retry", action="store_true", help="try failed points again")
     measure.add_argument(
         "--host-only", action="store_true", help="time only Python and dispatch on the CPU; no GPU"
     )
-    commands.add_parser("measure", parents=[measure], help="time calls; continues where it ended")
+    commands.add_parser("measure", parents=[measure], help="time calls; continues an earlier run")
     for name, text in (
-        ("fit", "fit profiles to FOLDER, or to the packaged measurements"),
-        ("validate", "compare predictions with measurements; passes options on"),
+        ("fit", "fit profiles to the samples in FOLDER, or to the packaged ones"),
+        ("validate", "compare predictions with measurements; takes its own options"),
     ):
         commands.add_parser(name, help=text, add_help=False)
     commands.add_parser("all", parents=[measure], help="measure, fit and validate")

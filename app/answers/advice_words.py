@@ -47,11 +47,12 @@ _SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "l2_bandwidth": lambda a: f"Use an L2 cache with {_times(a)} the bandwidth",
     "gpu": lambda a: f"Run on {gpu(str(a['to'])).name}",
 }
-"""The sentence of a what-if, without its period; of its arguments where it has some."""
+"""The sentence of a what-if, without its period, or the function that makes it from the
+arguments."""
 
 
 def sentence(advice: Advice) -> str:
-    """What to do, as a sentence: "Capture the step in a CUDA graph." """
+    """The advice as a sentence: "Capture the step in a CUDA graph." """
     applied = advice.scenario.whatifs[-1]
     words = _SENTENCES.get(applied.name)
     if words is None:

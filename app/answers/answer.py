@@ -1,4 +1,4 @@
-"""A scenario's prediction with what the explorer shows of it; imports no torch."""
+"""A scenario's prediction with the figures that the explorer shows; imports no torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario, predict
 
 @dataclass(frozen=True)
 class Answer:
-    """A scenario's prediction, its rates, and the seconds that they took to compute."""
+    """A scenario's prediction, its rates, and the computing time in seconds."""
 
     scenario: Scenario
     prediction: Prediction
@@ -39,7 +39,7 @@ def compute_answer(scenario: Scenario) -> Answer:
     prediction = predict(scenario)
     subject = subject_of(scenario, prediction)
     rates = totals(prediction, subject)
-    _ = prediction.memory  # cached: computed here so that the window need not wait
+    _ = prediction.memory  # cached: computed here so that the window does not wait
     return Answer(scenario, prediction, subject, rates, time.perf_counter() - began)
 
 
@@ -81,7 +81,7 @@ class BatchRegimes:
     below: Shift | None
 
     def words(self, regime: str) -> tuple[str, str]:
-        """The batch from which another regime rules, and what holds in the other direction."""
+        """The batch at which the regime changes, and the regime on the other side, as two texts."""
         words: list[str] = []
         if self.shift is not None and self.shift.after is not None:
             words.append(f"{self.shift.after}-bound from {self.shift.first:,.0f}")
@@ -126,7 +126,7 @@ def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
-    """The first change of regime from a batch on, in the order of `known`; None if it never
+    """The first change of regime beyond a batch, in the order of `known`; None if it never
     changes."""
     rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
     for (last, before), (following, after) in pairwise(rest):

@@ -1,7 +1,7 @@
 """Parse axes of the command line: batch, batch=1:512, seq=128:4096:6, gpu=h100,h200.
 
 LOW:HIGH is spaced by equal factors: doublings for whole numbers, unless a number of points is
-given. A list is taken literally.
+given. A list gives the values themselves.
 """
 
 from __future__ import annotations

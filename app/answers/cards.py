@@ -33,7 +33,8 @@ MIME = "application/x-ridgepoint-card"
 
 @dataclass(frozen=True)
 class Card:
-    """One thing to apply to a scenario: `name` is the registry's, the other fields are shown."""
+    """One thing to apply to a scenario: `name` is its name in the registry, the other fields are
+    shown."""
 
     kind: Kind
     name: str
@@ -43,11 +44,11 @@ class Card:
 
     @property
     def key(self) -> str:
-        """The text that a drag carries."""
+        """The text of the card's drag."""
         return f"{self.kind}:{self.name}"
 
     def apply(self, scenario: Scenario, trace: Trace | None = None) -> Scenario:
-        """Apply the card to a scenario, whose ops are `trace` if they are known. Raises InputError
+        """Apply the card to a scenario; `trace` holds its ops, if they are known. Raises InputError
         if it does not apply."""
         if self.kind == "network":
             changed = with_network(scenario, self.name)
@@ -72,7 +73,7 @@ class Card:
         )
 
     def words(self, scenario: Scenario) -> str:
-        """The name of applying it, for the history."""
+        """The history's name for applying the card."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
             return to_full_text(changed.whatifs[-1]) if changed.whatifs else self.title

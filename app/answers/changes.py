@@ -13,11 +13,11 @@ from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 _OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
-"""What-ifs that set the same as a field under another name."""
+"""What-ifs that set a field under another name."""
 
 
 def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
-    """Set a field and drop the what-ifs that set or contradict it."""
+    """Set a field, and remove the what-ifs that set or contradict it."""
     changed = _with(scenario, name, value, _OVER.get(name, (name,)))
     if name == "mode" and _mode_of(changed) not in (None, value):
         changed = _with(changed, name, value, ("fusion",))
@@ -64,18 +64,18 @@ def with_network(scenario: Scenario, name: str) -> Scenario:
 
 
 def with_trace(scenario: Scenario, path: str) -> Scenario:
-    """Replace the network by a saved trace and drop the options that it fixes."""
+    """Replace the network by a saved trace, and remove the options that the trace fixes."""
     return Scenario(path, gpu=scenario.gpu, host=scenario.host, host_speed=scenario.host_speed)
 
 
 def without(scenario: Scenario, place: int) -> Scenario:
-    """Remove the what-if at a place."""
+    """Remove the what-if at an index."""
     others = scenario.whatifs[:place] + scenario.whatifs[place + 1 :]
     return replace(scenario, whatifs=others)
 
 
 def with_arguments(scenario: Scenario, place: int, arguments: Mapping[str, Any]) -> Scenario:
-    """Change the arguments of the what-if at a place, and apply the following ones again.
+    """Change the arguments of the what-if at an index, and apply the later ones again.
 
     Raises InputError if one of them does not apply.
     """

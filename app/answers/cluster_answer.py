@@ -1,4 +1,4 @@
-"""A step over several GPUs as the page of the cluster shows it: figures without traces."""
+"""The answer of the cluster's page: figures of a step over several GPUs, without traces."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SPANS = 1500
 @dataclass(frozen=True)
 class Span:
     """A stretch of a rank's time: its `kind` is a phase of kernels ("forward"), "wait" or
-    "communication"; of the latter two, `row` is the place of the collective among the answer's, −1
-    where that of another rank is not listed."""
+    "communication"; for "wait" and "communication", `row` is the index of the collective in the
+    answer, −1 if another rank's collective is not listed."""
 
     kind: str
     start_s: float
@@ -38,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """A distinct rank and those that do the same; `memory` holds bytes at the peak by role."""
+    """A distinct rank with all ranks that do the same work; `memory` holds peak bytes by role."""
 
     ranks: tuple[int, ...]
     kernels: int
@@ -89,7 +89,7 @@ class ClusterAnswer:
 
     @property
     def fits(self) -> bool:
-        """Whether every rank fits."""
+        """Whether every rank fits in memory."""
         return all(rank.fits for rank in self.ranks)
 
 
@@ -158,7 +158,7 @@ def _communication(
 
 
 def _joined(spans: Iterator[Span], gap_s: float) -> list[Span]:
-    """Spans in order of time; alike ones with a small gap between them are one."""
+    """Spans in order of time; spans of one kind with a small gap between them are merged."""
     joined: list[Span] = []
     for span in sorted(spans, key=lambda span: span.start_s):
         last = joined[-1] if joined else None

@@ -1,4 +1,4 @@
-"""The cluster of a session and how a step is spread over it, and the question that they make."""
+"""The cluster of a session, the split of a step over it, and the question about both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GPUS = 8
 @dataclass(frozen=True)
 class ClusterChoice:
     """A cluster by name, the degrees of data, tensor and pipeline parallelism, whether weights are
-    sharded over the replicas, and other words of `--parallel`."""
+    sharded over the replicas, and further words of `--parallel`."""
 
     cluster: str
     dp: int = 1
@@ -42,23 +42,23 @@ class ClusterChoice:
 
     @property
     def machine(self) -> Cluster:
-        """The cluster. Raises InputError for an unknown name and a file that is wrong."""
+        """The cluster. Raises InputError if the name is unknown or the file is invalid."""
         return find_cluster(self.cluster)
 
     @property
     def layout(self) -> Layout:
-        """The layout without what-ifs. Raises InputError where it does not suit the cluster."""
+        """The layout without what-ifs. Raises InputError if it does not suit the cluster."""
         words = [word for word in self.parallel.split() if not word.startswith("+")]
         return layout(" ".join(words), self.machine)
 
     def on(self, cluster: str) -> ClusterChoice:
-        """The choice on another cluster, replicas filling it. Raises InputError for an unknown
-        one."""
+        """The choice on another cluster, filled with replicas. Raises InputError if it is
+        unknown."""
         return replace(self, cluster=cluster)._filled(find_cluster(cluster).gpus)
 
     def of_gpu(self, gpu: str) -> ClusterChoice:
-        """The choice on as many of another GPU in one node. Raises InputError for a cluster of
-        several nodes, whose network belongs to its GPUs."""
+        """The choice with another GPU, the same number in one node. Raises InputError for a cluster
+        of several nodes, because its network belongs to its GPUs."""
         machine = self.machine
         if gpu == machine.gpu.id:
             return self
@@ -71,7 +71,8 @@ class ClusterChoice:
         return self.on(f"{machine.gpus}x{gpu}")
 
     def of_degree(self, name: str, value: int) -> ClusterChoice:
-        """The choice with another degree; replicas fill what tensor groups and stages leave."""
+        """The choice with another degree; replicas use the GPUs that tensor groups and stages
+        leave."""
         changed = replace(self, **{name: value})
         if name == "dp":
             return changed
@@ -86,8 +87,8 @@ class ClusterChoice:
 
 
 def chosen(scenario: Scenario, cluster: str, parallel: str) -> ClusterChoice:
-    """The choice that the texts of `--cluster` and `--parallel` make for a scenario. Raises
-    InputError where they do not suit the cluster, and for a scenario that cannot be spread."""
+    """Parse the texts of `--cluster` and `--parallel` for a scenario. Raises InputError if they do
+    not suit the cluster, or if the scenario cannot be spread."""
     words = parallel.split()
     machine = find_cluster(cluster)
     spread = layout(" ".join(word for word in words if not word.startswith("+")), machine)
@@ -102,8 +103,8 @@ _LAYOUT = ("microbatches", "bucket")
 
 
 def with_what_if(choice: ClusterChoice, text: str) -> ClusterChoice:
-    """The choice under a what-if of `simulator.parallel.whatifs`, as words of `--parallel` where
-    there are some."""
+    """The choice under a what-if of `simulator.parallel.whatifs`, in words of `--parallel` if they
+    exist."""
     name, _, value = text.partition("=")
     if name == "fsdp":
         return replace(choice, fsdp=value == "1")
@@ -115,7 +116,7 @@ def with_what_if(choice: ClusterChoice, text: str) -> ClusterChoice:
 
 
 def first(scenario: Scenario) -> ClusterChoice:
-    """One node of eight of the scenario's GPUs; of H200s where its GPU has edited figures."""
+    """One node of eight of the scenario's GPUs, or of H200s if the GPU has edited figures."""
     named = "h200" if isinstance(scenario.gpu, Mapping) else scenario.gpu
     name = f"{_GPUS}x{named}"
     try:
@@ -126,7 +127,7 @@ def first(scenario: Scenario) -> ClusterChoice:
 
 
 def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
-    """Raise InputError for what applies to one GPU."""
+    """Raise InputError if an option of the scenario applies to one GPU only."""
     if scenario.whatifs:
         raise InputError(
             f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
@@ -180,19 +181,19 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
 
 @dataclass(frozen=True)
 class ClusterQuestion:
-    """A scenario, whose GPU is replaced by those of a cluster, and how it is spread."""
+    """A scenario on the GPUs of a cluster, which replace its own GPU, and the split."""
 
     scenario: Scenario
     choice: ClusterChoice
 
     @property
     def step(self) -> ClusterStep:
-        """The step. Raises InputError where it has no prediction on several GPUs."""
+        """The step. Raises InputError if it cannot be predicted on several GPUs."""
         return parallel_question(self._without_gpu, self.choice.cluster, self.choice.parallel)
 
     @property
     def command(self) -> str:
-        """The command line that predicts the same. Raises InputError if no option expresses it."""
+        """The command line of the same prediction. Raises InputError if no option expresses it."""
         where = shlex.join(["--cluster", self.choice.cluster, "--parallel", self.choice.parallel])
         return f"{as_command(self._without_gpu)} {where}"
 
@@ -203,6 +204,6 @@ class ClusterQuestion:
 
 @dataclass(frozen=True)
 class AnswerQuestion:
-    """A question of which the figures alone are asked, without scaling and what-ifs."""
+    """A question that is answered by figures only, without scaling and what-ifs."""
 
     question: ClusterQuestion

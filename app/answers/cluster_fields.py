@@ -1,4 +1,4 @@
-"""The question of a cluster's page as a sentence: the current scenario, and the cluster."""
+"""The question of the cluster's page as a sentence: the current scenario and the cluster."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ CLUSTER_TIP = 'a cluster of `ridgepoint clusters`, or one node such as "4xh200"'
 
 
 def more_field(question: ClusterQuestion) -> Field:
-    """The other words of the split."""
+    """The further words of the split."""
     return Field("Other words of the split", question.choice.more, _put_more, MORE_TIP,
                  empty="microbatches=8 …")  # fmt: skip
 
 
 def own_cluster_field(question: ClusterQuestion) -> Field:
-    """The cluster as text, for one that is not in the list."""
+    """The cluster as text, for a cluster that is not in the list."""
     return Field("Cluster by name or file", question.choice.cluster, _put_cluster, CLUSTER_TIP)
 
 
 def _defaults(scenario: Scenario) -> tuple[int | None, int | None]:
     try:
         return batch_and_seq(scenario)
-    except RidgepointError:  # the prediction says why
+    except RidgepointError:  # the prediction reports the error
         return scenario.batch, scenario.seq
 
 
@@ -132,7 +132,7 @@ def _put_cluster(question: ClusterQuestion, text: str) -> ClusterQuestion:
 
 def _put_more(question: ClusterQuestion, text: str) -> ClusterQuestion:
     choice = replace(question.choice, more=" ".join(text.split()))
-    _ = choice.layout  # raises what is wrong with the words
+    _ = choice.layout  # raises InputError if the words are wrong
     return replace(question, choice=choice)
 
 

@@ -1,4 +1,4 @@
-"""The step over fewer and more GPUs, and what changes it: predictions beside the main one."""
+"""Predictions beside the main one: the step over fewer and more GPUs, and under what-ifs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Point:
-    """A number of GPUs: the step of as many replicas, each with the same batch, or all together
-    with it."""
+    """The step on a number of GPUs, with the batch of each replica or of all replicas unchanged."""
 
     gpus: int
     replicas: int
@@ -31,7 +30,8 @@ class Point:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A what-if with the step that it leaves; None with the reason why it does not apply."""
+    """A what-if with the time of the step under it, or None with the reason why it does not
+    apply."""
 
     text: str
     period_s: float | None
@@ -41,7 +41,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class StrongQuestion:
-    """A step whose batch over all GPUs is shared by fewer and more of them."""
+    """A step whose total batch is shared by fewer and more GPUs."""
 
     question: ClusterQuestion
 
@@ -49,8 +49,8 @@ class StrongQuestion:
 def scaling_points(
     question: ClusterQuestion, progress: Progress, strong: bool = False
 ) -> tuple[Point, ...]:
-    """1, 2, 4 … replicas, up to 64 GPUs or as many as the cluster can have. `strong`: they share
-    the batch of the question's replicas; counts that do not divide it are left out."""
+    """The step on 1, 2, 4 … replicas, up to 64 GPUs or the cluster's limit. If `strong`, they share
+    the total batch of the question; counts that do not divide it are left out."""
     from simulator.parallel.whatifs import scaling  # in the process that predicts alone
 
     step = question.step
@@ -76,7 +76,7 @@ def scaling_points(
 
 
 def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...]:
-    """What would change the step, that which saves most first."""
+    """The what-ifs of a step over several GPUs, the largest saving first."""
     from simulator.parallel.whatifs import effects  # in the process that predicts alone
 
     step = question.step

@@ -1,4 +1,4 @@
-"""The search for the fastest split, as the page of the cluster shows it: figures without traces."""
+"""The search for the fastest split, for the cluster's page: figures without traces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simulator.errors import RidgepointError
 
 Progress = Callable[[str, float], None]
 _ROUTES = ("+link_speed", "+network_speed")
-"""What-ifs of the cluster itself, under which the splits are searched; they stay."""
+"""What-ifs of the cluster itself, which hold for every split of the search."""
 
 
 @dataclass(frozen=True)
 class SplitQuestion:
-    """A step whose scenario's batch is that of all GPUs, on a cluster whose split is sought."""
+    """A step on a cluster whose split is sought; its batch is the total over all GPUs."""
 
     question: ClusterQuestion
 
@@ -49,7 +49,7 @@ class SplitRanking:
 
     @property
     def pruned_words(self) -> str:
-        """How many were pruned, by cause; "" where none was."""
+        """The number of pruned splits by cause, as text; "" if none was pruned."""
         counts = Counter(each.cause for each in self.pruned)
         parts = [f"{count} by {cause}" for cause, count in sorted(counts.items())]
         return f"Pruned: {', '.join(parts)}" if parts else ""
@@ -57,7 +57,7 @@ class SplitRanking:
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """A search: how much of it is done, what it is doing, and in the end its ranking."""
+    """A search: the share done, the current work, and finally the ranking."""
 
     target: SplitQuestion
     share: float = 0.0
@@ -66,8 +66,8 @@ class SplitSearch:
 
 
 def split_question(question: ClusterQuestion) -> SplitQuestion:
-    """The search that a question asks for: the same whichever split is chosen. Raises InputError
-    where the network has no batch."""
+    """The search for the best split of a question, whichever split is chosen. Raises InputError if
+    the network has no batch."""
     choice = question.choice
     batch = replica_batch(question) * choice.dp
     routes = [word for word in choice.more.split() if word.partition("=")[0] in _ROUTES]
@@ -77,14 +77,14 @@ def split_question(question: ClusterQuestion) -> SplitQuestion:
 
 
 def replica_batch(question: ClusterQuestion) -> int:
-    """The batch of a replica. Raises RidgepointError where the network has none."""
+    """The batch of a replica. Raises RidgepointError if the network has no batch."""
     from app.answers.answer import batch_and_seq
 
     return batch_and_seq(question.scenario)[0] or 1
 
 
 def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
-    """Whether a search is about the step and the cluster of a question."""
+    """Whether a search belongs to the step and the cluster of a question."""
     try:
         return split_question(question) == search.target
     except RidgepointError:
@@ -92,7 +92,7 @@ def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
 
 
 def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
-    """The question under a split, with its share of the batch of all GPUs for each replica."""
+    """The question under a split; each replica has its share of the total batch."""
     question = target.question
     more = [f"microbatches={spread.microbatches}"] if spread.microbatches > 1 else []
     more += question.choice.more.split()
@@ -104,7 +104,7 @@ def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
 
 
 def split_ranking(target: SplitQuestion, progress: Progress) -> SplitRanking:
-    """Rank the splits of a step. Raises InputError as `ridgepoint split` does."""
+    """Rank the splits of a step. Raises InputError in the cases of `ridgepoint split`."""
     from simulator.parallel.split_search import search_splits
 
     step = target.question.step

@@ -21,7 +21,7 @@ PARTS: dict[PatternKind, str] = {
     "bubble": "waits for a rank",
     "communication": "exposed communication",
 }
-"""What the period of a rank goes to, in the order of its bar, by the name of its pattern."""
+"""The parts of a rank's period by the name of their pattern, in the order of the bar."""
 _ROLES = {
     "weight": "weights",
     "gradient": "gradients",
@@ -36,7 +36,7 @@ _NETWORKS = {"infiniband": "InfiniBand", "ethernet": "Ethernet", "roce": "RoCE"}
 
 
 def ranks_words(ranks: tuple[int, ...]) -> str:
-    """Ranks that do the same: "rank 0", "ranks 0 to 7"."""
+    """The name of ranks that do the same work: "rank 0", "ranks 0 to 7"."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
@@ -45,7 +45,7 @@ def ranks_words(ranks: tuple[int, ...]) -> str:
 
 
 def role_words(role: str) -> str:
-    """What lies in memory: "weights"."""
+    """The name of a role of memory: "weights"."""
     return _ROLES.get(role, role)
 
 
@@ -57,12 +57,12 @@ def stage_words(layout: Layout, first_rank: int) -> str:
 
 
 def collective_words(row: Collectives) -> tuple[str, str]:
-    """A collective, and of what: "all-reduce", "backward, 8 ranks"."""
+    """The name of a collective and its purpose: "all-reduce", "backward, 8 ranks"."""
     return row.kind.replace("_", "-"), f"{row.phase}, {row.ranks} ranks"
 
 
 def link_words(cluster: Cluster) -> str:
-    """What links the GPUs of a node: "NVSwitch"."""
+    """The name of the link between the GPUs of a node: "NVSwitch"."""
     link = cluster.link
     if link.kind == "pcie":
         return "PCIe"
@@ -70,7 +70,7 @@ def link_words(cluster: Cluster) -> str:
 
 
 def network_words(cluster: Cluster) -> str:
-    """What links the nodes: "InfiniBand"; "" of one node."""
+    """The name of the network between the nodes: "InfiniBand"; "" for one node."""
     network = cluster.network
     if network is None or cluster.nodes == 1:
         return ""
@@ -88,7 +88,7 @@ def whole_percents(shares: Mapping[Name, float]) -> dict[Name, int]:
 
 
 def product_words(choice: ClusterChoice) -> tuple[str, bool]:
-    """The product of the degrees and whether it is the number of GPUs; else the error."""
+    """The product of the degrees with a tick if it equals the number of GPUs, else the error."""
     try:
         spread = choice.layout
     except InputError as error:
@@ -98,7 +98,7 @@ def product_words(choice: ClusterChoice) -> tuple[str, bool]:
 
 
 def what_if_words(text: str) -> str:
-    """A what-if of `simulator.parallel.whatifs` in words: "Links 2 times as fast"."""
+    """The words of a what-if of `simulator.parallel.whatifs`: "Links 2 times as fast"."""
     name, _, value = text.partition("=")
     return {
         "link_speed": f"Links {value} times as fast",

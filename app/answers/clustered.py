@@ -1,4 +1,4 @@
-"""A step over several GPUs as the page shows it: its question, its figures, and its progress."""
+"""The contents of the cluster's page: its question, its figures, and its progress."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.answers.cluster_splits import SplitSearch
 @dataclass(frozen=True)
 class Clustered:
     """`answer` belongs to `question` unless it is `stale`; `points`, `what_ifs` and, once `strong`
-    scaling is shown, `strong_points` come later and are None until then. `progress` says what is
-    being done, "" if nothing is; `error` why the question has no answer. `search` is that of the
-    fastest split, at work or done."""
+    scaling is shown, `strong_points` come later and are None until then. `progress` names the
+    current work, "" if there is none; `error` is the reason for a missing answer. `search` is the
+    search for the fastest split, running or done."""
 
     question: ClusterQuestion
     answer: ClusterAnswer | None = None
@@ -30,12 +30,13 @@ class Clustered:
 
     @property
     def empty(self) -> str:
-        """What stands in place of figures before the first prediction."""
+        """The text in place of the figures before the first prediction."""
         return "Predicting …" if self.progress else "No prediction yet"
 
     @property
     def efficiency(self) -> float | None:
-        """The throughput as a share of the ideal: that of one replica, times the replicas."""
+        """The throughput as a share of the ideal, which is one replica's throughput times the
+        replicas."""
         answer = self.answer
         if answer is None:
             return None

@@ -80,7 +80,7 @@ def _design(scenario: Scenario, axes: Mapping[str, Any], sample: int | None, see
     values: dict[str, tuple[Value, ...]] = {}
     for name in sorted(axes, key=lambda name: name != "network"):
         values[name] = _values(scenario, name, axes[name])
-        if name == "network":  # the sizes that others vary are those of the first one
+        if name == "network":  # the sizes that other axes vary are those of the first network
             scenario = replace(scenario, network=str(values[name][0]))
     return design(scenario, values, sample, seed)
 

@@ -14,7 +14,7 @@ from simulator.records import Role
 from simulator.timing.rates import roof_flops_per_s
 
 PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
-"""Families whose FLOPs count as a model's: matrix products in their several forms."""
+"""Families whose FLOPs count as a model's: all forms of matrix products."""
 
 ROLES: dict[Role, str] = {
     "weight": "weights", "buffer": "buffers", "gradient": "gradients",
@@ -26,7 +26,7 @@ ROLES: dict[Role, str] = {
 class Totals:
     """Rates of a step. `utilisation` is the time of the products' FLOPs at the peaks of their
     engines, over the period; pairs that a mask excludes do not count. `engine` and
-    `peak_flops_per_s` are those of most FLOPs."""
+    `peak_flops_per_s` belong to the engine of most FLOPs."""
 
     samples_per_s: float
     tokens_per_s: float | None
@@ -51,7 +51,7 @@ def title(p: Prediction, subject: Subject) -> str:
 
 
 def gpu_name(p: Prediction) -> str:
-    """The GPU's name after its vendor's."""
+    """The GPU's name with its vendor first."""
     vendor = p.gpu.vendor or ""
     return p.gpu.name if p.gpu.name.startswith(vendor) else f"{vendor} {p.gpu.name}"
 
@@ -65,7 +65,7 @@ def verdict(p: Prediction, subject: Subject) -> str:
 def step_sentence(
     period_s: float, interval_s: tuple[float, float], regime: Regime, shares: Shares
 ) -> str:
-    """A step's time and regime, with two digits: the interval is wider than a third."""
+    """A step's time and regime, to two digits: the interval is wider than a third digit."""
     scale, unit = seconds_unit(period_s, 2)
     low, high = (number(bound / scale, 2) for bound in interval_s)
     parts = ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)
@@ -76,7 +76,7 @@ def step_sentence(
 
 
 def _by_rules(p: Prediction) -> str:
-    """The part of the verdict that says that --exact fell back to rules."""
+    """The part of the verdict that reports that --exact fell back to rules."""
     by_rules = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
     return "; fused by rules, not by the real compiler (--exact): see the notes" if by_rules else ""
 
@@ -167,7 +167,7 @@ def causes(p: Prediction) -> list[tuple[str, float]]:
 
 
 def provenance(p: Prediction) -> list[tuple[str, str]]:
-    """Rows of (name, source) that say where the numbers come from."""
+    """Rows of (name, source) with the provenance of the numbers."""
     tiers = ", ".join(f"{tier} {percent(share)}" for tier, share in p.tiers.items())
     rows = [
         ("kernel times", f"profile {p.profile}: {tiers}"),
@@ -196,7 +196,7 @@ def loss_of(p: Prediction) -> str:
 
 
 def idle_sentence(p: Prediction) -> str:
-    """One line on the time in which no kernel runs, with its causes."""
+    """One line about the time in which no kernel runs, with its causes."""
     parts = [f"{name} {seconds(value)}" for name, value in causes(p) if value > 0]
     spent = sum(value for _, value in causes(p))
     if not parts or not p.period_s:

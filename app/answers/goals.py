@@ -40,7 +40,7 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """At which values the search had to trace, and why; "" if nowhere."""
+        """The values at which the search had to trace, with the reason; "" if there are none."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 
@@ -54,7 +54,7 @@ def searches_of(
     down: bool,
     fusion: str | None = None,
 ) -> list[Search]:
-    """The goals of a command line; if it names none, those that need no figure."""
+    """The goals of a command line, or those that need no figure if it names none."""
     searches: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 

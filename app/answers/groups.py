@@ -14,8 +14,8 @@ from simulator.timing.rates import roof_flops_per_s
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Launches of one op and family on one shape. `of_roof` is the share that they reach of the
-    nearer roof of the data sheet; `roof` names it: "DRAM" or a peak such as "fp32"."""
+    """Launches of one op and family on one shape. `of_roof` is their share of the nearer roof of
+    the data sheet; `roof` is its name: "DRAM" or a peak such as "fp32"."""
 
     op: str
     family: str
@@ -35,7 +35,8 @@ class KernelGroup:
 
 @dataclass(frozen=True)
 class ModuleGroup:
-    """Matching modules with their contents: "layers.*.attention" stands for every layer's."""
+    """Matching modules with their contents: "layers.*.attention" stands for the attention of every
+    layer."""
 
     path: str
     depth: int
@@ -58,7 +59,7 @@ def short_dtype(dtype: str) -> str:
 def kernel_groups(p: Prediction) -> list[KernelGroup]:
     """Group the kernels, the longest total time first."""
     groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
-    shapes: dict[tuple[int, int], str] = {}  # of a work that a call's signature makes
+    shapes: dict[tuple[int, int], str] = {}  # of the kernels that a call's signature determines
     for k, work in zip(p.kernels, p.columns.work_of.tolist(), strict=True):
         call = work, id(p.trace.ops[k.op].signature)
         if call not in shapes:
@@ -107,8 +108,8 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch in the family's terms: m×n×k of a product, the bytes that a generated
-    kernel writes, else the shape of the op's output."""
+    """The shape of a launch in the family's terms: m×n×k for a product, the bytes written for a
+    generated kernel, else the shape of the op's output."""
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm":
         batch = f"{dims['b']}·" if dims["b"] > 1 else ""
@@ -169,7 +170,7 @@ def owner(module: str, phase: Phase) -> str:
 def levels(parts: list[str], alike: bool = True) -> list[str]:
     """Split a path into levels; a list and its number are one level: layers.3.up → layers.*, up.
 
-    If not `alike`, numbers stay: layers.3, up.
+    If `alike` is False, numbers stay: layers.3, up.
     """
     names: list[str] = []
     for part in parts:

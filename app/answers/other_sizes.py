@@ -1,4 +1,4 @@
-"""The predictions of a scenario at other batches and sequences: what the sliders of a page show.
+"""The predictions of a scenario at other batches and sequences, for the sliders of a page.
 
 Every point is predicted and none is interpolated: the figures are those of the command line.
 """
@@ -27,11 +27,12 @@ from simulator.scenario.trace_source import family
 from simulator.simulate.step_columns import StepColumns
 
 _LARGEST_BATCH, _SMALLEST_SEQ, _LARGEST_SEQ = 1024, 16, 4096
-"""The sliders reach at least from 1, or from this sequence, to these."""
+"""The sliders start at batch 1 and at this sequence or below, and reach at least these values."""
 _OPS_ONE_BY_ONE = 20_000
-"""Ops of all points of a step that is predicted point by point, as compiled ones are: about 3 s."""
+"""Limit of the ops over all points of a step that is predicted point by point (compiled modes):
+about 3 s."""
 _OPS_TO_FIT = 2000
-"""Ops up to which the family of a user's own network is fitted, which takes about 20 traces."""
+"""Limit of the ops of a user's own network whose family is fitted, which takes about 20 traces."""
 
 Point = tuple[int, int | None]
 Stop = TypeVar("Stop", int, int | None)
@@ -55,10 +56,9 @@ class OtherSizes:
 
 
 def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSizes | None:
-    """Predict a scenario at other batches and sequences, as far as a step fits in memory.
-
-    None if no family of traces holds them: those of a saved trace, of kernels that a what-if fuses,
-    and of a network of the user's own that is long to trace.
+    """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
+    of traces holds them: a saved trace, kernels fused by a what-if, or a user's own network that
+    takes long to trace.
     """
     resolved, ops = resolve(scenario), len(p.trace.ops)
     if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):
@@ -73,7 +73,7 @@ def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSiz
         batches = _nearest(batches, subject.batch, points // len(seqs))
     try:
         steps, refused = _predicted(scenario, batches, seqs)
-    except UntracedError:  # another process traces, and has not yet
+    except UntracedError:  # another process traces it and has not finished
         return None
     here = subject.batch, subject.seq
     fits = {point for point, step in steps.items() if step.fits}
@@ -95,13 +95,14 @@ def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSiz
 
 
 def at_sizes(scenario: Scenario, batch: int, seq: int | None) -> Scenario:
-    """The scenario at a batch and a sequence, without the what-ifs that set these."""
+    """The scenario at a batch and a sequence, without the what-ifs that set them."""
     others = tuple(a for a in scenario.whatifs if a.name not in ("batch", "seq"))
     return replace(scenario, batch=batch, seq=seq or scenario.seq, whatifs=others)
 
 
 def _stops(low: int, high: int, here: int) -> list[int]:
-    """The powers of two times `low` up to `high`, those between them, and `here`."""
+    """The stops from `low` to `high`: powers of two times `low`, values between them, and
+    `here`."""
     powers = [low << i for i in range((high // low).bit_length())]
     between = [3 * power // 2 for power in powers if power > 1]
     return sorted({here, *(stop for stop in (*powers, *between) if stop <= high)})
@@ -116,7 +117,7 @@ def _nearest(stops: Sequence[Stop], here: Stop, count: int) -> list[Stop]:
 def _predicted(
     scenario: Scenario, batches: Sequence[int], seqs: Sequence[int | None]
 ) -> tuple[dict[Point, StepColumns[float]], dict[Point, str]]:
-    """The steps that families hold, by point, and why others have no prediction."""
+    """The steps of the families by point, and the reasons of the points without a prediction."""
     resolved: dict[Point, ResolvedScenario] = {}
     refused: dict[Point, str] = {}
     with expecting(len(batches), len(seqs)):
@@ -167,7 +168,8 @@ def _no_figures(reason: str) -> dict[str, str | float]:
 
 
 def _command(scenario: Scenario) -> str:
-    """The command line of a scenario; "" for a GPU with edited figures, which has none."""
+    """The command line of a scenario; "" for a GPU with edited figures, which no option
+    expresses."""
     try:
         return as_command(scenario)
     except InputError:

@@ -8,7 +8,7 @@ from simulator.timing.power import Power
 
 
 def power_sentence(p: Prediction) -> str:
-    """Watts beside the limit, and the clock: "700 W, its limit: 1,634 of 1,980 MHz"."""
+    """The power with its limit, and the clock: "700 W, its limit: 1,634 of 1,980 MHz"."""
     power = p.power
     if power is None:
         return f"unknown: no power data for {p.gpu.name}"
@@ -18,13 +18,13 @@ def power_sentence(p: Prediction) -> str:
 
 
 def clocks(power: Power) -> str:
-    """The clock of a step, beside the highest where it is lower."""
+    """The clock of a step, with the highest clock if that is higher."""
     highest = f"{power.highest_hz * 1e-6:,.0f} MHz"
     return f"{power.clock_hz * 1e-6:,.0f} of {highest}" if power.limited else highest
 
 
 def energy_sentence(p: Prediction) -> str:
-    """Joules of a step with their interval, of a sample and of a token."""
+    """The energy in joules of a step with its interval, of a sample and of a token."""
     power = p.power
     if power is None:
         return "unknown"

@@ -1,4 +1,4 @@
-"""A question as a sentence: words, and fields that each write into its draft."""
+"""A question as a sentence: words, and fields that each edit its draft."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ D = TypeVar("D")
 
 @dataclass(frozen=True)
 class Field(Generic[D]):
-    """A figure of the sentence. `shown` is its text, `put` the draft with another text; `options`
-    are the texts to choose from, several of them if `several`; `empty` stands where no figure is
-    given."""
+    """A figure of the sentence. `shown` is its text, and `put` returns the draft with another text.
+    `options` are the texts to choose from, more than one at a time if `several`. `empty` is shown
+    if there is no figure."""
 
     name: str
     shown: str

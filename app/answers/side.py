@@ -1,4 +1,4 @@
-"""A side of a comparison: a scenario with its prediction, as pictures draw it."""
+"""A side of a comparison: a scenario with its prediction."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario
 
 Question = Callable[[Callable[[], bool]], Any]
-"""Work for another thread; its argument says whether it has been cancelled."""
+"""Work for another thread; its argument returns whether the work has been cancelled."""
 
 
 @dataclass(frozen=True)
 class Side:
     """A scenario and its prediction; the first side is the baseline. `measured` is the file of a
-    profiler trace of it, or ""."""
+    profiler trace of the scenario, or ""."""
 
     letter: str
     name: str

@@ -1,4 +1,4 @@
-"""Options of the form name=value, and the stated costs of ops of other libraries among them."""
+"""Options of the form name=value, and the stated costs of ops of other libraries."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def _count(text: str) -> int | None:
 
 
 def _is_op(name: str) -> bool:
-    """Is it the name of an op of another library: mylib::f?"""
+    """Whether a text is the name of an op of another library: mylib::f."""
     library, _, op = name.partition("::")
     return library.isidentifier() and op.isidentifier()
 
 
 def is_stated(key: str) -> bool:
-    """Is it a stated figure of an op: mylib::f.flops?"""
+    """Whether a text names a stated figure of an op: mylib::f.flops."""
     op, _, figure = key.rpartition(".")
     return _is_op(op) and figure in STATED

@@ -99,10 +99,9 @@ def heading_of(subject: Subject, scenario: Scenario, varied: tuple[str, ...]) ->
 
 
 def takes_sequence(trace: Trace, seq: int) -> bool:
-    """Does an input of a trace have a sequence axis of this length?
-
-    In tensors of whole numbers (tokens) that is any axis after the samples, in others any axis
-    between samples and features.
+    """Whether an input of a trace has a sequence axis of this length. In tensors of whole numbers
+    (tokens) this is any axis after the samples, in other tensors any axis between samples and
+    features.
     """
     for op in trace.ops:
         for tensor, storage in zip(op.inputs, op.storages, strict=False):
@@ -128,7 +127,7 @@ def predict_exactly(
 
     If the compiler refuses, predict by rules, with the reason among the notes.
     """
-    from simulator.inductor import RefusalError, exact  # only where the compiler is asked
+    from simulator.inductor import RefusalError, exact  # only for the real compiler
 
     try:
         trace = exact(resolve(scenario), subject.trace, progress)
@@ -188,8 +187,8 @@ def data_sizes(options: list[str]) -> dict[str, int]:
 
 
 def _named_place(name: str) -> bool:
-    """Is it the name of an op, optionally with the line that calls it: item@nets.py:31? Or a stated
-    figure of an op?"""
+    """Whether a text names an op, optionally with the line that calls it (item@nets.py:31), or a
+    stated figure of an op."""
     if is_stated(name):
         return True
     op, at, place = name.partition("@")

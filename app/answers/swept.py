@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 
-_NAMED = 6  # most values to list
+_NAMED = 6  # the largest number of values to list
 
 
 _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
@@ -30,8 +30,8 @@ _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
 @dataclass(frozen=True)
 class Swept:
-    """Sweeps of a scenario and its variants. `shifts` are the first one's; `tried` are the figures
-    that the search for them predicted."""
+    """Sweeps of a scenario and its variants. `shifts` are the regime shifts of the first sweep;
+    `tried` are the figures predicted by the search for them."""
 
     line: AxisValues
     names: tuple[str, ...]
@@ -63,7 +63,8 @@ def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda t
 
 
 def shifts(scenario: Scenario, axis: AxisValues, sweep: Sweep, watch: Watch) -> tuple[Shift, ...]:
-    """Find where the regime changes between neighbouring points; `watch` receives each try."""
+    """Find where the regime changes between neighbouring points; `watch` receives each tried
+    point."""
     if not axis.numeric:
         return ()
     places = [i for i in range(len(sweep)) if i not in sweep.refused]
@@ -80,7 +81,7 @@ def shifts(scenario: Scenario, axis: AxisValues, sweep: Sweep, watch: Watch) -> 
 
 
 def retraced(sweep: Sweep) -> str:
-    """How many points were traced separately, and why; "" if none."""
+    """The number of points that were traced separately, with the reason; "" if there are none."""
     if not sweep.retraced:
         return ""
     why = "; ".join(list(dict.fromkeys(sweep.retraced.values()))[:2])
@@ -88,7 +89,8 @@ def retraced(sweep: Sweep) -> str:
 
 
 def retraced_at(axis: str, why: Mapping[float, str]) -> str:
-    """Where a search had to trace, and why: "retraced at batch 1 and 24: …"; "" if nowhere."""
+    """The values at which a search had to trace: "retraced at batch 1 and 24: …"; "" if there are
+    none."""
     if not why:
         return ""
 

@@ -1,6 +1,5 @@
-"""What the bundle runs: the command, or a module of the app that one of its processes asks for.
-
-Without arguments, as by a double click, it opens the explorer.
+"""Entry point of the bundle: run the command, or a module of the app for a child process. Without
+arguments, as after a double click, open the explorer.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _MODULES = ("app.explorer.background.tracer", "app.explorer.background.factories
 
 
 def main() -> None:
-    """Run what the arguments name."""
+    """Run the command or module that the arguments name."""
     freeze_support()
     if sys.argv[1:2] == ["-m"] and sys.argv[2] in _MODULES:
         module = sys.argv[2]

@@ -36,7 +36,7 @@ def accuracy_page(rows: Sequence[Row], gpu: GPU, metrics: Metrics) -> Drawing:
 
 
 def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
-    """Grid lines without their figures, and what the axes show if their figures do not say it."""
+    """Grid lines without their figures, and the axis titles where the figures need them."""
     items: list[Item] = [
         Text(area.centre[0], area.bottom + 31, titles[0], "ink3", anchor="middle"),
     ]
@@ -51,14 +51,14 @@ def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
 
 
 def _kind(group: str) -> Regime:
-    """A mark for a group of steps; overhead-bound ones are shown among their own."""
+    """The regime whose mark a group of steps has: overhead for training, memory for CUDA graphs."""
     if group.startswith("training"):
         return "overhead"
     return "memory" if "graph" in group else "compute"
 
 
 def _steps(steps: Sequence[Row], area: Box, metrics: Metrics) -> list[Item]:
-    """One dot per step; the dashed lines are 15% to either side."""
+    """One dot per step; the dashed lines mark ±15%."""
     times = [r["measured_s"] for r in steps]
     low, high = min(times) / 1.6, max(times) * 1.6
     x = Scale(low, high, area.left, area.right, True)
@@ -83,7 +83,7 @@ def _steps(steps: Sequence[Row], area: Box, metrics: Metrics) -> list[Item]:
 
 
 def _calls(calls: Sequence[Row], gpu: GPU, area: Box, metrics: Metrics) -> list[Item]:
-    """What single calls achieve, measured, below the data sheet's roof."""
+    """The measured FLOP/s of single calls, below the data sheet's roof."""
     points = [(r["flops"] / r["bytes"], r["flops"] / r["measured_s"]) for r in calls]
     shown = [(i, f) for i, f in points if i > _LEAST_INTENSITY and f > _LEAST_FLOPS_PER_S]
     peak = max(gpu.peak("tensor", d) or 0.0 for d in ("fp8", "int8", "bf16", "fp16"))

@@ -1,4 +1,4 @@
-"""Advice as bars: what each what-if saves end to end, with interval and cause."""
+"""Advice as bars: the saving of each what-if end to end, with interval and cause."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _interval(advice: Advice, advised: Advised) -> tuple[float, float]:
 
 
 def wrapped(text: str, room: float, metrics: Metrics) -> list[str]:
-    """A sentence in lines of `room` pixels."""
+    """A sentence, wrapped into lines of `room` pixels."""
     lines = [""]
     for word in text.split():
         line = f"{lines[-1]} {word}".lstrip()

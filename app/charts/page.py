@@ -1,4 +1,4 @@
-"""A picture as a file: a title, a subtitle, and room for what they are about."""
+"""The page of a picture: a title, a subtitle, and room for the picture."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _GAP_PX = 4.0
 def headings(
     lines: list[tuple[str, int, int, Role]], top: float, width: float, metrics: Metrics
 ) -> tuple[list[Item], float]:
-    """Lines of text (words, px, weight, colour) below each other, elided to the page, and where
-    they end."""
+    """Lines of text (words, px, weight, colour), elided to the page, and the y at which they
+    end."""
     items: list[Item] = []
     for words, px, weight, colour in lines:
         high = metrics.height(px) + 3
@@ -25,7 +25,7 @@ def headings(
 
 
 def head(title: str, about: str, width: float, metrics: Metrics) -> tuple[list[Item], float]:
-    """The title and the subtitle of a page, and where they end."""
+    """The title and the subtitle of a page, and the y at which they end."""
     lines: list[tuple[str, int, int, Role]] = [(title, FIGURE_PX, 600, "ink")]
     if about:
         lines.append((about, SUPPORT_PX, 400, "ink3"))
@@ -33,5 +33,5 @@ def head(title: str, about: str, width: float, metrics: Metrics) -> tuple[list[I
 
 
 def below(top: float, width: float, height: float) -> Box:
-    """What is free below a line, inside the margins of a page."""
+    """The free area below y, inside the margins of a page."""
     return Box.between(LEFT_PX, top, width - RIGHT_PX, height - BOTTOM_PX)

@@ -22,8 +22,8 @@ prediction has nothing to show."""
 
 @dataclass(frozen=True)
 class PredictionChart:
-    """A picture with its title, a few words about it, and its height in a report, in pixels. `view`
-    is the module of `app.views` that shows it with more to do than to look at, if any."""
+    """A picture with its title, a short description, and its height in a report, in pixels. `view`
+    is the module of `app.views` that shows an interactive version, if there is one."""
 
     title: str
     about: str
@@ -38,11 +38,13 @@ _CHARTS: dict[str, PredictionChart] = {}
 def chart(
     title: str, about: str = "", height: float = 300, view: str = ""
 ) -> Callable[[Draw], Draw]:
-    """Add a picture. Raises ValueError if there is one of that title."""
+    """Add a picture. Raises ValueError if its title is taken."""
 
     def add(draw: Draw) -> Draw:
         if title in _CHARTS:
-            raise ValueError(f"picture {title!r}: expected one of a title, got two; rename one")
+            raise ValueError(
+                f"picture {title!r}: expected one picture per title, got two; rename one"
+            )
         _CHARTS[title] = PredictionChart(title, about, height, draw, view)
         return draw
 
@@ -51,7 +53,7 @@ def chart(
 
 @cache
 def prediction_charts() -> tuple[PredictionChart, ...]:
-    """All pictures, those with a view of their own first, then by title."""
+    """All pictures, first those with their own view, then by title."""
     package = import_module("app.charts.of_prediction")
     for module in iter_modules(package.__path__, f"{package.__name__}."):
         import_module(module.name)

@@ -1,4 +1,4 @@
-"""Goal seek: the points that were tried, the goal as a line, the answer marked."""
+"""Goal seek: the tried points, the goal as a line, and the answer with a mark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def seek_page(searches: list[Search], heading: str, base: Prediction, metrics: M
 
 
 def _search(search: Search, base: Prediction, area: Box, metrics: Metrics) -> list[Item]:
-    """The tried points over the axis, with the answer as an upright line."""
+    """The tried points over the axis, with the answer as a vertical line."""
     low, high = search.tried[0][0], search.tried[-1][0]
     slack = max((high / low) ** 0.02, 1.0001)
     x = Scale(low / slack, high * slack, area.left, area.right, True)

@@ -1,8 +1,7 @@
 """`ridgepoint advise`: every what-if that applies, ranked by what it saves end to end.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ Prices = Annotated[
     typer.Option(
         "--price",
         metavar="[GPU=]USD",
-        help="Price of a GPU in USD per hour; without GPU=, of the scenario's.",
+        help="Price of a GPU in USD per hour; without GPU=, of the scenario's GPU.",
     ),
 ]
 
@@ -66,7 +65,7 @@ def advise(
     heading = title(advised.baseline, traced)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.advice import advice_page  # only where a picture is drawn
+        from app.charts.advice import advice_page  # only if a picture is drawn
 
         return advice_page(advised, heading, top, metrics)
 

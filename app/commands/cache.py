@@ -1,4 +1,4 @@
-"""`ridgepoint cache`: the traces that are kept on disk, and `ridgepoint cache clear`."""
+"""`ridgepoint cache`: show or clear the traces on disk."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import typer
 
 
 class Action(StrEnum):
-    """What to do with the cache."""
+    """An action on the cache."""
 
     SHOW = "show"
     CLEAR = "clear"
 
 
 def cache(
-    action: Annotated[Action, typer.Argument(help="show, or clear to delete all.")] = Action.SHOW,
+    action: Annotated[Action, typer.Argument(help="show; or clear, to delete all.")] = Action.SHOW,
 ) -> None:
-    """Show or clear the traces kept on disk: their folder, number, size and age."""
+    """Show or clear the traces on disk: their folder, number, size and age."""
     from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
     from simulator.symbols.cache import LIMIT_BYTES, clear, contents
 
     folder = TRACE_FOLDER.path
     if folder is None:
         typer.echo(
-            f"Traces are not kept: {FOLDER_VARIABLE} is {os.environ.get(FOLDER_VARIABLE, '')!r}."
+            f"The trace cache is off: {FOLDER_VARIABLE} is {os.environ.get(FOLDER_VARIABLE, '')!r}."
         )
         return
     if action is Action.CLEAR:

@@ -1,6 +1,6 @@
 """`ridgepoint calibrate`, `validate` and `doctor`.
 
-What they run is imported where they run: the help needs none.
+Their modules are imported when a command runs: the help needs none.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ def calibrate(ctx: typer.Context) -> None:
 
 def validate(
     ctx: typer.Context,
-    png: Annotated[str | None, typer.Option(help="Draw predicted against measured as PNG.")] = None,
-    svg: Annotated[str | None, typer.Option(help="Draw predicted against measured as SVG.")] = None,
-    theme: Annotated[str, typer.Option(help="dark or light.")] = "dark",
+    png: Annotated[
+        str | None, typer.Option(help="Draw predictions and measurements as PNG.")
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option(help="Draw predictions and measurements as SVG.")
+    ] = None,
+    theme: Annotated[str, typer.Option(help="Theme of the picture: dark or light.")] = "dark",
 ) -> None:
     """Compare predictions with recorded measurements; needs no GPU."""
     from app.commands.calibrate import drawn, run
@@ -34,7 +38,7 @@ def validate(
 
 
 def doctor() -> None:
-    """Check the installation: versions, and whether each part works."""
+    """Check the installation: print the versions, and try each part."""
     from app.commands.doctor import examine
 
     raise typer.Exit(0 if examine() else 1)

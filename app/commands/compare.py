@@ -1,8 +1,7 @@
 """`ridgepoint compare`: two to four scenarios side by side, and the changes from A to each.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 
@@ -71,7 +70,7 @@ def compare(
     op: StatedCosts = None,
     top: Top = 8,
 ) -> None:
-    """Compare up to four scenarios: each change's effect, what moved, which regimes flipped."""
+    """Compare up to four scenarios: each change's effect, the kernels and regimes that changed."""
     from app import progress
     from app.answers.subject import relabelled, subject
     from app.report import comparison as report
@@ -88,7 +87,7 @@ def compare(
     comparison = replace(comparison, waterfalls=falls)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.waterfall.waterfall import comparison_page  # only where a picture is drawn
+        from app.charts.waterfall.waterfall import comparison_page  # only if a picture is drawn
 
         return comparison_page(comparison, names, metrics)
 

@@ -68,11 +68,12 @@ def examine() -> bool:
 
 
 _IMPORTED = {"hf": ("torchvision", "transformers"), "timm": ("torchvision", "timm")}
-"""What networks of an extra import; only some networks of transformers import torchvision."""
+"""The modules that networks of an extra import; only some networks of transformers import
+torchvision."""
 
 
 def _failure(extra: str) -> str:
-    """Why an installed package of an extra fails to import; "" if all import."""
+    """The reason why an installed package of an extra cannot be imported; "" if all can."""
     for package in _IMPORTED.get(extra, ()):
         if find_spec(package) is not None:
             try:
@@ -94,7 +95,7 @@ def _version(package: str) -> str | None:
 
 
 def _trials() -> dict[str, tuple[bool, str]]:
-    """Try each part: whether it works, and its result or error."""
+    """Try each part; return whether it works, and its result or error."""
     results: dict[str, tuple[bool, str]] = {}
     with progress.shown() as step:
         step("trying each part")
@@ -111,7 +112,7 @@ def _trials() -> dict[str, tuple[bool, str]]:
     return results
 
 
-# Each trial imports what it tries: an import that fails is its result.
+# Each trial imports its modules: a failed import is its result.
 
 
 def _gpus() -> str:

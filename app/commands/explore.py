@@ -22,7 +22,8 @@ sixteenth of the start."""
 
 @expanded
 def explore(
-    opening: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light.")] = None
+    opening: Opening,
+    theme: Annotated[ThemeName | None, typer.Option(help="Theme of the window.")] = None,
 ) -> None:
     """Open the explorer: change batch, precision or GPU and see the effect at once.
 

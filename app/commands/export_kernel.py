@@ -1,6 +1,6 @@
 """`ridgepoint export-kernel`: a fused group as a Triton kernel in a file, to check the prediction.
 
-Modules of the simulator are imported where the command runs: the help needs none.
+Modules of the simulator are imported when the command runs: the help does not need them.
 """
 
 from __future__ import annotations

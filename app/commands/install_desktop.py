@@ -1,4 +1,4 @@
-"""`ridgepoint install-desktop`: a menu entry, and sessions and links that open by double click."""
+"""`ridgepoint install-desktop`: add a menu entry, and open sessions and links by double click."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ _UPDATES = (
     ("update-mime-database", "mime"),
     ("update-desktop-database", "applications"),
 )
-"""What reads the files, where it is installed; elsewhere the next login reads them."""
+"""Programs that read the files, if installed; else the desktop reads them at the next login."""
 
 
 def install_desktop(
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the entry again.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove Ridgepoint from the desktop.")
+    ] = False,
 ) -> None:
     """Add Ridgepoint to a Linux desktop: .ridge files and ridgepoint:// links open it."""
     from app.outputs import put
@@ -57,7 +59,8 @@ def install_desktop(
 
 
 def _command() -> str:
-    """The command as a desktop entry quotes it: this one, or this Python with the app's module."""
+    """The quoted command of a desktop entry: this executable, or this Python with the app's
+    module."""
     started = Path(sys.argv[0])
     if started.name == "ridgepoint":
         return _quoted(str(started.resolve()))

@@ -1,6 +1,6 @@
 """`ridgepoint gpus`, `networks`, `hosts` and `clusters`.
 
-The tables are imported where a command runs: the help needs none.
+The tables are imported when a command runs: the help does not need them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def gpus(
         str | None, typer.Argument(help="Show all figures of this GPU, with sources.")
     ] = None,
 ) -> None:
-    """List the GPUs, or show all figures of one."""
+    """List the GPUs, or show all figures of one GPU."""
     from app.report import listings
 
     listings.one_gpu(name) if name else listings.all_gpus()

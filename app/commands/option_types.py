@@ -28,7 +28,7 @@ class Optimizer(StrEnum):
 
 
 class Mode(StrEnum):
-    """How the host launches work; the last three are modes of torch.compile."""
+    """How kernels are launched; the last three are modes of torch.compile."""
 
     eager = "eager"
     cuda_graph = "cuda_graph"
@@ -77,10 +77,8 @@ Seq = Annotated[int | None, typer.Option(help="Tokens per sample.", show_default
 
 
 def dtype_of(text: str) -> Dtype:
-    """Return the precision of a name.
-
-    Raises BadParameter if it is unknown; for tf32 the message names the what-if.
-    """
+    """Return the precision with this name. Raises BadParameter if it is unknown; for tf32 the
+    message names the what-if."""
     if text in list(Dtype):
         return Dtype(text)
     known = ", ".join(Dtype)
@@ -112,7 +110,7 @@ HostMode = Annotated[
     Mode | None,
     typer.Option(
         "--mode",
-        help="How the host launches work; compiled is torch.compile, the last three its modes.",
+        help="How kernels are launched; compiled is torch.compile, the last three are its modes.",
         show_default="eager",
     ),
 ]
@@ -129,7 +127,7 @@ DataSizes = Annotated[
     typer.Option(
         "--data-size",
         metavar="OP=N",
-        help="Set the rows that a data-dependent op returns, such as nonzero=640.",
+        help="Set the number of rows that a data-dependent op returns: nonzero=640.",
     ),
 ]
 StatedCosts = Annotated[
@@ -148,8 +146,8 @@ NoSandbox = Annotated[
     bool,
     typer.Option(
         "--no-sandbox",
-        help="Run the network's file in this process, without limits and with the network: "
-        "for a debugger.",
+        help="Run the network's file in this process, with internet access and without "
+        "limits, for debugging.",
     ),
 ]
 With = Annotated[

@@ -137,8 +137,8 @@ def question(
 
 @dataclass(frozen=True)
 class Opening(Question):
-    """What the explorer opens: the scenario of the options, or BERT-base if none is named; then
-    `file`, if it is not empty: a session, a scenario's or a plan's file, or a plan's link."""
+    """The explorer's start: the scenario of the options, or BERT-base if they name no network; then
+    `file`, unless empty: a session, a scenario's or a plan's file, or a plan's link."""
 
     file: str = ""
 
@@ -167,12 +167,12 @@ def opening(**options: Any) -> Opening:
 
 
 def _path(word: str) -> str:
-    """The path of a file's URL, which a desktop may pass; another word itself."""
+    """The path of a file URL, which a desktop may pass; any other word unchanged."""
     return unquote(word.removeprefix("file://")) if word.startswith("file://") else word
 
 
 def _opens_in_window(word: str) -> bool:
-    """Is it a file or a link that only the window opens?"""
+    """Whether a word is a file or a link that only the window opens."""
     return word.lower().endswith((".ridge", ".toml")) or (
         is_link(word) and parts(word)[0] == "plan"
     )

@@ -1,7 +1,7 @@
 """`ridgepoint predict` reports one scenario; `ridgepoint trace` saves its ops.
 
-Modules of the simulator and of the reports are imported where a command runs: the help needs none.
-"""
+Modules of the simulator and of the reports are imported when a command runs: the help does not need
+them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def predict(
         str | None,
         typer.Option(
             metavar="LAYOUT",
-            help='Parallel layout on --cluster and what-ifs, such as "dp=4 tp=2 +link_speed=2".',
+            help='Parallel layout on --cluster, and what-ifs: "dp=4 tp=2 +link_speed=2".',
         ),
     ] = None,
 ) -> None:

@@ -1,8 +1,7 @@
 """`ridgepoint map`: the regime over two axes, as a table, arrays and a picture.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """`ridgepoint seek`: the batch, the rate or the fusion level at which a scenario meets a goal.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def seek(
     latency: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Find the largest batch whose step takes at most this: 20ms, 0.5s."
+            metavar="TIME", help="Find the largest batch whose step takes at most this time: 20ms."
         ),
     ] = None,
     throughput: Annotated[
@@ -89,7 +88,7 @@ def seek(
     heading = title(base, traced)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.seek import seek_page  # only where a picture is drawn
+        from app.charts.seek import seek_page  # only if a picture is drawn
 
         return seek_page(searches, heading, base, metrics)
 

@@ -20,10 +20,12 @@ def split(
     ],
     parallel: Annotated[
         str | None,
-        typer.Option(metavar="LAYOUT", help="The split that --what-ifs and --scaling are about."),
+        typer.Option(
+            metavar="LAYOUT", help="The split for --what-ifs and --scaling; without it, the best."
+        ),
     ] = None,
     what_ifs: Annotated[
-        bool, typer.Option("--what-ifs", help="Show what would change the best split's step.")
+        bool, typer.Option("--what-ifs", help="Show the step under each what-if of the cluster.")
     ] = False,
     scaling: Annotated[
         str | None,

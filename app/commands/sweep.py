@@ -1,8 +1,7 @@
-"""`ridgepoint sweep`: one axis with its shifts of regime, or a design of several into a file.
+"""`ridgepoint sweep`: one axis with its regime shifts, or a design of several axes into a file.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 
@@ -29,15 +28,15 @@ Over = Annotated[
     typer.Option(
         metavar="AXIS[=VALUES]",
         help="The axis: batch (the default), batch=1:512, seq=128:4096:6, gpu=h100,h200, any "
-        "what-if or size; with --into, several, also 'whatifs=none;+cuda_graph'.",
+        "what-if or size; with --into, repeat it, also with 'whatifs=none;+cuda_graph'.",
     ),
 ]
 Into = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Predict all combinations of the axes, or the design of a .toml in place of NETWORK, "
-        "and append their rows here; the same command again goes on.",
+        help="Predict all combinations of the axes, or the design in a .toml given as NETWORK, "
+        "and append a row for each to FILE; run the command again to continue it.",
     ),
 ]
 Parquet = Annotated[
@@ -47,16 +46,17 @@ EngineName = Annotated[
     str,
     typer.Option(
         metavar="ENGINE",
-        help="With --into: local, dask://HOST:PORT, ray (started here) or ray://HOST:PORT.",
+        help="With --into: local, dask://HOST:PORT, ray (started locally) or ray://HOST:PORT.",
     ),
 ]
 Workers = Annotated[
-    int, typer.Option(min=0, help="With --into: processes here; 0 means one per core.")
+    int, typer.Option(min=0, help="With --into: local processes; 0 means one per core.")
 ]
 Sample = Annotated[
-    int | None, typer.Option(min=1, help="With --into: draw so many of the combinations.")
+    int | None,
+    typer.Option(min=1, help="With --into: size of a random sample of the combinations."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="With --sample: another draw.")]
+Seed = Annotated[int, typer.Option(min=0, help="With --sample: seed of the random sample.")]
 
 
 @expanded
@@ -72,7 +72,7 @@ def sweep(
     engine: EngineName = _ENGINE,
     workers: Workers = 0,
 ) -> None:
-    """Sweep one axis: time, throughput and shares along batch, sequence length or any other.
+    """Sweep one axis, such as batch or sequence length: time, throughput and shares.
 
     With --into, sweep all combinations of several axes, on all cores or on a cluster.
     """
@@ -87,7 +87,7 @@ def sweep(
     plain = {"--with": variant, "--json": written.json, "--png": written.png, "--svg": written.svg}
     if refused := next((name for name, given in plain.items() if given), None):
         raise InputError(
-            f"--into and {refused} are both given: expected --csv or --parquet beside --into; "
+            f"--into and {refused} are both given: expected --csv or --parquet with --into; "
             "remove one"
         )
     from app.answers.designed import of_options, read
@@ -163,7 +163,7 @@ def _one_axis(question: Question, written: Written, over: str, variant: list[str
         result = swept(variants, axis, step)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.sweep.page import sweep_page  # only where a picture is drawn
+        from app.charts.sweep.page import sweep_page  # only if a picture is drawn
 
         return sweep_page(result, heading, metrics)
 

@@ -1,8 +1,7 @@
-"""`ridgepoint whatif`: before and after, with each change alone and all together.
+"""`ridgepoint whatif`: the step before and after, with each change alone and all together.
 
-Modules of the simulator and of the reports are imported where the command runs: the help needs
-none.
-"""
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def whatif(
     fall = relabelled(fall, before, after)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.waterfall.waterfall import waterfall_page  # only where a picture is drawn
+        from app.charts.waterfall.waterfall import waterfall_page  # only if a picture is drawn
 
         return waterfall_page(fall, title(fall.a, subjects[0]), ("as asked", "changed"), metrics)
 

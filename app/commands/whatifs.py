@@ -8,12 +8,12 @@ import typer
 
 
 def whatifs(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one only.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show only this one.")] = None,
     json: Annotated[
         str | None, typer.Option(metavar="FILE|-", help="Write the list as JSON.")
     ] = None,
 ) -> None:
-    """List the what-ifs: what can be changed, and within which bounds."""
+    """List the what-ifs with their parameters and bounds."""
     from app import outputs
     from app.report import whatifs as report
     from app.report.exports import json_text

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """The files to write; None for each that is not requested."""
+    """The files to write; None for each file that is not requested."""
 
     json: str | None = None
     csv: str | None = None
@@ -59,7 +59,7 @@ class Written:
 
     @property
     def printed(self) -> bool:
-        """Is standard output free for the tables?"""
+        """Whether standard output is free for the tables."""
         return "-" not in (self.json, self.csv)
 
 

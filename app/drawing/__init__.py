@@ -20,7 +20,7 @@ Origin at the upper left, y downwards. Items later in the tuple cover earlier on
   Group (clips its items to a box).
 - `colours`: a `Role` ("ink", "memory", "memory_ink", ...), a `Mix` of two roles, or as fill the
   `Pattern` of a regime, of idle time or of a refused area.
-- `spots`: what of a drawing the pointer can pick, with a key for the window and a tooltip for HTML.
+- `spots`: the regions that the pointer can pick, with a key for the window and a tooltip for HTML.
 - `metrics`: text measurement, passed in: `TABULATED` for files, `QT_METRICS` of
   `app.widgets.drawn` on a screen.
 - `labels`: placement of labels without overlaps.

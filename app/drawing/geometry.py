@@ -29,20 +29,20 @@ class Box:
         return self.left + self.width / 2, self.top + self.height / 2
 
     def grown(self, by: float, vertically: float | None = None) -> Box:
-        """Larger by a margin on each side; smaller where it is negative."""
+        """The box enlarged by a margin on each side, or shrunk if the margin is negative."""
         high = by if vertically is None else vertically
         return Box(self.left - by, self.top - high, self.width + 2 * by, self.height + 2 * high)
 
     def moved(self, right: float, down: float) -> Box:
-        """The same box elsewhere."""
+        """The box moved by an offset."""
         return Box(self.left + right, self.top + down, self.width, self.height)
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point is inside or on the edge."""
+        """Whether a point is inside the box or on its edge."""
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
     def contains(self, other: Box) -> bool:
-        """Whether another box is inside."""
+        """Whether another box is inside this one."""
         return (
             self.left <= other.left
             and other.right <= self.right
@@ -61,7 +61,7 @@ class Box:
 
     @classmethod
     def around(cls, x: float, y: float, reach: float) -> Box:
-        """The square with a centre and half a side."""
+        """The square with this centre and half this side length."""
         return cls(x - reach, y - reach, 2 * reach, 2 * reach)
 
     @classmethod

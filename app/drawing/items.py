@@ -74,7 +74,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The shape of a regime, a circle without one, around a point. Equal radii give equal areas.
+    """The shape of a regime around a point, or a circle without a regime. Equal radii give equal
+    areas.
 
     `hollow` is a ring: its edge in the regime's colour, filled with the panel's.
     """
@@ -107,18 +108,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A text on a rounded ground that hides lines below it; `pill` measures one."""
+    """A text on a rounded ground that hides the lines below it; `pill` measures the text."""
 
     box: Box
     text: Text
     ground: Colour | None = None
-    """None for the panel's colour, 92% opaque."""
+    """The colour of the ground; None is the panel's colour, 92% opaque."""
     edge: Colour | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raster:
-    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are places in
+    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are indices of
     the palette (at most 256 colours); `smooth` blends neighbouring cells."""
 
     box: Box
@@ -129,7 +130,7 @@ class Raster:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Items together, drawn inside `clip` alone."""
+    """A group of items, drawn only inside `clip`."""
 
     items: tuple[Item, ...]
     clip: Box | None = None

@@ -24,7 +24,7 @@ class Labels:
         if not self.inside.contains(box):
             return False
         left, top, right, bottom = box.left, box.top, box.right, box.bottom
-        for t in self.taken:  # `intersects` written out: a drawing asks this a thousand times
+        for t in self.taken:  # `intersects` written out: a drawing calls this a thousand times
             across = t.left < right and left < t.left + t.width
             if across and t.top < bottom and top < t.top + t.height:
                 return False
@@ -51,7 +51,7 @@ class Labels:
 def _near(
     x: float, y: float, reach: float, wide: float, high: float, distances: Iterable[float]
 ) -> Iterator[Box]:
-    """The candidate boxes, best first."""
+    """The candidate boxes, the best first."""
     for distance in distances:
         gap = reach + 3 + distance
         yield Box(x + gap, y - high / 2, wide, high)

@@ -1,4 +1,4 @@
-"""Measurement of text: what a drawing needs to know of its font."""
+"""Measurement of text in the font of a drawing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Metrics(Protocol):
 
 class TabulatedMetrics:
     """The widths of DejaVu Sans, the widest of the theme's fonts, without a font library: a text
-    that fits by this table fits in each of them."""
+    that fits by this table fits in every theme font."""
 
     def width(self, words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
         face = "mono" if mono else "bold" if weight > _BOLD_FROM else "regular"

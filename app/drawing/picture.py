@@ -1,4 +1,4 @@
-"""A drawing: items, and what of them can be picked."""
+"""A drawing: its items, and the regions that can be picked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from app.drawing.items import Item
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A region that the pointer can pick: `key` names what is drawn there. A `round` spot is the
-    ellipse inside its box. `tooltip` is what HTML and SVG show over it."""
+    """A region that the pointer can pick: `key` identifies the item drawn there. A `round` spot is
+    the ellipse inside its box. HTML and SVG show `tooltip` over it."""
 
     key: Hashable
     box: Box
@@ -39,7 +39,7 @@ class Drawing:
     items: tuple[Item, ...]
     spots: tuple[Spot, ...] = ()
     title: str = ""
-    """What the drawing shows, for readers that cannot see it."""
+    """A description of the drawing for screen readers."""
 
     def pick(self, x: float, y: float) -> Spot | None:
         """The last spot that holds a point, or None."""

@@ -16,7 +16,7 @@ area."""
 
 def corners(regime: Mark | None, radius: float) -> tuple[Point, ...]:
     """The corners of a regime's shape around the origin: a triangle, a square or a diamond;
-    none of a circle."""
+    empty for a circle."""
     if regime == "compute":
         side = TRIANGLE * radius
         height = side * 3**0.5 / 2

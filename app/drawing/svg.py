@@ -31,11 +31,11 @@ ColourText = Callable[[Colour], str]
 _DASHES: dict[Dash, tuple[float, float]] = {"dashed": (3.4, 2.4), "dotted": (1.4, 1.8)}
 _PILL = 0.92
 _CENTRED = 0.35
-"""From the middle of a line of text to its baseline, in em."""
+"""The distance from the middle of a line of text to its baseline, in em."""
 
 
 def document(drawing: Drawing, theme: Theme) -> str:
-    """A file of its own, in the colours of a theme."""
+    """An SVG document in the colours of a theme."""
 
     def colour(of: Colour) -> str:
         return hex_colour(of, theme)
@@ -98,7 +98,7 @@ def _colours(drawing: Drawing) -> set[Colour]:
 
 
 def _n(value: float) -> str:
-    """A coordinate with a tenth of a pixel."""
+    """A coordinate rounded to a tenth of a pixel."""
     text = f"{value:.1f}"
     return text.removesuffix(".0") if text != "-0.0" else "0"
 

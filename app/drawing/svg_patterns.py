@@ -23,7 +23,7 @@ def pattern_id(pattern: Pattern) -> str:
 
 
 def plain(fill: Fill | None) -> Fill | None:
-    """A fill, with the solid pattern of compute as its colour."""
+    """A fill; the solid pattern of compute becomes its plain colour."""
     if isinstance(fill, Pattern) and fill.kind == "compute":
         return _mix("compute", fill.strength)
     return fill
@@ -71,7 +71,7 @@ def _tile(
 
 
 def _strips(pitch: float, wide: float, colour: str) -> str:
-    """Strips from the lower left to the upper right; the neighbouring ones reach into the
+    """Strips from the lower left to the upper right; strips of neighbouring tiles fill the
     corners."""
     lines = "".join(
         f"M{start - 1:g} {pitch + 1:g}L{start + pitch + 1:g} -1" for start in (-pitch, 0.0, pitch)
@@ -80,7 +80,7 @@ def _strips(pitch: float, wide: float, colour: str) -> str:
 
 
 def _zigzag(colour: str) -> str:
-    """A line down and up again, which goes on in the neighbouring tiles."""
+    """A line down and up again, continued by the neighbouring tiles."""
     wide, high = ZIGZAG_PX
     low, top = 0.79 * high, 0.21 * high
     places = (-wide / 2, top), (0.0, low), (wide / 2, top), (wide, low), (1.5 * wide, top)

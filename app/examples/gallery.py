@@ -10,7 +10,7 @@ from simulator.scenario.scenario import Applied, Scenario
 
 @dataclass(frozen=True)
 class Example:
-    """A scenario with a title, and a sentence about what to look at."""
+    """A scenario with a title, and a sentence that says what to look at."""
 
     title: str
     about: str
@@ -18,7 +18,11 @@ class Example:
 
 
 GALLERY = (
-    Example("A batch of sentences", "Compute decides. Halve the batch until the host does.", FIRST),
+    Example(
+        "A batch of sentences",
+        "The step is compute-bound. Halve the batch until it is overhead-bound.",
+        FIRST,
+    ),
     Example(
         "One sentence",
         "The host issues kernels more slowly than the GPU runs them: the timeline has gaps.",
@@ -26,22 +30,22 @@ GALLERY = (
     ),
     Example(
         "One sentence as a CUDA graph",
-        "One launch replaces all of them, and the gaps close.",
+        "One launch replaces those of all kernels, and the gaps close.",
         Scenario("bert-base", gpu="h200", batch=1, seq=128, dtype="bf16", mode="cuda_graph"),
     ),
     Example(
         "Train Llama 3 8B",
-        "Memory: look at what the optimizer and the activations need beside the weights.",
+        "Memory: see what the optimizer and the activations need in addition to the weights.",
         Scenario("llama3-8b", gpu="h200", batch=1, seq=2048, dtype="bf16", training=True),
     ),
     Example(
         "Decode with Llama 3 8B",
-        "Each token reads all weights once: bandwidth decides, whatever the arithmetic.",
+        "Each token reads all weights once: bandwidth limits the step, not arithmetic.",
         Scenario("llama3-8b-decode", gpu="h200", batch=8, dtype="bf16"),
     ),
     Example(
         "Decode with 8-bit weights",
-        "Half the bytes of a memory-bound step are nearly half its time.",
+        "With half the bytes, a memory-bound step takes little more than half the time.",
         Scenario(
             "llama3-8b-decode",
             gpu="h200",
@@ -52,12 +56,12 @@ GALLERY = (
     ),
     Example(
         "Train ResNet-50 in bf16",
-        "Normalisation and activations move bytes between convolutions: see where time goes.",
+        "Normalisation and activations move bytes between convolutions: see their share.",
         Scenario("resnet50", gpu="h200", batch=64, dtype="bf16", training=True),
     ),
     Example(
         "Vision transformer, compiled",
-        "torch.compile fuses what lies between the products: see the Fusion page.",
+        "torch.compile fuses the ops between the products: see the Fusion page.",
         Scenario("vit-b16", gpu="h200", batch=16, mode="compiled"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Formulas of differences: between sides, of fused ops, of a part, from a measurement."""
+"""Formulas of differences: between sides, by fusion, of a part, and from a measurement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simulator.analysis.compare import Step, Waterfall
 
 
 def from_a_to_b(fall: Waterfall) -> Formula:
-    """The changes from A to B, which add up."""
+    """The changes from A to B, which add up to the difference."""
     steps = " ".join(_signed(step.change_s) for step in fall.steps)
     ratio = fall.a.period_s / fall.b.period_s if fall.b.period_s else 1.0
     return Formula(
@@ -42,7 +42,7 @@ def one_step(step: Step) -> Formula:
 
 
 def moved_bytes(name: str, apart: int, saved: int, launches: int) -> Formula:
-    """DRAM bytes of a part of the network, with its fused ops."""
+    """DRAM bytes of a part of the network with fused ops."""
     return Formula(
         f"DRAM bytes of {name}",
         "bytes that each kernel reads and writes − bytes that stay on the chip",
@@ -72,7 +72,7 @@ def of_step(name: str, part_s: float, step_s: float, launches: int) -> Formula:
 
 
 def against_measured(name: str, predicted_s: float, measured_s: float) -> Formula:
-    """How far a prediction is from a measurement."""
+    """The ratio of a prediction to a measurement."""
     over = predicted_s / measured_s if measured_s else float("inf")
     return Formula(
         f"{name}, predicted over measured",

@@ -29,7 +29,7 @@ def _time(g: OpGroups, row: int) -> Formula:
         "Time",
         "calls × time of each",
         f"{calls:,} × {seconds(each)} = {seconds(float(g.total_s[row]))}",
-        "Time of each: the longer of computing and moving, plus a start and an end.",
+        "Time of each: the longer of compute and memory time, plus start and end.",
         "01-three-regimes",
     )
 

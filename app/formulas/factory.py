@@ -38,12 +38,12 @@ def building(f: Factory, name: str) -> Formula:
             "DRAM bytes of a step / its time / bandwidth",
             f"{data(f.traffic_bytes)} / {seconds(p.period_s)} / "
             f"{scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')} = {percent(f.road_use)}",
-            f"They carry {scaled(rate, 'B/s')}.",
+            f"The trucks carry {scaled(rate, 'B/s')}.",
             "02-one-cosine-and-two",
         )
     return Formula(
         "Machines used",
-        "FLOPs of a step at the peaks of their engines / its time",
+        "time of the FLOPs at their engines' peaks / time of the step",
         f"{seconds(f.machines_use * p.period_s)} / {seconds(p.period_s)} = "
         f"{percent(f.machines_use)}",
         f"{scaled(p.flops, 'FLOP')} / {seconds(p.period_s)} = {scaled(f.flops_per_s, 'FLOP/s')} "

@@ -1,4 +1,4 @@
-"""Formulas of a group of launches, which a mark of the roofline stands for."""
+"""Formulas of a group of launches, shown as one mark of the roofline."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from simulator.prediction import Prediction
 
 
 def ridge(a: LaunchGroup, p: Prediction) -> float:
-    """FLOPs per byte above which the engine is the limit, not DRAM."""
+    """FLOPs per byte above which the engine, rather than DRAM, is the limit."""
     return a.peak_flops_per_s / p.gpu.bandwidth_bytes_per_s
 
 
 def intensity(a: LaunchGroup, p: Prediction) -> Formula:
-    """FLOPs over bytes, beside the ridge."""
+    """FLOPs over bytes, compared with the ridge."""
     peak = f"{scaled(a.peak_flops_per_s, 'FLOP/s')} / {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"
     at = ridge(a, p)
     limit = "arithmetic" if a.intensity > at else "memory"
@@ -23,7 +23,7 @@ def intensity(a: LaunchGroup, p: Prediction) -> Formula:
         "FLOPs / DRAM bytes",
         intensity_sum(a),
         f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: "
-        f"{limit} is the limit at best.",
+        f"at best, {limit} is the limit.",
         "03-intensity",
     )
 
@@ -36,7 +36,7 @@ def intensity_sum(a: LaunchGroup) -> str:
 
 
 def achieved(a: LaunchGroup) -> Formula:
-    """FLOPs over time, beside the roof."""
+    """FLOPs over time, compared with the roof."""
     if a.flops:
         amount = f"{scaled(a.flops, 'FLOP')} / {seconds(a.each_s)}"
         rate = scaled(a.achieved_flops_per_s, "FLOP/s")

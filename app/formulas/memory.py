@@ -9,13 +9,13 @@ from simulator.prediction import Prediction
 
 
 def peak(p: Prediction) -> Formula:
-    """Bytes held at the peak, against the capacity."""
+    """Bytes in memory at the peak, against the capacity."""
     need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
     parts = " + ".join(f"{data(size)} {name}" for name, size in memory_parts(p))
     fits = f"{data(need)} of {data(room)}, {percent(need / room)}"
     return Formula(
         "Memory",
-        "bytes held at the peak op + workspace of the libraries",
+        "bytes in memory at the peak op + workspace of the libraries",
         f"{parts or '0 B'} = {data(need)}",
         f"It {'fits' if p.fits else 'does not fit'}: {fits}. The peak is at op "
         f"{p.memory.peak_op + 1:,} of {len(p.trace.ops):,}.",

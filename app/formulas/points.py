@@ -35,7 +35,7 @@ def regime_at(where: str, at: Mapping[str, float]) -> Formula:
 
 
 def rate_at(where: str, samples_per_s: float, period_s: float, rate_text: str) -> Formula:
-    """The throughput at a point; `said` is its text."""
+    """The throughput at a point; `rate_text` is its text."""
     samples = round(samples_per_s * period_s)
     return Formula(
         f"Throughput of {where}",

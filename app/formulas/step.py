@@ -13,8 +13,8 @@ from simulator.prediction import REGIMES
 _TIERS = {
     "measured": "measured: this shape was timed on this GPU",
     "interpolated": "interpolated: between shapes that were timed on this GPU",
-    "transferred": "transferred: this GPU's peaks, with the shares that another GPU reaches",
-    "datasheet": "datasheet: no kernels of its software were measured; another GPU's shares apply",
+    "transferred": "transferred: this GPU's peaks, with the utilisation measured on another GPU",
+    "datasheet": "datasheet: as transferred, but this GPU's software was never measured",
 }
 
 
@@ -48,7 +48,7 @@ def time(answer: Answer) -> Formula:
         "Time of a step",
         "time in which a kernel runs + waiting",
         f"{' + '.join([f'{seconds(p.gpu_busy_s)} busy', *waits])} = {seconds(p.period_s)}",
-        f"80% interval, from steps never fitted: {number(low, 2)} to {number(high, 2)} times that, "
+        f"80% interval, from steps not fitted: {number(low, 2)} to {number(high, 2)} times this, "
         f"{between(*p.interval_s, p.period_s)}.",
         "06-cuda-graph",
     )
@@ -71,7 +71,7 @@ def throughput(answer: Answer) -> Formula:
 
 
 def utilisation(answer: Answer) -> Formula:
-    """Time of the products' FLOPs at the peak, over the time of the step."""
+    """Time of the matrix products' FLOPs at their engines' peak, over the time of the step."""
     t, p = answer.totals, answer.prediction
     at_peak_s = t.utilisation * p.period_s
     of = f" at {scaled(t.peak_flops_per_s, 'FLOP/s')} ({t.engine})" if t.engine else ""
@@ -86,7 +86,7 @@ def utilisation(answer: Answer) -> Formula:
 
 
 def shift(answer: Answer, along: BatchRegimes | None) -> Formula:
-    """Where another share becomes the largest."""
+    """The batch at which another share becomes the largest."""
     lines: list[str] = []
     if along is not None:
         for side, word in ((along.below, "up to"), (along.shift, "from")):
@@ -103,7 +103,7 @@ def shift(answer: Answer, along: BatchRegimes | None) -> Formula:
 
 
 def power(answer: Answer) -> Formula:
-    """Energy over time, and the clock that the limit allows."""
+    """The power, energy over time, and the clock that the power limit allows."""
     p = answer.prediction
     drawn = p.power
     if drawn is None:
@@ -111,7 +111,7 @@ def power(answer: Answer) -> Formula:
     limit = f"the limit of {number(drawn.limit_w)} W"
     means = (
         f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, at which the mean power"
-        " is the limit: compute-bound kernels slow down, memory-bound ones hardly."
+        " is the limit: compute-bound kernels slow down, memory-bound kernels hardly do."
         if drawn.limited
         else f"Within {limit} at {clocks(drawn)}: nothing slows down."
     )
@@ -125,7 +125,7 @@ def power(answer: Answer) -> Formula:
 
 
 def trust(answer: Answer) -> Formula:
-    """Where the kernels' times come from."""
+    """The sources of the kernels' times."""
     p = answer.prediction
     parts = " + ".join(f"{percent(share)} {name}" for name, share in p.tiers.items())
     missing = sum(p.unmodelled.values())

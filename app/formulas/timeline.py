@@ -31,7 +31,7 @@ def kernel(p: Prediction, k: int) -> Formula:
     amounts = f"{scaled(work.flops, 'FLOP')} in {seconds(computing)}, {data(work.bytes)} in "
     return Formula(
         "Time of a kernel",
-        "the longer of computing and moving + its start and end",
+        "the longer of compute and memory time + its start and end",
         f"max({seconds(computing)}, {seconds(moving)}) + {seconds(fixed)} = "
         f"{seconds(float(c.duration_s[k]))}",
         f"{amounts}{seconds(moving)}, at the rates that such kernels reach.",
@@ -40,7 +40,7 @@ def kernel(p: Prediction, k: int) -> Formula:
 
 
 def before(p: Prediction, k: int) -> Formula:
-    """How long the GPU stands idle before a launch."""
+    """The GPU's idle time before a launch."""
     s = p.schedule
     start, idle_s = float(s.start_s[k]), float(s.idle_s[k])
     ready = float(s.issue_s[k]) + p.host.latency_s

@@ -1,4 +1,4 @@
-"""The HTML page of two to four scenarios: the verdict of each, and what leads from A to it."""
+"""The HTML page of two to four scenarios: the verdict of each, and the changes from A to it."""
 
 from __future__ import annotations
 

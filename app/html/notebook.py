@@ -21,7 +21,7 @@ from simulator.prediction import Prediction
 
 _MOST_KERNELS = 8
 _NAME = "step"
-"""Stands for the network, whose name a trace does not hold."""
+"""The name shown for the network, because a trace does not contain its name."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Figure:
 
 
 def html(p: Prediction) -> str:
-    """The verdict and the heaviest kernels as an element of a page, in the look of the report."""
+    """The verdict and the heaviest kernels as an element of a page, in the style of the report."""
     contents = verdict_contents(p, subject_of_trace(p.trace, _NAME))
     return rendered("notebook.jinja", contents | {"kernels": kernel_groups(p)[:_MOST_KERNELS]})
 
@@ -47,7 +47,8 @@ def plot(
     width: float = 960,
     height: float | None = None,
 ) -> Figure:
-    """A picture of the report, such as "roofline" or "timeline"; width and height in pixels.
+    """A picture of the report, such as "roofline" or "timeline", with a width and a height in
+    pixels.
 
     Raises InputError if there is no such picture, or if the prediction has nothing to show in it.
     """

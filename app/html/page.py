@@ -42,15 +42,14 @@ _WIDTH = 1080  # of a picture
 def as_html(p: Prediction, subject: Subject, command: str, others: OtherSizes | None = None) -> str:
     """Render the report as one document; all names are escaped.
 
-    `command` is the command line that repeats the prediction. With `others`, sliders move batch and
-    sequence; without, the page has no script.
-    """
+    `command` is the command line that repeats the prediction. With `others`, sliders change batch
+    and sequence; without it, the page has no script."""
     contents = verdict_contents(p, subject) | _contents(p, subject, command) | _sliders(others)
     return rendered("page.jinja", contents)
 
 
 def verdict_contents(p: Prediction, subject: Subject) -> dict[str, Any]:
-    """What the templates need for the title, the verdict and the colours of both themes."""
+    """The values of the templates for the title, the verdict and the colours of both themes."""
     return {
         "title": title(p, subject),
         "verdict": verdict(p, subject),
@@ -92,8 +91,8 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
 
 
 def _sliders(others: OtherSizes | None) -> dict[str, Any]:
-    """The figures of the sliders and the script that shows them. The page's policy allows a script
-    of this digest alone."""
+    """The figures of the sliders and the script that shows them. The page's content security policy
+    allows only the script with this digest."""
     if others is None:
         return {"others": None}
     script = files("app.html").joinpath("sliders.js").read_text("utf-8")
@@ -109,7 +108,7 @@ def _sliders(others: OtherSizes | None) -> dict[str, Any]:
 
 
 def _sums(p: Prediction) -> list[str]:
-    """What each lane of the timeline does over the step, in words."""
+    """The activity of each lane of the timeline over the step, in words."""
     if not p.kernel_count:
         return []
     step = lanes(p)
@@ -149,7 +148,8 @@ def _power(p: Prediction) -> list[tuple[str, str, str]]:
 
 
 def _whisker(p: Prediction) -> tuple[float, float, float]:
-    """Low, point and high of the interval as shares of an axis from 0 to 1.15 × high."""
+    """The low end, the point and the high end of the interval, as shares of an axis from 0 to 1.15
+    × high."""
     low, high = p.interval_s
     most = high * 1.15 or 1.0
     return low / most, p.period_s / most, high / most

@@ -26,7 +26,7 @@ _WIDTH, _FRONT_HEIGHT, _QUEUE_HEIGHT = 1080, 460, 400
 
 def plan_page(spec: Spec, plan: Plan) -> str:
     """Render a plan as one document without scripts; all names are escaped. The queue of a service
-    is simulated once more."""
+    is simulated again."""
     drawings = _drawings(spec, plan)
     contents = {
         "plan": plan,
@@ -53,7 +53,7 @@ def plan_svg(spec: Spec, plan: Plan, theme: Theme) -> str:
 
 
 def _drawings(spec: Spec, plan: Plan) -> dict[str, Drawing]:
-    """The pictures that the plan has data for, by their headings."""
+    """The pictures for which the plan has data, by heading."""
     drawings: dict[str, Drawing] = {}
     front = _front(spec, plan)
     if front is not None:

@@ -11,7 +11,7 @@ from app import quantities as q
 
 
 def rendered(template: str, contents: Mapping[str, Any]) -> str:
-    """A template of this folder with its contents; all texts are escaped."""
+    """Render a template of this folder with these values; all texts are escaped."""
     page = Environment(
         loader=PackageLoader("app.html", "."),
         autoescape=True,

@@ -39,8 +39,8 @@ def packaged() -> tuple[Lesson, ...]:
 
 
 def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Every lesson, a user's own and those of `opened` files last, and the errors of unreadable
-    files."""
+    """Every lesson (the user's own and those of `opened` files come last), and the errors of
+    unreadable files."""
     readable: list[Lesson] = []
     wrong: list[str] = []
     paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]

@@ -1,4 +1,4 @@
-"""The words of lessons that steps over several GPUs have, and how they are predicted."""
+"""The words of lessons about steps over several GPUs, and the prediction of such steps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from app.answers.cluster_choice import ClusterQuestion
 from simulator.prediction import Prediction
 
 Figures = Prediction | ClusterAnswer
-"""What the words of a lesson are read off: a step on one GPU, or over several."""
+"""The source of a lesson's words: a step on one GPU, or over several GPUs."""
 Cancelled = Callable[[], bool]
 OnCluster = Callable[[ClusterQuestion, Cancelled], ClusterAnswer]
-"""Predicts a step over several GPUs."""
+"""A function that predicts a step over several GPUs."""
 
 
 def predicted_here(question: ClusterQuestion, cancelled: Cancelled) -> ClusterAnswer:
@@ -42,4 +42,4 @@ FIGURES: dict[str, Callable[[ClusterAnswer], float]] = {
 }
 """Words by name."""
 NAMED = ("regime", "interval")
-"""Names that it has too."""
+"""Further words of a step over several GPUs, whose values are not figures."""

@@ -13,7 +13,7 @@ Choose = Literal["", "regime", "fastest"]
 
 @dataclass(frozen=True)
 class LessonSide:
-    """One of the scenarios that a lesson compares, maybe over several GPUs: `cluster`."""
+    """One of the scenarios that a lesson compares, on several GPUs if it has a `cluster`."""
 
     letter: str
     label: str

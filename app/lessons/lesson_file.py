@@ -33,13 +33,13 @@ _MAX_BYTES, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 4, 40
 
 
 def read(path: Path) -> Lesson:
-    """Read a lesson. Raises InputError with the file, the key, what came and what was expected."""
+    """Read a lesson. Raises InputError with the file, the key, the value and the expected value."""
     raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
     return of_table(table_of(raw, str(path)), path.stem, str(path))
 
 
 def table_of(raw: bytes, source: str) -> dict[str, Any]:
-    """The TOML table of a text. Raises InputError, which names the source, for anything else."""
+    """The TOML table of a text. Raises InputError, which names the source, if it is not TOML."""
     try:
         return tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:
@@ -156,7 +156,7 @@ def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
 def _cluster(
     letter: str, side: SideKeys, first: SideKeys | None, scenario: Scenario
 ) -> ClusterChoice | None:
-    """The GPUs of a side; None for one."""
+    """The GPUs of a side; None for a single GPU."""
     inherited = first if first is not None and side.network is None else side
     name = side.cluster if side.cluster is not None else inherited.cluster
     words = side.parallel if side.parallel is not None else inherited.parallel
@@ -178,7 +178,7 @@ _PLAIN = tuple(name for name in SideKeys.__struct_fields__ if name not in _APART
 
 
 def _check_clusters(sides: tuple[LessonSide, ...], file: FileKeys, guess: str) -> None:
-    """Check that what is said of a side over several GPUs has a figure there."""
+    """Check that a lesson uses only the figures of a step over several GPUs for such a side."""
     for side in sides:
         if side.cluster is None:
             continue

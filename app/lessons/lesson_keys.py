@@ -70,7 +70,8 @@ class FileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def complaint(reason: str) -> str:
-    """Turn a validation error of msgspec into what came, what was expected and what to do."""
+    """Turn a validation error of msgspec into a message with the value, the expected value and a
+    remedy."""
     reason, _, where = reason.partition(" - at ")
     key = where.strip("`").removeprefix("$").removeprefix(".")
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):

@@ -1,4 +1,4 @@
-"""Check the texts of a lesson's file: their lengths, and what their placeholders stand for."""
+"""Check the texts of a lesson's file: their lengths and their placeholders."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ LONGEST_TEXT, LONGEST_LABEL = 1200, 60  # characters
 
 
 def check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | None) -> None:
-    """Raise InputError, which names the key, for a text that is too long or empty, or for a
-    placeholder without a figure. `letters` are those of the sides, `line` is the axis, if any."""
+    """Raise InputError, which names the key, if a text is too long or empty, or if a placeholder
+    has no figure. `letters` are the letters of the sides, `line` is the axis, if there is one."""
     texts = {
         "title": file.title,
         "topic": file.topic,

@@ -32,12 +32,12 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""Words whose figure is a column of a sweep; the others need a prediction at each value."""
+"""Words whose figure is a column of a sweep; other words need a prediction at each value."""
 
 
 @dataclass(frozen=True)
 class RegimeChange:
-    """Where the regime changes: at `last` it is still `before`, from `first` on `after`."""
+    """A regime change: the regime is `before` up to `last`, and `after` from `first` on."""
 
     last: float
     first: float
@@ -46,12 +46,12 @@ class RegimeChange:
 
     @property
     def at(self) -> float:
-        """The geometric mean of the two."""
+        """The geometric mean of `last` and `first`."""
         return float(np.sqrt(self.last * self.first))
 
     @property
     def exact(self) -> bool:
-        """Are the two adjacent whole numbers?"""
+        """Whether `last` and `first` are adjacent whole numbers."""
         return self.first - self.last <= 1
 
 
@@ -77,12 +77,13 @@ class Outcome:
 
     @property
     def word(self) -> Word:
-        """The word to draw: the guessed one, the rate if a shift is guessed, else the time."""
+        """The word to draw: the guessed word, the throughput if a shift is guessed, else the
+        time."""
         return drawn(self.lesson)
 
     @property
     def whole(self) -> bool:
-        """Is everything predicted, not only the first side?"""
+        """Whether everything is predicted, not only the first side."""
         return len(self.sides) == len(self.lesson.sides) and (
             self.curve is not None or self.lesson.line is None
         )
@@ -99,7 +100,7 @@ class Outcome:
         return self.word.of(self.sides[letter])
 
     def at(self, value: int) -> float:
-        """The word at a value of the line."""
+        """The figure of the drawn word at a value of the axis."""
         assert self.curve is not None
         return float(self.curve.figures[int(np.flatnonzero(self.curve.values == value)[0])])
 
@@ -113,7 +114,7 @@ class Outcome:
         return (low, high) if low < high else None
 
     def regime(self, name: str) -> ParallelRegime | None:
-        """A card's regime: that of a side if `name` is its letter; None if it is neither."""
+        """A card's regime: `name` itself, or the regime of the side with this letter; else None."""
         if name in self.sides:
             return self.sides[name].regime
         return next((regime for regime in PARALLEL_REGIMES if regime == name), None)
@@ -217,7 +218,7 @@ def _curve(scenario: Scenario, line: LessonAxis, word: Word, cancelled: Cancelle
 
 def _change(scenario: Scenario, line: LessonAxis, curve: Curve) -> RegimeChange | None:
     """The first change of regime along the axis: exact along batch and sequence, where families of
-    traces cover every value; elsewhere between two of the lesson's values."""
+    traces cover every value; along other axes between two of the lesson's values."""
     pairs = zip(pairwise(curve.values.tolist()), pairwise(curve.regimes), strict=True)
     for (last, first), (before, after) in pairs:
         if before == after:

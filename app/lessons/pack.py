@@ -22,8 +22,8 @@ _MAX_BYTES, _MAX_LESSONS = 512 * 1024, 60
 
 
 def read_all(path: Path) -> tuple[Lesson, ...]:
-    """The lessons of a pack, or the one of a lesson's file. Raises InputError with the file, the
-    lesson, what came and what was expected."""
+    """The lessons of a pack, or the single lesson of a lesson's file. Raises InputError with the
+    file, the lesson, the value and the expected value."""
     raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
     pack = table_of(raw, str(path))
     if pack.get("format") != FORMAT:

@@ -16,7 +16,7 @@ from typing import Literal
 from app.lessons.words import NAMES, WORDS
 
 SHIFT = ("shift", "shift_before", "shift_after")
-"""Words of an axis: where the regime changes, and from what to what."""
+"""Words of an axis: the value at which the regime changes, and the regimes before and after."""
 
 PLACE = re.compile(r"\{([^{}]*)\}")
 

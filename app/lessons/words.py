@@ -1,4 +1,4 @@
-"""The vocabulary of lessons: figures read off a prediction, one decorated function each.
+"""The vocabulary of lessons: figures of a prediction, one decorated function each.
 
 A lesson's file holds no code.
 """
@@ -190,7 +190,7 @@ def at_peak(p: Prediction) -> float:
 
 @_word(_percent, -1, share=True)
 def utilisation(p: Prediction) -> float:
-    """Share of the peak that is reached."""
+    """Achieved share of the peak."""
     return at_peak(p) / p.period_s if p.period_s else 0.0
 
 
@@ -245,15 +245,15 @@ def other_time(p: Prediction) -> float:
 def _of_cluster(
     name: str, alone: float, text: Callable[[float], str], says: str, follows: Follows = 0
 ) -> None:
-    """A word of steps over several GPUs, with its figure on one."""
+    """A word for steps over several GPUs, with its figure on one GPU."""
     share = text is _percent
     WORDS[name] = Word(name, lambda p: alone, text, says, follows, share)
 
 
 _of_cluster("gpus", 1.0, plain, "Number of GPUs")
 _of_cluster("moving", 0.0, seconds, "Time of a step in which data moves between GPUs", 1)
-_of_cluster("exposed", 0.0, seconds, "The part of it in which no kernel runs", 1)
-_of_cluster("communication", 0.0, _percent, "Share of the step that links between GPUs limit")
+_of_cluster("exposed", 0.0, seconds, "The part of this time in which no kernel runs", 1)
+_of_cluster("communication", 0.0, _percent, "Share of the step limited by links between GPUs")
 _of_cluster("bubble", 0.0, _percent, "Share of all GPUs' time in which they wait for each other")
 
 

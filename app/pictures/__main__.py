@@ -26,7 +26,7 @@ def main() -> None:
     )
     show(console, p, traced, 8)
     drawing = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=TITLE), flags=re.DOTALL)
-    drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")  # no font is fetched from anywhere
+    drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")  # no font is downloaded
     (Path(__file__).parent / "report.svg").write_text(drawing)
 
 

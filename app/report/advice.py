@@ -32,7 +32,7 @@ def entry(advice: Advice) -> dict[str, Any]:
 
 
 def document(advised: Advised, subject: Subject) -> dict[str, Any]:
-    """The advice as a JSON document, with the prediction that it is about."""
+    """The advice as a JSON document, with the prediction that it applies to."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -50,8 +50,8 @@ def as_csv(advised: Advised) -> str:
 
 
 def show(advised: Advised, heading: str, top: int, refused: bool) -> None:
-    """Print the best `top` pieces of advice by what they change; `refused` lists all that do not
-    apply."""
+    """Print the best `top` pieces of advice in groups; `refused` also lists the what-ifs that do
+    not apply."""
     base = advised.baseline
     console = Terminal(highlight=False)
     width = min(console.width, 120)

@@ -9,12 +9,12 @@ from simulator.prediction import Prediction
 
 
 def per_sample(predictions: Sequence[Prediction]) -> bool:
-    """Do the scenarios differ in samples per step, so that times compare per sample?"""
+    """Whether the scenarios differ in samples per step, so that times are compared per sample."""
     return len({p.trace.samples for p in predictions}) > 1
 
 
 def sample_s(p: Prediction) -> float:
-    """Seconds per sample, steps back to back."""
+    """Seconds per sample for steps back to back."""
     return p.period_s / max(p.trace.samples, 1)
 
 

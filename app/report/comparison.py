@@ -59,7 +59,8 @@ def as_csv(comparison: Comparison) -> str:
 
 
 def retraced(comparison: Comparison, letters: str) -> str:
-    """Which scenarios were traced separately because no family of traces covers them."""
+    """The scenarios that were traced separately because no family of traces covers them, as
+    text."""
     why = {
         letter: reason
         for letter, reason in zip(letters, comparison.retraced, strict=True)
@@ -73,7 +74,7 @@ def retraced(comparison: Comparison, letters: str) -> str:
 def show(
     comparison: Comparison, names: Sequence[str], subjects: Sequence[Subject], top: int
 ) -> None:
-    """Print the scenarios side by side, then what leads from the first to each."""
+    """Print the scenarios side by side, then the changes from the first to each."""
     console = Terminal(highlight=False)
     width = min(console.width, 120)
     letters = LETTERS[: len(names)]

@@ -1,4 +1,4 @@
-"""What a comparison of two scenarios comes to, in plain sentences."""
+"""The conclusion of a comparison of two scenarios, in sentences."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MINUTE_S = 60.0
 
 
 def conclusion(a: Side, b: Side, fall: Waterfall | None = None) -> tuple[str, ...]:
-    """Which scenario is faster, what makes it so, the regimes, what does not fit, and when the time
-    of `torch.compile` is repaid. `fall` adds the largest change."""
+    """Sentences about the faster scenario, the largest change, the regimes, scenarios that do not
+    fit, and the repayment of compile time. `fall` adds the largest change."""
     one, other = a.prediction, b.prediction
     return tuple(
         text
@@ -47,7 +47,11 @@ def _faster(a: Side, b: Side) -> str:
     unit = "a sample" if by_sample else "a step"
     if not intervals:
         return f"{b.letter} is {times} as {a.letter}: {seconds(after)} {unit}."
-    sure = "" if intervals.endswith("apart") else "; the 80% intervals overlap, so it may not be so"
+    sure = (
+        ""
+        if intervals.endswith("apart")
+        else "; the 80% intervals overlap, so the order is uncertain"
+    )
     return (
         f"{b.letter} is {times.removesuffix(' per sample')} than {a.letter}: {seconds(after)} "
         f"{unit} instead of {seconds(before)}{sure}."
@@ -55,7 +59,7 @@ def _faster(a: Side, b: Side) -> str:
 
 
 def _largest(fall: Waterfall | None) -> str:
-    """The change that contributes most, of several."""
+    """The change that contributes most, if there are several."""
     steps = [s for s in fall.steps if s.change_s] if fall is not None else []
     if len(steps) < 2:
         return ""
@@ -64,11 +68,12 @@ def _largest(fall: Waterfall | None) -> str:
 
 
 def _compiled(one: Prediction, other: Prediction) -> str:
-    """When a minute of compilation is repaid, if only one of the steps is compiled."""
+    """The number of steps that repay a minute of compilation, if only one of the scenarios is
+    compiled."""
     if compiles(one.mode) == compiles(other.mode):
         return ""
     compiled, eager = (one, other) if compiles(one.mode) else (other, one)
-    once = "torch.compile also takes a time once, which is not predicted"
+    once = "torch.compile also takes compile time once, which is not predicted"
     saved_s = sample_s(eager) - sample_s(compiled)
     if saved_s <= 0:
         return f"{once}."

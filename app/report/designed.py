@@ -17,7 +17,7 @@ from simulator.simulate.step_columns import COLUMN_INDEX, COLUMNS
 
 
 def columns(design: Design) -> list[str]:
-    """The names of the columns: the axes, the figures, and why a row has none."""
+    """The names of the columns: the axes, the figures, and the reason for missing figures."""
     return [*_axes(design).values(), *COLUMNS, "refused"]
 
 
@@ -67,7 +67,7 @@ def write_parquet(path: Path, design: Design, rows: Rows) -> None:
 
 
 def show(design: Design, rows: Rows, path: Path, damaged: int) -> None:
-    """Print how many rows there are, the fastest, and why others are missing."""
+    """Print the number of rows, the fastest row, and the reasons for rows without an answer."""
     console = Terminal(highlight=False)
     total = len(rows.points)
     answered = total - len(rows.refused)
@@ -85,9 +85,9 @@ def show(design: Design, rows: Rows, path: Path, damaged: int) -> None:
         where = ", ".join(f"{k} {v}" for k, v in design.values(point).items())
         console.print(f"no answer in {len(rows.refused):,}, first at {where}: {reason}")
     if damaged:
-        console.print(f"{damaged} damaged lines passed over, their points predicted again")
+        console.print(f"{damaged} damaged lines skipped, their points predicted again")
 
 
 def _axes(design: Design) -> dict[str, str]:
-    """The columns of the axes: "+memory" beside a figure of the same name."""
+    """The columns of the axes; an axis with the name of a figure gets a plus, such as "+memory"."""
     return {name: f"+{name}" if name in COLUMNS else name for name in design.axes}

@@ -157,8 +157,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Prefix a text that a spreadsheet would run as a formula with an apostrophe, and escape what
-    would control a terminal."""
+    """Prefix a text that a spreadsheet would run as a formula with an apostrophe, and escape
+    control characters."""
     if isinstance(value, float) and not isfinite(value):
         return ""
     if not isinstance(value, str):

@@ -15,10 +15,10 @@ from simulator.analysis.fusion_report import Again, Explanation, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110
-"""Columns of a terminal that has room for the modules of a kernel."""
+"""The width in characters from which a terminal has room for the modules of a kernel."""
 
 _NAMED = 6
-"""Most kinds of recomputed ops to name."""
+"""The largest number of kinds of recomputed ops to name."""
 
 
 def show(console: Console, p: Prediction, top: int) -> None:
@@ -74,7 +74,7 @@ def _generated(explanation: Explanation, top: int, wide: bool) -> Table:
 
 
 def _code(code: Mapping[str, str], explanation: Explanation, top: int) -> Text | None:
-    """Where the code of the listed kernels' modules begins; None if unknown."""
+    """The source line at which the code of the listed kernels' modules begins; None if unknown."""
     lines: dict[str, str] = {}
     for each in explanation.merged[:top]:
         path = each.modules[0] if each.modules else ""
@@ -107,7 +107,8 @@ def _left(explanation: Explanation, top: int) -> Table:
 
 
 def _place(modules: tuple[str, ...]) -> str:
-    """Where kernels begin: the first module path with numbers as stars, and how many more."""
+    """The modules in which kernels begin: the first path, with numbers as stars, and the number of
+    further paths."""
     paths = list(dict.fromkeys(map(starred, modules)))
     more = f" +{len(paths) - 1}" if len(paths) > 1 else ""
     return f"{cut(paths[0] or '(the network)', 20 - len(more))}{more}"

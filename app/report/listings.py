@@ -20,7 +20,7 @@ from simulator.timing.software import tier, uncalibrated
 
 _NAMED = 105  # columns of a console that has room for the names of GPUs
 TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
-"""Where the times of a GPU's kernels come from, by tier."""
+"""The source of a GPU's kernel times, by tier."""
 
 
 def _table(*columns: str, **options: Any) -> Table:
@@ -68,8 +68,8 @@ def all_gpus() -> None:
     console.print(table)
     console.print(
         "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: TFLOP/s of vector units; –: absent or "
-        "unknown.\nKernel times are measured on this GPU, transferred (its peaks, with the shares "
-        "that another GPU\nreaches), or from the data sheet.\n"
+        "unknown.\nKernel times are measured on this GPU, transferred (its peaks, with another "
+        "GPU's\nutilisation), or from the data sheet.\n"
         "`ridgepoint gpus NAME` shows all figures with their sources.",
         style="dim",
     )
@@ -179,7 +179,8 @@ def _plain(value: Any) -> str:
 
 
 def all_hosts() -> None:
-    """Print every host as a row relative to the default, then the default's costs."""
+    """Print every host as a row relative to the default host, then the costs of the default
+    host."""
     default = host()
     table = _table("host")
     for column in ("an op", "times", "80%"):

@@ -53,7 +53,7 @@ def groups(laid: Overlay) -> list[MeasuredGroup]:
 
 def show(console: Console, laid: Overlay, top: int) -> None:
     """Print the comparison; needs at least 80 columns."""
-    from rich.text import Text  # here alone: the window needs the rows, and not rich
+    from rich.text import Text  # only here: the window needs the rows without rich
 
     from app.report.tables import numbers, table
 
@@ -90,7 +90,7 @@ def show(console: Console, laid: Overlay, top: int) -> None:
 
 
 def sentence(laid: Overlay) -> str:
-    """Sentences on how measurement and prediction agree."""
+    """Sentences about the agreement of measurement and prediction."""
     p, step = laid.prediction, laid.step
     mine, theirs = p.gpu_busy_s, step.gpu_busy_s
     return (
@@ -106,7 +106,7 @@ def ratio(predicted: float, measured: float) -> str:
 
 
 def unmatched(laid: Overlay) -> list[str]:
-    """Lines that name the ops or kernels only one of the two has."""
+    """Lines that name the ops or kernels in only one of measurement and prediction."""
     p = laid.prediction
     mine = [p.trace.ops[op].name.removeprefix("aten.") for op in laid.only_predicted]
     theirs = [each.name for each in laid.only_measured]

@@ -20,8 +20,8 @@ _REASONS = 6  # to print
 
 
 def as_csv(plan: Plan) -> str:
-    """A row for each candidate, every figure a number in SI units or USD; an interval is two, and
-    so are pools."""
+    """A row for each candidate; every figure is a number in SI units or USD, and intervals and
+    pools take two columns."""
     rows: list[dict[str, Any]] = []
     for rank, row in enumerate(plan.rows, 1):
         flat: dict[str, Any] = {"rank": rank}
@@ -70,7 +70,7 @@ def headings(plan: Plan) -> list[str]:
 
 
 _WRAPPED = {"configuration": 18, "why not": 18}
-"""The least widths of the columns whose cells may take several lines, in characters."""
+"""The minimum widths, in characters, of the columns whose cells may wrap."""
 _FIRST = (
     "configuration", "cost", "batch", "token, 80%", "takes, 80%", "batch takes, 80%", "limits",
     "why not", "first token, 80%",
@@ -115,8 +115,8 @@ def show(plan: Plan, top: int) -> None:
 def _columns(
     plan: Plan, top: int, width: int
 ) -> tuple[dict[str, tuple[int, list[str]]], list[str]]:
-    """The least width and the cells of each column that fits, and the names of the others. Where
-    not all fit, intervals take a second line."""
+    """The minimum width and the cells of each column that fits, and the names of the other columns.
+    If not all fit, intervals take a second line."""
     names, rows = headings(plan), [cells(plan, row) for row in plan.rows[:top]]
     texts = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     if not any(texts["why not"]):

@@ -1,4 +1,4 @@
-"""Tables of scenarios side by side, and of what changed between two."""
+"""Tables of scenarios side by side, and of the changes between two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
 LETTERS = "ABCD"
-_ROOMY = 3  # most scenarios whose figures have room for units
+_ROOMY = 3  # the largest number of scenarios whose figures have room for units
 
 
 def moved_text(before: float, after: float) -> Text:
@@ -102,7 +102,7 @@ def _figures(
 
 
 def steps_table(fall: Waterfall, before: str, after: str) -> Table:
-    """The changes from one scenario to another: each alone, and after those above it."""
+    """The changes from one scenario to another: each alone, and after the changes above it."""
     shown = table()
     words(shown, "change")
     numbers(shown, "alone", "", "after those above", "", "step then")
@@ -166,7 +166,7 @@ def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Tabl
 
 
 def flipped_table(rows: Sequence[Part], names: tuple[str, str], top: int) -> Table:
-    """Parts whose regime is another."""
+    """Parts whose regime changed."""
     shown = table("Regimes that flipped")
     words(shown, "part", f"in {names[0]}", "", f"in {names[1]}")
     for each in rows[:top]:

@@ -1,4 +1,4 @@
-"""The splits of a network over a cluster, what would change the best, and how it scales."""
+"""The splits of a network over a cluster, the what-ifs of the best split, and its scaling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.parallel.whatifs import Effect, ScalingPoint
 
 
 def show_splits(console: Terminal, splits: Splits, top: int) -> None:
-    """Print the fastest splits, and how many each limit prunes."""
+    """Print the fastest splits, and the number pruned by each limit."""
     best = splits.best
     console.print(
         f"  best: {best.layout}, {seconds(best.period_s)} a step of batch {best.batch:,} over all "
@@ -33,7 +33,7 @@ def show_splits(console: Terminal, splits: Splits, top: int) -> None:
 def show_effects(
     console: Terminal, layout: Layout, base: ParallelPrediction, effects: list[Effect]
 ) -> None:
-    """Print what each change makes of the step `base`."""
+    """Print the effect of each what-if on the step `base`."""
     console.print(f"  what-ifs of {layout}, {seconds(base.period_s)}:")
     for each in effects:
         if each.prediction is None:
@@ -48,7 +48,7 @@ def show_effects(
 
 
 def show_scaling(console: Terminal, points: list[ScalingPoint], takeover: int | None) -> None:
-    """Print the step over more and more GPUs."""
+    """Print the step over increasing numbers of GPUs."""
     console.print("  scaling: GPUs, step, efficiency, communication's share")
     for each in points:
         share = each.prediction.shares["communication"]

@@ -18,10 +18,10 @@ from simulator.prediction import REGIMES, Shares
 FORMAT, VERSION = "ridgepoint-sweep", 1
 
 
-_BAR = 6, 11  # least and most cells of a bar of shares
+_BAR = 6, 11  # minimum and maximum cells of a bar of shares
 
 
-_LABEL = 12  # letters of an axis value beside the longest bar
+_LABEL = 12  # characters of an axis value beside the longest bar
 
 
 def _rows(swept_axis: Swept, index: int) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def as_csv(swept_axis: Swept) -> str:
 
 
 def show(swept_axis: Swept, heading: str) -> None:
-    """Print a table for each variant, then the shifts of regime."""
+    """Print a table for each variant, then the regime shifts."""
     console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()

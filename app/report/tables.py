@@ -48,7 +48,7 @@ def regime_text(regime: Regime | None) -> Text:
 
 
 def shares_bar(shares: Shares, width: int) -> Text:
-    """A bar of `width` cells; the last regime takes the rest that rounding leaves."""
+    """A bar of `width` cells; the last regime takes the remainder of the rounding."""
     bar, left = Text(), width
     for regime in REGIMES:
         cells = left if regime == REGIMES[-1] else min(left, round(width * shares[regime]))
@@ -58,7 +58,7 @@ def shares_bar(shares: Shares, width: int) -> Text:
 
 
 def legend(shares: Shares | None = None) -> Text:
-    """The blocks of the regimes with their names, and their shares if given."""
+    """A legend: the blocks of the regimes with their names, and their shares if given."""
     text = Text()
     for regime in REGIMES:
         text.append(f"{BLOCKS[regime]} ", style=COLOURS[regime])

@@ -51,7 +51,7 @@ def as_csv(fall: Waterfall) -> str:
 def show(
     fall: Waterfall, subjects: tuple[Subject, Subject], idle: tuple[str, ...], top: int
 ) -> None:
-    """Print the changes, each alone and all together; `idle` are those without effect."""
+    """Print the changes, each alone and all together; `idle` are the changes without effect."""
     console = Terminal(highlight=False)
     width = min(console.width, 120)
     verdict = Text(f"{title(fall.a, subjects[0])}: ", "bold")

@@ -55,7 +55,7 @@ def control(p: Parameter) -> str:
 
 
 def bound(value: float) -> str:
-    """An end of a range; large ones as a power."""
+    """A bound of a range; large bounds as a power."""
     if value == 2**31 - 1:
         return "2³¹ − 1"
     if value == 1 << 20:

@@ -1,4 +1,4 @@
-"""The data of each picture, without Qt, from which PNG, window and HTML draw.
+"""The data of each picture, without Qt; PNG files, the window and HTML draw it.
 
 May import answers, lessons, quantities and the theme.
 """

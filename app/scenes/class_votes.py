@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Key = int | str
-"""Of a guess: a value of the line, a side's letter, or "shift"."""
+"""The key of a guess: a value of the axis, a side's letter, or "shift"."""
 BINS = 12
 
 
 @dataclass
 class ClassVotes:
-    """The guesses, by what is guessed, and the choice of each pupil who was asked."""
+    """The guesses by key, and the choice of each pupil."""
 
     answers: list[tuple[Mapping[Key, float], str]] = field(
         default_factory=list[tuple[Mapping[Key, float], str]]
@@ -26,18 +26,18 @@ class ClassVotes:
         self.answers.append((dict(guesses), choice))
 
     def remove_last(self) -> None:
-        """Take the last answer back."""
+        """Remove the last answer."""
         del self.answers[-1:]
 
     @property
     def choices(self) -> Counter[str]:
-        """How many pupils chose each answer."""
+        """The number of pupils who chose each answer."""
         return Counter(choice for _, choice in self.answers if choice)
 
     def histogram(
         self, key: Key, low: float, high: float, log: bool
     ) -> list[tuple[float, float, int]]:
-        """Low end, high end and count of each bin that has guesses, between `low` and `high`."""
+        """Low end, high end and count of each bin with guesses, between `low` and `high`."""
         guesses = [guess[key] for guess, _ in self.answers if key in guess]
         if not guesses or not low < high:
             return []

@@ -22,9 +22,9 @@ from simulator.scenario.scenario import Scenario, Value
 
 @dataclass(frozen=True)
 class CombinationColumn:
-    """One axis of the picture: one value per row. Choices are their places in `words`; a figure of
-    the answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
-    factors."""
+    """One axis of the picture: one value per row. Choices are indices of `words`. A figure of the
+    answer has no `words` and is written by `text`; its scale is 0 to 1 for a `share`, else
+    logarithmic."""
 
     name: str
     values: Floats
@@ -39,8 +39,8 @@ class CombinationColumn:
 
 @dataclass(frozen=True)
 class CombinationTable:
-    """A row a combination that has an answer: `settings` are its values on the first columns,
-    `regimes` places in REGIMES. `refused` counts those without."""
+    """One row per combination with an answer: `settings` are its values on the first columns,
+    `regimes` indices of REGIMES. `refused` counts combinations without an answer."""
 
     columns: tuple[CombinationColumn, ...]
     axes: tuple[str, ...]
@@ -78,7 +78,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "Compute share": ("compute", percent), "Memory share": ("memory", percent),
     "Overhead share": ("overhead", percent),
 }  # fmt: skip
-"""What is predicted of each combination, by its column in a sweep; the last three are shares."""
+"""The predicted figures of a combination, by their column in a sweep; the last three are shares."""
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 
@@ -108,7 +108,7 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
 
 
 def _axis_text(axis: str, value: Value) -> str:
-    """A value on its axis: GPUs by the first words of their names, factors with their sign."""
+    """The text of a value on its axis: the first words of a GPU's name, a factor with "×"."""
     if axis == "gpu" and isinstance(value, str):
         return re.sub(r" \(.*\)| \d+GB", "", gpu(value).name)
     if axis not in ("batch", "seq") and isinstance(value, int | float):

@@ -18,18 +18,18 @@ _MODES = ("eager", "cuda_graph")
 _SCALES: tuple[Value, ...] = (0.5, 1.0, 2.0, 4.0)
 _USUAL_AXES, _MOST_CARDS, _FEW = 4, 6, 3
 MOST_POINTS = 10_000
-"""Combinations of one picture; of axes with more, every other value is left out."""
+"""The largest number of combinations of a picture; with more, axes lose every other value."""
 
 
 def usual(side: Side) -> list[str]:
-    """The default axes of a side: batch, sequence, GPUs, modes; scales if these are too few."""
+    """The default axes of a side: batch, sequence, GPUs and modes; scales if these are too few."""
     every = values(side)
     names = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
     return [*names, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(names))]]
 
 
 def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
-    """The named axes that a side has, with their values, `MOST_POINTS` combinations at most."""
+    """The named axes that a side has, with their values, in at most `MOST_POINTS` combinations."""
     every = values(side)
     axes = {name: every[name] for name in names if name in every}
     while prod(map(len, axes.values())) > MOST_POINTS:
@@ -43,8 +43,8 @@ def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
 
 
 def values(side: Side) -> Mapping[str, list[Value]]:
-    """Every axis that a side can be moved along, with its values: batch and sequence by doublings,
-    what scales by factors, and choices."""
+    """Every axis of a side, with its values: batch and sequence by doublings, scales by factors,
+    and choices."""
     names = offered(side)
     by_axis: dict[str, list[Value]] = {}
     for name in ("batch", "seq"):
@@ -65,7 +65,8 @@ def values(side: Side) -> Mapping[str, list[Value]]:
 
 
 def _cards(side: Side) -> list[Value]:
-    """The GPUs on which the network runs the same ops as on the side's: no new trace."""
+    """The GPUs on which the network runs the same ops as on the side's GPU, so that no new trace is
+    needed."""
     request, own = resolve(side.scenario).request, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
@@ -76,7 +77,7 @@ def _cards(side: Side) -> list[Value]:
 
 
 def _with(values: list[Value], here: Value | None) -> list[Value]:
-    """Add the side's own value; sort numbers."""
+    """The values with the side's own value; numbers are sorted."""
     every = values if here is None or here in values else [*values, here]
     numbers = [v for v in every if isinstance(v, int | float)]
     return [*sorted(numbers)] if len(numbers) == len(every) else every

@@ -26,12 +26,13 @@ _DESKS: dict[str, tuple[str, ...]] = {
                    "view", "cold_view", "cpu_op", "recurrent_kernel", "foreach_tensor"),
     "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call"),
 }  # fmt: skip
-"""The desks that an order passes, by what the host's profile counts."""
+"""The desks that an order passes, by the counts of the host's profile."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Who waits for what, in seconds of a step; `shape` is drawn for it."""
+    """A wait of one part for another, in seconds of a step; `shape` is the regime whose mark is
+    drawn."""
 
     who: Who
     what: str
@@ -41,10 +42,10 @@ class Wait:
 
 @dataclass(frozen=True)
 class Factory:
-    """A step among many. `desks` are the host's seconds by what they go into; `use` is a share of
-    a rate's peak; `queue_most` and `queue_mean` are orders that wait while the step runs alone.
-    By kernel: `start_s`, `end_s`, `issue_s`, and `trucking`, `making`: the shares of bandwidth and
-    of the engine's peak while it runs."""
+    """A step in steady state. `desks` are the host's seconds by desk; `use` is a share of a rate's
+    peak; `queue_most` and `queue_mean` are the waiting orders while a single step runs. Arrays by
+    kernel: `start_s`, `end_s`, `issue_s`, and the shares of bandwidth (`trucking`) and of the
+    engine's peak (`making`) while the kernel runs."""
 
     prediction: Prediction
     orders: int
@@ -82,12 +83,12 @@ class Factory:
         return min(1.0, p.host_s / p.period_s) if p.period_s else 0.0
 
     def kernel_at(self, time_s: float) -> int | None:
-        """The kernel that runs at a time of the step alone."""
+        """The kernel that runs at a time of a single step."""
         place = int(np.searchsorted(self.start_s, time_s, "right")) - 1
         return place if place >= 0 and time_s < self.end_s[place] else None
 
     def waiting_at(self, time_s: float) -> int:
-        """Orders issued but not started at a time."""
+        """The number of orders issued but not started at a time."""
         handed = int(np.searchsorted(self.issue_s, time_s, "right"))
         return max(0, handed - int(np.searchsorted(self.start_s, time_s, "right")))
 
@@ -127,13 +128,13 @@ def factory(p: Prediction) -> Factory:
 
 
 def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
-    """The host's seconds by desk, as far as its profile separates them."""
+    """The host's seconds by desk, where its profile separates them."""
     if p.mode != "eager":
         return (
             ("one launch of the graph" if p.mode == "cuda_graph" else "generated code", p.host_s),
         )
     known = issued(p.trace, p.gpu).counts.sum(axis=0).tolist()
-    counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # launches are not among them
+    counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # excluding launches
     for name, field in PYTHON.items():
         counts[name] += getattr(p.trace, f"tail_{field}")
     desks: list[tuple[str, float]] = [
@@ -145,7 +146,7 @@ def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
 
 
 def _waits(p: Prediction) -> tuple[Wait, ...]:
-    """Who waits for whom in a step, in steady state."""
+    """The waits of a step in steady state."""
     c = p.columns
     gaps = max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s)
     waits = [

@@ -1,4 +1,4 @@
-"""A grid of values between its points: linear along positions of numbers, blocks for choices."""
+"""A grid interpolated between its points: linear along axes of numbers, blocks for choices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _POINTS = 100
 @dataclass(frozen=True)
 class MapAxis:
     """An axis of a map. `low` and `high` are its ends as positions, `edges` the borders of its
-    fine cells. Fine cell i lies in the interval of values `left[i]` and `left[i] + 1`, a share
-    `part[i]` of the way along it."""
+    fine cells. Fine cell i lies between the values `left[i]` and `left[i] + 1`, at the fraction
+    `part[i]` of the way."""
 
     line: AxisValues
     low: float
@@ -33,12 +33,12 @@ class MapAxis:
 
     @property
     def smooth(self) -> bool:
-        """True where values between the points have a meaning."""
+        """Whether values between the points have a meaning."""
         return self.line.numeric and len(self.line.values) > 1
 
 
 def across(line: AxisValues) -> MapAxis:
-    """The axis of a line's values."""
+    """The map's axis for an axis with values."""
     count = len(line.values)
     if line.numeric and count > 1:
         at = np.array([place(float(v)) for v in line.values if isinstance(v, int | float)])
@@ -53,7 +53,7 @@ def across(line: AxisValues) -> MapAxis:
 
 def fine(grid: Floats, x: MapAxis, y: MapAxis) -> Floats:
     """A grid [y, x] on the fine cells, linear over the two triangles of each cell, so that a level
-    runs straight between where it crosses the cell's sides. NaN wherever a NaN takes part."""
+    is straight between its crossings of the cell's sides. NaN if a corner is NaN."""
     rows, columns = y.left[:, None], x.left[None, :]
     above = np.minimum(rows + 1, grid.shape[0] - 1)
     right = np.minimum(columns + 1, grid.shape[1] - 1)
@@ -66,8 +66,8 @@ def fine(grid: Floats, x: MapAxis, y: MapAxis) -> Floats:
 
 
 def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, float] | None:
-    """The point of a region farthest from its border, of about a hundred each way; None for a
-    region that is small."""
+    """The point of a region farthest from its border, on a grid of about 100 × 100; None for a
+    small region."""
     if inside.mean() < 0.03:
         return None
     rows, columns = (np.arange(0, count, max(1, count // _POINTS)) for count in inside.shape)
@@ -79,8 +79,9 @@ def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, fl
 
 
 def _depth(inside: NDArray[np.bool_], high: float, wide: float) -> Floats:
-    """The square of each cell's distance to the nearest that is not inside (nor is what lies
-    around); cells are `high` and `wide`. Along each row first, then down each column."""
+    """The square of each cell's distance to the nearest cell that is not inside, or to the grid's
+    border. Cells are `high` by `wide`; the distance is taken along each row first, then along each
+    column."""
     padded = np.pad(inside, 1)
     at = np.arange(padded.shape[1])
     left = np.maximum.accumulate(np.where(padded, 0, at), axis=1)

@@ -14,13 +14,13 @@ BARS_PX = 150.0
 _WIDEST_PX = 22.0
 
 Bar = tuple[str, int, Regime]
-"""A kernel's name, the bytes that it moves, and what bounds it."""
+"""A kernel's name, the bytes that it moves, and its regime."""
 
 
 @dataclass(frozen=True)
 class FusionScene:
-    """A part of the network: its blocks by op with their columns and rows, the flows, the sets that
-    lie in it, and pixels a byte."""
+    """A part of the network: its blocks by op with their columns and rows, the flows, its fused
+    sets, and pixels per byte."""
 
     name: str
     blocks: dict[int, Block] = field(default_factory=dict[int, Block])
@@ -35,7 +35,7 @@ class FusionScene:
 
     @property
     def rows(self) -> int:
-        """The most blocks of a column."""
+        """The largest number of blocks in a column."""
         counts = [0] * self.columns
         for column, _ in self.place.values():
             counts[column] += 1
@@ -43,12 +43,12 @@ class FusionScene:
 
     @property
     def size(self) -> tuple[float, float]:
-        """The least size in pixels."""
+        """The minimum size in pixels."""
         high = 2 * EDGE + self.rows * PITCH_Y + BARS_PX
         return 2 * EDGE + self.columns * _LEAST_PITCH, high
 
     def pitch(self, width: float) -> float:
-        """Pixels between columns at a width."""
+        """The distance between columns at a width, in pixels."""
         return min(max((width - 2 * EDGE) / self.columns, _LEAST_PITCH), _MOST_PITCH)
 
     def at(self, op: int, width: float, height: float) -> tuple[float, float]:
@@ -59,7 +59,7 @@ class FusionScene:
         return EDGE + (column + 0.5) * self.pitch(width), middle + row * apart
 
     def set_of(self, op: int) -> Set | None:
-        """The set that a block is part of."""
+        """The fused set that contains a block."""
         return next((each for each in self.sets if op in each.members), None)
 
     @property
@@ -83,7 +83,7 @@ class FusionScene:
         return apart, joined
 
     def with_trial(self, trial: Trial | None) -> FusionScene:
-        """The scene with a trial's kernel; the scene itself without a trial to preview."""
+        """The scene with a trial's kernel, or the scene itself without a trial."""
         if trial is None or trial.refused or not trial.count:
             return self
         members = frozenset(trial.members)
@@ -98,7 +98,7 @@ class FusionScene:
 
     @property
     def bytes(self) -> int:
-        """Bytes that the blocks move unfused."""
+        """Bytes that the unfused blocks move."""
         return sum(block.bytes for block in self.blocks.values())
 
     @property
@@ -107,7 +107,7 @@ class FusionScene:
 
 
 def parts(joining: BlockDiagram) -> dict[str, list[int]]:
-    """The blocks by the layer that they belong to, in order."""
+    """The blocks by layer, in order."""
     ops_of: dict[str, list[int]] = {}
     for op, block in joining.blocks.items():
         phase = joining.before.trace.ops[op].phase
@@ -144,7 +144,7 @@ def scene(joining: BlockDiagram, name: str, ops: list[int]) -> FusionScene:
 
 
 def stays(scene: FusionScene, flow: Flow) -> bool:
-    """Does a value stay on the chip because its producer and its reader are one kernel?"""
+    """Whether a value stays on the chip because its producer and its reader are one kernel."""
     if OUTSIDE in (flow.maker, flow.reader):
         return False
     joined = scene.set_of(flow.maker)

@@ -1,4 +1,4 @@
-"""Why some blocks may be one kernel, and the sum of the bytes that it saves."""
+"""The reasons why some blocks can be one kernel, and the sum of the saved bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.analysis.block_diagram import Trial
 
 
 def reasons(scene: FusionScene, members: Collection[int]) -> tuple[str, ...]:
-    """What each value between these blocks is read by, and what one kernel saves of it."""
+    """The readers of each value between these blocks, and the bytes that one kernel saves."""
     texts: list[str] = []
     for maker in sorted(members):
         flows = [flow for flow in scene.flows if flow.maker == maker]
@@ -29,8 +29,8 @@ def reasons(scene: FusionScene, members: Collection[int]) -> tuple[str, ...]:
 
 
 def saved_sum(scene: FusionScene, trial: Trial) -> str:
-    """The sum of the bytes saved, over all kernels that a trial makes: "24 × (2 × 12.0 MiB)". Empty
-    if the values between its blocks are not all that it saves."""
+    """The sum of the saved bytes over all kernels of a trial: "24 × (2 × 12.0 MiB)". Empty if the
+    trial saves more than the values between its blocks."""
     terms: list[int] = []
     for maker in trial.members:
         flows = [flow for flow in scene.flows if flow.maker == maker]

@@ -1,4 +1,4 @@
-"""Groups of launches of one op on one shape, as the roofline marks them."""
+"""Groups of launches of one op on one shape, for the marks of the roofline."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 
 @dataclass(frozen=True)
 class LaunchGroup:
-    """Launches of one op on one shape: sums of what a prediction says of each. `ops` are places in
-    the trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is their engine's;
-    `of_roof` is the share of the nearer of the data sheet's roofs that they reach, `roof` its
-    name."""
+    """Launches of one op on one shape: sums of their predicted figures. `ops` are indices of the
+    trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is the peak of their
+    engine; `of_roof` is their share of the nearer roof of the data sheet, `roof` its name."""
 
     op: str
     family: str
@@ -63,7 +62,7 @@ class LaunchGroup:
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
-        """What identifies the group when batch, precision or GPU change."""
+        """The key that identifies the group when batch, precision or GPU change."""
         return self.op, self.family, self.modules
 
 
@@ -135,7 +134,7 @@ def starred(module: str) -> str:
 
 
 def _label(op: str, family: str, modules: tuple[str, ...]) -> str:
-    """A short name: products by the last parts of their modules, others by their op."""
+    """A short name: the last part of the module for products, the op for other launches."""
     short = op.removeprefix("_").partition(".")[0].removeprefix("native_")
     short = short.replace("scaled_dot_product_", "sdpa ")
     if family not in NAMED:

@@ -20,13 +20,13 @@ STEPS: dict[Step, str] = {
 }
 NEAR = 2.0
 NEAR_SHARE = 0.1
-"""A guess is good within a factor of two; that of a share within ten points."""
+"""A guess is good within a factor of two; the guess of a share, within ten points."""
 
 
 @dataclass
 class Attempt:
-    """`known` is the outcome before the question: the first side. `guesses` are in SI; `moved` are
-    those that the learner has set; `votes` are the answers of a class."""
+    """`known` is the outcome that the question shows: the first side. `guesses` are in SI units;
+    `moved` are the keys that the learner has set; `votes` are the answers of a class."""
 
     lesson: Lesson
     known: Outcome
@@ -42,7 +42,7 @@ class Attempt:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """What is guessed, in order."""
+        """The keys of the guesses, in order."""
         lesson = self.lesson
         if not lesson.guess:
             return ()
@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def lacking(self) -> str:
-        """What the learner must do before locking the guess; "" if nothing."""
+        """The instruction to the learner before the guess can be locked; "" if there is none."""
         if self.keys and not self.moved:
             return "Drag a marker first, or move it with the arrow keys"
         if self.lesson.choose and not self.choice:
@@ -88,7 +88,7 @@ class Attempt:
         return min(max(self._at_hand, low), high)
 
     def put(self, key: Key, value: float) -> None:
-        """Set a guess, inside the range; nothing happens once it is locked."""
+        """Set a guess, clipped to the range; do nothing once the attempt is locked."""
         if self.locked:
             return
         low, high = self.range
@@ -97,7 +97,7 @@ class Attempt:
         self.moved.add(key)
 
     def vote(self) -> None:
-        """Count the guesses and the choice as the answer of one more pupil."""
+        """Count the guesses and the choice as the answer of another pupil."""
         if not self.locked and not self.lacking:
             self.votes.add(self.guesses, self.choice)
 
@@ -113,7 +113,7 @@ class Attempt:
         return result.at(key) if isinstance(key, int) else result.figure(key)
 
     def near(self, outcome: Outcome, key: Key) -> bool:
-        """Is a guess good?"""
+        """Whether a guess is good."""
         answer, guess = self.answer(outcome, key), self.guesses[key]
         if answer is None:
             return False
@@ -125,13 +125,13 @@ class Attempt:
         return low / NEAR <= guess <= high * NEAR
 
     def good(self, outcome: Outcome) -> bool:
-        """Is every guess good or, without guesses, the choice right?"""
+        """Whether every guess is good or, without guesses, the choice is right."""
         if not self.keys:
             return self.choice == outcome.right
         return all(self.near(outcome, key) for key in self.keys)
 
     def named(self, key: Key) -> str:
-        """What a guess is about."""
+        """The name of a guess."""
         lesson = self.lesson
         if key == "shift":
             return "where the regime changes"
@@ -141,11 +141,11 @@ class Attempt:
 
     @property
     def farthest(self) -> Key | None:
-        """The last guess, which the picture explains."""
+        """The key of the last guess, which the picture explains."""
         return self.keys[-1] if self.keys else None
 
     def said(self, outcome: Outcome, key: Key) -> str:
-        """How far a guess was: "13 times faster", "25 points less", "as predicted"."""
+        """The result relative to a guess: "13 times faster", "25 points less", "as predicted"."""
         answer, guess = self.answer(outcome, key), self.guesses[key]
         if answer is None:
             return "it never changes here"

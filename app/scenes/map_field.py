@@ -17,14 +17,15 @@ from simulator.scenario.resolve import resolve
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
 
-_DEEPEST = 0.85  # the lead that is drawn deepest
+_DEEPEST = 0.85  # the lead with the deepest colour
 
 
 @dataclass(frozen=True)
 class MapField:
-    """A map on fine cells. `shares` is [y, x, regime], `largest` [y, x] the place of the largest in
-    REGIMES, `known` where there is an answer, `over` where memory is too small. `need` [y, x] of
-    the map's own points is the logarithm of what is needed over what the GPU has."""
+    """A map on fine cells. `shares` is [y, x, regime]; `largest` [y, x] is the index of the largest
+    share in REGIMES; `known` is True where there is an answer, `over` where memory is too small.
+    `need` [y, x], at the map's own points, is the logarithm of the needed memory over the GPU's
+    memory."""
 
     mapped: Mapped
     along: MapAxis
@@ -37,12 +38,12 @@ class MapField:
 
     @property
     def smooth(self) -> bool:
-        """True where there are lines between the points of both axes."""
+        """Whether both axes have values between their points, so that lines can be drawn."""
         return self.along.smooth and self.up.smooth
 
     def leads(self) -> Floats:
-        """[y, x]: how far the largest share leads the next, from 0 to 1 for `_DEEPEST` and more; 0
-        without an answer."""
+        """The lead [y, x] of the largest share over the next, from 0 to 1 (at `_DEEPEST` and
+        above); 0 without an answer."""
         ordered = np.sort(self.shares, axis=-1)
         lead = (ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST
         return np.clip(np.nan_to_num(lead), 0, 1)
@@ -52,7 +53,8 @@ class MapField:
         return np.asarray(self.known & (self.largest == REGIMES.index(regime)), np.bool_)
 
     def places(self) -> dict[Regime, tuple[float, float]]:
-        """The place with most room for each regime's name; no place if the regime is small."""
+        """The position with the most room for each regime's name; none if the regime's area is
+        small."""
         centres: dict[Regime, tuple[float, float]] = {}
         for regime in REGIMES:
             if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
@@ -60,7 +62,7 @@ class MapField:
         return centres
 
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
-        """Round times in seconds, each with its lines [n, 2] in the axes' own values."""
+        """Round times in seconds, each with its lines [n, 2] in values of the axes."""
         period = self.mapped.map.period_s
         seen = period[np.isfinite(period)]
         if not seen.size or not self.smooth:
@@ -105,7 +107,8 @@ def _need(mapped: Mapped) -> Floats:
 
 
 def _levels(low: float, high: float) -> list[float]:
-    """Round times between two: 1, 2, 5 of each power of ten, or powers alone over a wide range."""
+    """Round times between two: 1, 2 and 5 times powers of ten, or only the powers over a wide
+    range."""
     decades = np.log10(high / low) if low > 0 else 0
     parts = (1, 2, 5) if decades < 3 else (1,)
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)

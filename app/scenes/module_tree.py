@@ -15,9 +15,9 @@ from simulator.prediction import REGIMES, Prediction, Regime, Shares
 
 @dataclass(eq=False)
 class ModuleNode:
-    """A module with all that it contains, an op in it, a wait, or the whole step. `depth` is 0 of
-    the step; `parts_s` are its launches' own seconds in the order of REGIMES, and nothing of a
-    wait; `ops` are places in the trace."""
+    """A module with its contents, an op in it, a wait, or the whole step. `depth` is 0 for the
+    step; `parts_s` are its launches' own seconds in the order of REGIMES, zero for a wait; `ops`
+    are indices of the trace."""
 
     name: str
     path: str
@@ -49,13 +49,14 @@ class ModuleNode:
             yield from child.all()
 
     def up(self) -> list[ModuleNode]:
-        """Its ancestors, the step first."""
+        """The ancestors of the node, the step first."""
         return [*self.parent.up(), self.parent] if self.parent else []
 
 
 def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
-    """The step of a prediction. Its children add up to its period, and those of every module to
-    the module; the longest come first, waits last. Lists' members are one where `alike`."""
+    """The step of a prediction as a tree. Its children add up to its period, and those of every
+    module to the module's time; the longest come first, waits last. If `alike`, the members of a
+    list are one node."""
     step = ModuleNode("step", "", 0)
     known: dict[tuple[str, ...], ModuleNode] = {(): step}
     paths: dict[tuple[str, bool], list[str]] = {}
@@ -84,7 +85,7 @@ def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
                 part.modules.add(".".join(real[:used]))
     for part in list(step.all()):
         if part is not step and len(part.children) == 1 and not part.children[0].children:
-            part.children.clear()  # a module of a single op is that op
+            part.children.clear()  # a module with a single op is shown as the op
         part.children.sort(key=lambda child: -child.total_s)
     for name, value in causes(p):
         if value > 0:

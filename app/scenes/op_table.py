@@ -1,5 +1,4 @@
-"""Launches in groups as arrays, one row per group: what the table of ops lists, sorts and
-filters."""
+"""Groups of launches as arrays, one row per group: the contents of the op table."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ KEYS: dict[By, tuple[str, ...]] = {
     "op": ("Op",), "module": ("Module",), "shape": ("Op", "Shape", "Dtype"),
     "launch": ("Op", "Module", "Shape", "Dtype"),
 }  # fmt: skip
-"""What the launches of a group have in common."""
+"""The common properties of a group's launches."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class WordColumn:
-    """A column of words: `each` is a place in `distinct`."""
+    """A column of words: `each` holds indices of `distinct`."""
 
     distinct: tuple[str, ...]
     each: Ints
@@ -45,7 +44,7 @@ class WordColumn:
 
     @cached_property
     def rank(self) -> Ints:
-        """The alphabetical place of each row."""
+        """The alphabetical rank of each row."""
         order = sorted(range(len(self.distinct)), key=lambda n: self.distinct[n].lower())
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
@@ -60,7 +59,7 @@ class WordColumn:
 @dataclass(frozen=True)
 class OpGroups:
     """Sums over the launches of each group. `parts_s` is [groups, 3], in the order of REGIMES;
-    `ops` are places in the trace, those of group g from `begin[g]` to `begin[g + 1]`."""
+    `ops` are indices of the trace; those of group g are `ops[begin[g]:begin[g + 1]]`."""
 
     by: By
     words: dict[str, WordColumn]
@@ -79,7 +78,7 @@ class OpGroups:
 
     @cached_property
     def regime(self) -> Ints:
-        """The regime that takes most of a group's own time, a place in REGIMES."""
+        """The regime with most of a group's own time, as an index of REGIMES."""
         return np.argmax(self.parts_s, axis=1)
 
     def regime_of(self, group: int) -> Regime:
@@ -94,7 +93,7 @@ class OpGroups:
         return frozenset(ops)
 
     def with_ops(self, ops: frozenset[int]) -> NDArray[np.bool_]:
-        """Which groups have one of these ops."""
+        """Whether each group contains one of these ops."""
         if not ops or not len(self):
             return np.zeros(len(self), np.bool_)
         chosen = np.isin(self.ops, np.fromiter(ops, np.int64, len(ops)))
@@ -102,8 +101,8 @@ class OpGroups:
 
 
 def parts_s(p: Prediction) -> Floats:
-    """Seconds of each launch by what they go to [kernels, 3], in the order of REGIMES: computing
-    or moving, whichever bounds it, and its fixed part. They sum to the GPU's busy time."""
+    """Seconds of each launch by regime [kernels, 3], in the order of REGIMES: compute or memory
+    time, whichever bounds the launch, and its fixed part. They sum to the GPU's busy time."""
     c = p.columns
     computing = c.compute_s >= c.memory_s
     return np.stack(
@@ -122,7 +121,7 @@ def groups(p: Prediction, by: By) -> OpGroups:
     else:
         codes = np.stack([column.each for column in columns.values()], axis=1)
         _, first, group_of = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-        earliest = np.argsort(first)  # unique sorts by code; launch order reads better
+        earliest = np.argsort(first)  # np.unique sorts by code; launch order reads better
         place = np.empty_like(earliest)
         place[earliest] = np.arange(earliest.size)
         first, group_of = first[earliest], place[group_of.reshape(-1)]
@@ -153,7 +152,7 @@ def groups(p: Prediction, by: By) -> OpGroups:
 
 
 def _words(p: Prediction, name: str, by: By) -> WordColumn:
-    """What a launch is grouped by, of each."""
+    """The grouping key of each launch."""
     c, ops = p.columns, p.trace.ops
     places: list[int] = c.op_of.tolist()
     if name == "Op":

@@ -31,13 +31,14 @@ class PartChange:
 
 
 def pattern(part: ModuleNode) -> str:
-    """The module pattern of a part; for an op, that of its module."""
+    """The module pattern of a part, or for an op, of its module."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 
 
 def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
-    """The effect of dropping a card on a part; on the step or beside it, on the whole scenario."""
+    """The effect of dropping a card on a part, or on the whole scenario (the step, or beside the
+    parts)."""
     card = next((each for each in cards() if each.key == key), None)
     if card is None:
         return PartChange("", "This card is not from this shelf", None)
@@ -74,7 +75,8 @@ def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartCha
 def on_part(
     whatif: WhatIf, part: ModuleNode, scenario: Scenario, p: Prediction, value: str | None = None
 ) -> PartChange:
-    """A what-if on a part, its first choice with this value, else the one that says something."""
+    """A what-if on a part with this value of its first choice, or with a default that has an
+    effect."""
     dtype = value or _first_dtype(whatif, part, p)
     title = f"{plainly(whatif.name)} {dtype or ''}".strip()
     try:

@@ -1,4 +1,4 @@
-"""Where values stand in pixels."""
+"""The mapping of values to pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """Values from `low` to `high` over pixels from `begin` to `end`, by factors where `log`."""
+    """A scale from `low` to `high` over pixels from `begin` to `end`, logarithmic if `log`."""
 
     low: float
     high: float
@@ -48,7 +48,7 @@ class Scale:
         return float(self.low + share * (self.high - self.low))
 
     def zoomed(self, pixel: float, times: float) -> Scale:
-        """So many times closer, the value at a pixel staying there."""
+        """The scale zoomed by a factor around a pixel, whose value stays."""
         value = self.value(pixel)
         if self.log:
             return replace(

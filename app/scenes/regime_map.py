@@ -34,9 +34,9 @@ Spot = tuple[int, int]
 
 @dataclass(frozen=True)
 class Chart:
-    """A map over two axes. `base` is equal for scenarios anywhere on it; `times` are equal times,
-    `limit` the line where memory is full, `places` the positions of names, `done` the points at
-    which the map is complete. `refused` is the reason why there is no map."""
+    """A map over two axes. `base` is equal for all scenarios on the map; `times` are lines of equal
+    time, `limit` the line where memory is full, `places` the positions of names, `done` is True
+    once the map is complete. `refused` is the reason why there is no map."""
 
     base: str
     x: AxisValues
@@ -56,19 +56,19 @@ class Chart:
         return {name: float(self.field.mapped.sweep.columns[name][row]) for name in COLUMNS}
 
     def why(self, spot: Spot) -> str:
-        """Why a point has no answer."""
+        """The reason why a point has no answer."""
         assert self.field is not None
         row = spot[1] * len(self.x.values) + spot[0]
         return self.field.mapped.sweep.refused.get(row, "")
 
     def spot(self, x: Value | None, y: Value | None) -> Spot | None:
-        """The point at two values; None where the map has none."""
+        """The point at two values; None if the map has no such point."""
         if x not in self.x.values or y not in self.y.values:
             return None
         return self.x.values.index(x), self.y.values.index(y)
 
     def cut(self, spot: Spot, upright: bool) -> Sweep:
-        """The row through a point, or the column, as a sweep of its own."""
+        """The row through a point, or the column, as a sweep."""
         assert self.field is not None
         whole, wide = self.field.mapped.sweep, len(self.x.values)
         rows = (
@@ -95,7 +95,7 @@ class Chart:
         return rows
 
     def slice(self, side: Side, spot: Spot, upright: bool) -> Curves:
-        """The row through a point, or the column, as the curve of a side; of an axis of numbers."""
+        """The row through a point, or the column, as the curve of a side; for axes of numbers."""
         line, cut = (self.y if upright else self.x), self.cut(spot, upright)
         known = [i for i in range(len(cut)) if i not in cut.refused]
         if not known:
@@ -107,8 +107,8 @@ class Chart:
 
 
 def crossings(line: AxisValues, curve: Curve) -> tuple[Shift, ...]:
-    """Where the largest share changes along a curve, its two shares taken as straight between the
-    points, along logarithms: near enough while a pointer moves."""
+    """Where the largest share changes along a curve, by interpolating both shares linearly in the
+    logarithm between the points: accurate enough while a pointer moves."""
     shifts: list[Shift] = []
     for left, right in pairwise(range(curve.values.size)):
         before, after = curve.regime(left), curve.regime(right)
@@ -150,7 +150,7 @@ def charted(
 
 
 def chart_of(mapped: Mapped) -> Chart:
-    """The map of points that are predicted already."""
+    """The map of the points predicted so far."""
     return _whole(Chart("", mapped.x, mapped.y, 0), map_field(mapped))
 
 
@@ -167,8 +167,8 @@ def _whole(chart: Chart, field: MapField) -> Chart:
 
 @dataclass(frozen=True)
 class ExactShifts:
-    """The shifts along both axes through where a scenario is, found by bisection; None where a
-    point on the way has no answer."""
+    """The shifts along both axes through a scenario, found by bisection; None if a point on the way
+    has no answer."""
 
     key: str
     shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]] | None
@@ -177,7 +177,7 @@ class ExactShifts:
 def exact(
     chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]
 ) -> ExactShifts:
-    """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
+    """The shifts of `crossings`, exact to the whole number. Raises CancelledError if cancelled."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
@@ -195,8 +195,8 @@ def exact(
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the
-    axis."""
+    """A choice with the columns of simulator.analysis.sweep, or the reason why it has none, and its
+    index on the axis."""
 
     name: str
     place: int

@@ -1,4 +1,4 @@
-"""The axes that a regime map is offered over: their names, their values, where a side is."""
+"""The axes offered for a regime map: their names, their values, and the value of a side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.whatif import whatifs
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
 _SCALE = (7, 20, 20)
-"""Points of an axis from level to level (None: doublings). A batch costs less than a sequence, and
+"""Points of an axis at each level (None: doublings). A batch costs less than a sequence, and
 a scale may be answered point by point."""
 FINEST = 2
 _CHOICES = ("gpu", "mode", "precision")
@@ -41,7 +41,7 @@ def _scales() -> tuple[str, ...]:
 
 
 def usual(names: list[str]) -> tuple[str, str]:
-    """The default axes among those offered: batch by sequence, or the nearest that the network
+    """The default axes among those offered: batch by sequence, or the closest that the network
     has."""
     first = [name for name in ("batch", "seq", "host_speed", "bandwidth") if name in names]
     return first[0], first[1]
@@ -53,7 +53,7 @@ def last_level(names: tuple[str, str]) -> int:
 
 
 def place_on(side: Side, name: str) -> Value | None:
-    """The value of a side on an axis, if its answer has one; None where it does not."""
+    """The value of a side on an axis; None if its answer has none."""
     p, trace = side.prediction, side.prediction.trace
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
@@ -69,7 +69,7 @@ def place_on(side: Side, name: str) -> Value | None:
 
 
 def elsewhere(scenario: Scenario, *names: str) -> str:
-    """Equal for scenarios that differ in nothing but where they are on these axes."""
+    """A key that is equal for scenarios that differ only in their values on these axes."""
     others = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
     key = replace(scenario, whatifs=others, **fields).key  # pyright: ignore[reportArgumentType]
@@ -79,8 +79,8 @@ def elsewhere(scenario: Scenario, *names: str) -> str:
 def values(
     side: Side, name: str, level: int, within: tuple[float, float] | None = None
 ) -> AxisValues:
-    """An axis with its values, more from level to level, always with where the side is.
-    `within` are ends that it keeps while the side is between them."""
+    """An axis with its values, more at each level, including the side's value. `within` are the
+    ends that stay while the side's value lies between them."""
     along = line_of(side.scenario, name)
     here = place_on(side, name)
     if not along.numeric:
@@ -95,7 +95,7 @@ def values(
     if place is not None and not low <= place <= high:
         low, high = min(ends[0], place), max(ends[1], place)
     points = _POINTS.get(name, _SCALE)[level]
-    doubled = between(low, high, True) if along.whole else []  # what people ask for
+    doubled = between(low, high, True) if along.whole else []  # frequent choices
     each = {
         float(v)
         for v in (*doubled, *between(low, high, along.whole, points))

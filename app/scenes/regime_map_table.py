@@ -9,7 +9,8 @@ from simulator.prediction import REGIMES
 
 
 def table(chart: Chart) -> list[list[str]]:
-    """Heads, then the points, x fastest; a point without an answer says why."""
+    """Column heads, then the points, x varying fastest; a point without an answer has the
+    reason."""
     heads = [
         axis_name(chart.x.name),
         axis_name(chart.y.name),

@@ -29,12 +29,12 @@ class Ceiling:
 
     @property
     def label(self) -> str:
-        """Its name and rate, with what was measured in the same unit."""
+        """The name and the rate, with the measured rate in the same unit."""
         return self.labels[0]
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """Labels for less and less room."""
+        """Labels from the longest to the shortest."""
         sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
         measured = self.measured_flops_per_s
         whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
@@ -43,7 +43,8 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Roof:
-    """The ceilings of a prediction: `engines` the highest first, `memories` DRAM first."""
+    """The ceilings of a prediction: `engines` with the highest first, `memories` with DRAM
+    first."""
 
     engines: tuple[Ceiling, ...]
     memories: tuple[Rate, ...]
@@ -51,12 +52,12 @@ class Roof:
 
     @property
     def main(self) -> Ceiling:
-        """The highest ceiling that is used."""
+        """The highest ceiling in use."""
         return next((c for c in self.engines if c.used), self.engines[0])
 
     @property
     def ridge(self) -> float:
-        """FLOPs per byte at which the main ceiling meets DRAM's."""
+        """FLOPs per byte at which the main ceiling meets DRAM's ceiling."""
         return self.main.flops_per_s / self.memories[0].known_bytes_per_s
 
     def label(self, memory: Rate) -> str:
@@ -76,7 +77,7 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
 
 
 def roof(p: Prediction, groups: list[LaunchGroup]) -> Roof:
-    """The GPU's peaks, equal ones of an engine as one line, and its memories."""
+    """The GPU's peaks and memories; equal peaks of an engine are one line."""
     used = {(a.engine, a.peak_flops_per_s) for a in groups if a.flops}
     dtypes = {(a.engine, a.dtype) for a in groups if a.flops}
     profile = learned(p.gpu.id)
@@ -100,7 +101,8 @@ class Ends:
 
 
 def ends(groups: list[LaunchGroup], roofs: Roof) -> Ends:
-    """Axes with every mark, the ridge, and the ceiling above the highest used one."""
+    """The ends of axes that hold every mark, the ridge, and the ceiling above the highest one in
+    use."""
     intensity = [a.intensity for a in groups if a.flops]
     achieved = [a.achieved_flops_per_s for a in groups if a.flops]
     left = max(_LEAST_INTENSITY, min([*intensity, roofs.ridge / 300]) / 3)
@@ -112,7 +114,8 @@ def ends(groups: list[LaunchGroup], roofs: Roof) -> Ends:
 
 @dataclass(frozen=True)
 class RooflineScene:
-    """What a roofline shows: groups of launches, the heaviest first, and those of a baseline."""
+    """The contents of a roofline: groups of launches, the heaviest first, and those of a
+    baseline."""
 
     prediction: Prediction
     groups: tuple[LaunchGroup, ...]

@@ -15,13 +15,13 @@ from simulator.scenario.module_pattern import block
 from simulator.scenario.scenario import Scenario
 
 _MOST = 8
-"""Modules in which a row's ops may be to be changed one by one: a what-if each."""
+"""Largest number of modules of a row's ops that are changed one by one, with a what-if each."""
 
 
 def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
-    """The parts of the network that a row stands for, one a pattern of modules (`patterns`). Each
-    is a module with all that it contains where the row is a module's, or counts every op that
-    reads weights of it in the passes that it is of; else an op in it."""
+    """The parts of the network that a row stands for, one per pattern of modules (`patterns`). A
+    part is a whole module if the row belongs to a module, or if it counts every op of its passes
+    that reads the module's weights; else an op in the module."""
     ops = groups.ops_of([group])
     owners: dict[str, list[int]] = {}
     for at in sorted(ops):
@@ -43,8 +43,8 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
 
 
 def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
-    """Modules by patterns that name no other one of `every`: numbers that differ are `#`, and
-    modules that no such pattern tells apart stand by themselves."""
+    """Modules grouped by patterns that match no other module of `every`: differing numbers become
+    `#`, and a module without such a pattern is its own group."""
     alike: dict[str, list[list[str]]] = {}
     for module in sorted(modules):
         alike.setdefault(starred(module), []).append(module.split("."))
@@ -89,7 +89,7 @@ def _one_by_one(
     change: Callable[[ModuleNode, Scenario], PartChange],
     title: str = "",
 ) -> PartChange:
-    """The change on part after part; those that refuse it stay as they are."""
+    """Apply the change to each part; parts that refuse it stay unchanged."""
     if len(parts) > _MOST:
         words = (
             f"these ops are in {len(parts)} different modules: expected at most {_MOST}; "

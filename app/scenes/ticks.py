@@ -1,6 +1,6 @@
-"""Scales of axes: where a value stands, and which values are named.
+"""Scales of axes: the position of a value, and the labelled values.
 
-Positions are log2 of factors, so that a doubling is one step; choices stand at 0, 1, 2 …
+Positions are log2 of factors, so that a doubling is one step; choices are at 0, 1, 2 …
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def place(value: float) -> float:
 
 
 def factor_ticks(low: float, high: float, most: int = 8) -> Ticks:
-    """Powers of two between two positive values, every n-th so that there are few enough."""
+    """Powers of two between two positive values, thinned to every n-th power."""
     first, last = ceil(log2(low) - 1e-9), floor(log2(high) + 1e-9)
     step = max(1, ceil((last - first + 1) / most))
     powers = [p for p in range(first, last + 1) if (p - first) % step == 0]
@@ -47,12 +47,12 @@ def decade_ticks(low: float, high: float, most: int = 7) -> Ticks:
 
 
 def near_ticks(low: float, high: float, most: int = 8) -> Ticks:
-    """Round values that stand less than a few doublings apart, by log2."""
+    """Round values of an axis that spans at most a few doublings, positioned by log2."""
     return [(log2(v), plain(float(f"{v:.6g}"))) for v in linear_ticks(low, high, most) if v > 0]
 
 
 def choice_ticks(values: Sequence[object]) -> Ticks:
-    """Choices in their order."""
+    """The choices in their order."""
     return [(float(i), str(value)) for i, value in enumerate(values)]
 
 

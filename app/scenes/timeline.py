@@ -21,8 +21,8 @@ LAUNCHES, VIEWS, WAITS = HOST_KINDS = ("launches", "launches nothing", "waits fo
 
 @dataclass(frozen=True)
 class Slices:
-    """Slices of time in order, none over another. `kind` is a place in `kinds`; `of` what it is
-    a slice of: a kernel on the GPU, an op on the host, a place in `names` of modules."""
+    """Slices of time in order, without overlaps. `kind` is an index of `kinds`; `of` is the kernel
+    of a slice on the GPU, the op of a slice on the host, or an index of `names` for modules."""
 
     begin_s: Floats
     end_s: Floats
@@ -41,7 +41,7 @@ class Slices:
         return slice(first, max(first, int(np.searchsorted(self.begin_s, high_s, "left"))))
 
     def at(self, time_s: float, slack_s: float = 0.0) -> int | None:
-        """The place of the slice at a time, or else of a slice within `slack_s` of it."""
+        """The index of the slice at a time, else of a slice within `slack_s` of it."""
         place = int(np.searchsorted(self.begin_s, time_s, "right")) - 1
         near = [k for k in (place, place + 1) if 0 <= k < self.count]
         away = {k: max(self.begin_s[k] - time_s, time_s - self.end_s[k], 0.0) for k in near}
@@ -58,8 +58,9 @@ class Slices:
 
 @dataclass(frozen=True)
 class Visible:
-    """What of a lane is drawn: `wide` places of slices with their ends in pixels, and `runs`
-    (first pixel, end, kind): columns of narrower ones, each of the kind that fills most of it."""
+    """The drawn part of a lane: `wide` holds indices of slices with their ends in pixels, and
+    `runs` (first pixel, end, kind) are columns of narrower slices, each of the kind that fills most
+    of it."""
 
     wide: Ints
     left: Floats
@@ -68,7 +69,7 @@ class Visible:
 
 
 def visible(slices: Slices, x: Scale, least_px: float = 2.0) -> Visible:
-    """The slices inside a scale; what is narrower than `least_px` as columns of one pixel."""
+    """The slices inside a scale; slices narrower than `least_px` become columns of one pixel."""
     rows = slices.within(x.low, x.high)
     left, right = x.many(slices.begin_s[rows]), x.many(slices.end_s[rows])
     is_wide = right - left >= least_px
@@ -95,7 +96,7 @@ def visible(slices: Slices, x: Scale, least_px: float = 2.0) -> Visible:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a prediction's step alone, over `span_s` seconds."""
+    """The lanes of a single step of a prediction, over `span_s` seconds."""
 
     prediction: Prediction
     gpu: Slices
@@ -103,11 +104,11 @@ class Lanes:
     outer: Slices
     inner: Slices
     launching: Ints
-    """Kernels that the host launched one by one: in a CUDA graph the first alone."""
+    """The kernels that the host launched one by one; in a CUDA graph, only the first."""
     span_s: float
 
     def label(self, op: int, family: str = "") -> str:
-        """A short name of an op: products by their module."""
+        """A short name of an op; products have the name of their module."""
         call = self.prediction.trace.ops[op]
         tail = [part for part in call.module.split(".") if part and not part.isdecimal()]
         if family in NAMED and family != "attention" and tail:
@@ -124,14 +125,14 @@ class Lanes:
         return self.label(int(c.op_of[kernel]), self.prediction.works[c.work_of[kernel]].family)
 
     def host_label(self, op: int) -> str:
-        """A short name of what the host launches."""
+        """A short name of the host's launch."""
         if self.graph_of(op):
             return "graph"
         first = int(np.searchsorted(self.prediction.columns.op_of, op))
         return self.kernel_label(first)
 
     def graph_of(self, op: int) -> frozenset[int]:
-        """The ops that one graph replays together with this one; none where it is in no graph."""
+        """The ops that one graph replays together with this op; empty if it is in no graph."""
         p = self.prediction
         if p.mode == "cuda_graph":
             return frozenset(range(len(p.trace.ops)))
@@ -156,7 +157,7 @@ def lanes(p: Prediction) -> Lanes:
 
 
 def regimes(p: Prediction) -> Ints:
-    """What each kernel spends most of its own time on, as a place in REGIMES."""
+    """The regime of most of each kernel's own time, as an index of REGIMES."""
     c = p.columns
     computing = c.compute_s >= c.memory_s
     parts = np.stack(
@@ -166,25 +167,26 @@ def regimes(p: Prediction) -> Ints:
 
 
 def waited_for_sync(p: Prediction) -> NDArray[np.bool_]:
-    """Kernels that come right after a sync: the idle time before them is the sync's."""
+    """The kernels right after a sync: the sync caused the idle time before them."""
     after = issued(p.trace, p.gpu).sync_after
     return np.concatenate([[False], after[:-1]]) if after.size else after
 
 
 def _gpu(p: Prediction) -> Slices:
-    """Each kernel after the idle time before it."""
+    """Slices of each kernel and of the idle time before it."""
     s, count = p.schedule, p.kernel_count
     begin = np.stack([s.start_s - s.idle_s, s.start_s], axis=1).ravel()
     end = np.stack([s.start_s, s.end_s], axis=1).ravel()
     waits = np.where(waited_for_sync(p), GPU_KINDS.index(SYNC_WAIT), GPU_KINDS.index(HOST_WAIT))
     kind = np.stack([waits, regimes(p)], axis=1).ravel()
-    visible = np.flatnonzero(end - begin > 1e-12)  # seconds: below is what rounding leaves
+    visible = np.flatnonzero(end - begin > 1e-12)  # seconds: shorter gaps are rounding errors
     of = np.repeat(np.arange(count), 2)
     return Slices(begin[visible], end[visible], kind[visible], of[visible], GPU_KINDS)
 
 
 def _host(p: Prediction) -> Slices:
-    """An eager host's ops, those that launch nothing too; else from launch to launch."""
+    """The ops of an eager host, including ops without a launch; in other modes, slices from launch
+    to launch."""
     s, op_of = p.schedule, p.columns.op_of
     before = np.concatenate([[0.0], s.issue_s])
     if p.mode != "eager" or not op_of.size:
@@ -195,9 +197,9 @@ def _host(p: Prediction) -> Slices:
     each = p.host.op_s(known.counts)
     done = np.cumsum(each)
     ops = np.arange(each.size)
-    first = np.searchsorted(op_of, ops, "left")  # the launch that an op comes before, or its own
+    first = np.searchsorted(op_of, ops, "left")  # the launch after an op, or the op's own launch
     base = np.concatenate([[0.0], done])[np.concatenate([[0], op_of + 1])]
-    free = before.copy()  # when the host is done with what is before, and may go on
+    free = before.copy()  # when the host has finished the work before it
     held = np.flatnonzero(known.sync_after[:-1]) + 1
     free[held] = s.issue_s[held] - known.by(p.host).host_s[held]
     if known.sync_after[-1]:
@@ -216,7 +218,7 @@ def _host(p: Prediction) -> Slices:
 
 
 def _modules(p: Prediction, host: Slices) -> tuple[Slices, Slices]:
-    """Whose the host's ops are: a layer, and the part of it."""
+    """The owners of the host's ops: a layer and the part of the layer."""
     known: dict[tuple[str, str], tuple[str, str]] = {}
     pairs: list[tuple[str, str]] = []
     for op in host.of.tolist():

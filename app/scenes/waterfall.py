@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def highest_s(fall: Waterfall) -> float:
-    """The longest time to draw, an end of an interval or a change alone included."""
+    """The longest time to draw, including the ends of intervals and changes alone."""
     tops = [
         fall.a.period_s,
         fall.b.period_s,
@@ -22,6 +22,6 @@ def highest_s(fall: Waterfall) -> float:
 
 
 def broken(text: str) -> str:
-    """A label of a bar: what-ifs with several arguments break before the second."""
+    """The label of a bar: what-ifs with several arguments break before the second argument."""
     text = text.replace(",", ",\n", 1) if len(text) > 22 else text
     return text.replace(" → ", "\n→ ") if len(text) > 18 else text

@@ -19,7 +19,8 @@ class Offered:
     module: str
     name: str
     late: bool = False
-    """Whether it is drawn once a slider rests: drawing it takes longer than a slider's budget."""
+    """Whether the view is drawn only once a slider rests, because drawing it exceeds a slider's
+    time budget."""
 
     def kind(self) -> type[View]:
         """Import and return the class."""
@@ -28,7 +29,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class OfferedChart(Offered):
-    """A picture without a view of its own."""
+    """A picture without its own view."""
 
     chart: PredictionChart | None = None
 

@@ -1,4 +1,4 @@
-"""A view of a picture that is only looked at."""
+"""A view of a picture without interaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measured step against its prediction, op by op; both agree on the diagonal."""
+"""A measured step against its prediction, op by op; on the diagonal both agree."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ class MemoryCanvas(Canvas):
             paint.pill(area.left() + 4, at, f"capacity {data(room)}", ink, align=0.0)
 
     def _parts(self, paint: Paint, p: Prediction) -> None:
-        """The peak as a bar of its parts with their names below. The table has the names that do
-        not fit."""
+        """The peak as a bar of its parts with their names below. Names that do not fit are only in
+        the table."""
         theme = self.theme
         parts = memory_parts(p)
         total = sum(size for _, size in parts) or 1

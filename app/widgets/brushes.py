@@ -81,7 +81,7 @@ def _brush(image: QImage, pitch: float) -> QBrush:
 def _hatch(colour: QColor, pitch: float, wide: float, ratio: float) -> QBrush:
     image, painter = _tile(pitch, ratio)
     painter.setPen(QPen(colour, wide))
-    for start in (-pitch, 0.0, pitch):  # the neighbouring strips reach into the corners
+    for start in (-pitch, 0.0, pitch):  # strips of neighbouring tiles fill the corners
         painter.drawLine(QPointF(start - 1, pitch + 1), QPointF(start + pitch + 1, -1))
     painter.end()
     return _brush(image, pitch)

@@ -66,8 +66,8 @@ class Card:
 
 
 class Canvas(QWidget):
-    """A painted area. `over` is the item under the pointer, or chosen by a key, as `hit` returns
-    it."""
+    """A painted area. `over` is the item, as returned by `hit`, under the pointer or chosen by a
+    key."""
 
     pressed_on = Signal(object)
 
@@ -85,10 +85,10 @@ class Canvas(QWidget):
 
     @abstractmethod
     def draw(self, paint: Paint) -> None:
-        """Paint everything but the card."""
+        """Paint everything except the card."""
 
     def paint_message(self, paint: Paint, words: str) -> None:
-        """Paint a text in place of the content, such as the reason of a refusal."""
+        """Paint a text instead of the content, such as the reason of a refusal."""
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
         paint.painter.setPen(QColor(self.theme.ink2))

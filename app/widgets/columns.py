@@ -1,4 +1,4 @@
-"""Columns of widgets: create one with a title, and empty one."""
+"""Columns of widgets: create a column with a title, and empty a column."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Check for a display before Qt opens a window: without one, Qt aborts the process.
 
 On Linux, connect to the X server as Qt does, through libxcb, and look for the libraries that Qt's
-plugin needs but not every desktop has (libxcb-cursor since Qt 6.5).
-"""
+plugin needs and some desktops lack (libxcb-cursor since Qt 6.5)."""
 
 from __future__ import annotations
 

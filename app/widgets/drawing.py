@@ -16,21 +16,21 @@ from app.widgets.qt_none import keep_none
 
 def application(on_screen: bool = False) -> Any:
     """The Qt application, created if there is none; offscreen unless `on_screen`."""
-    from PySide6.QtWidgets import QApplication  # imported only where something is drawn
+    from PySide6.QtWidgets import QApplication  # imported only to draw
 
     if QApplication.instance() is None and not on_screen:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     keep_none()
     running = QApplication.instance() or QApplication(["Ridgepoint"])
     running.setApplicationName("Ridgepoint")
-    from app.widgets.fonts import load_fonts  # Qt, only where something is drawn
+    from app.widgets.fonts import load_fonts  # Qt: imported only to draw
 
     load_fonts()
     return running
 
 
 class PictureFiles(Protocol):
-    """The files of a picture; None for each that is not wanted."""
+    """The files of a picture; None for each file that is not wanted."""
 
     @property
     def png(self) -> str | None: ...
@@ -48,7 +48,7 @@ def put(files: PictureFiles, make: Callable[[Metrics], Drawing]) -> None:
         outputs.put("--svg", files.svg, lambda part: part.write_text(text, encoding="utf-8"))
     if files.png:
         application()
-        from app.widgets.drawn import QT_METRICS, write_png  # Qt, only for this
+        from app.widgets.drawn import QT_METRICS, write_png  # Qt: imported only here
 
         drawing = make(QT_METRICS)
         outputs.put("--png", files.png, lambda part: write_png(drawing, colours, part))

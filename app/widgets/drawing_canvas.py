@@ -16,12 +16,9 @@ from app.widgets.paint import Paint
 
 
 class DrawingCanvas(Canvas):
-    """Draws once for its size and for what `depends_on` returns; call `redraw` where the data has
-    changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` may add
-    something.
-
-    Colours are roles, so that another theme needs no other drawing.
-    """
+    """Caches the drawing by its size and the value of `depends_on`; call `redraw` after the data
+    has changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` can
+    add items. Colours are roles, so the drawing does not depend on the theme."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
@@ -33,11 +30,12 @@ class DrawingCanvas(Canvas):
         """The drawing for a size in pixels; None without data."""
 
     def depends_on(self) -> object:
-        """What the drawing depends on besides its size and the data, such as a selection."""
+        """The state that the drawing depends on besides its size and the data, such as a
+        selection."""
         return None
 
     def overlay(self) -> tuple[Item, ...]:
-        """What is drawn above it for `over` and for a selection."""
+        """The items above the drawing for `over` and for a selection."""
         return ()
 
     def redraw(self) -> None:
@@ -47,7 +45,7 @@ class DrawingCanvas(Canvas):
 
     @property
     def drawn(self) -> Drawing | None:
-        """The drawing as it is shown."""
+        """The drawing at the current size."""
         size = float(self.width()), float(self.height())
         wanted = size, self.depends_on()
         if self._drawn is None or self._drawn_for != wanted:

@@ -55,7 +55,7 @@ def render(items: Iterable[Item], paint: Paint) -> None:
 
 
 def write_png(drawing: Drawing, theme: Theme, path: FilePath) -> None:
-    """Write a drawing with two pixels a unit; OSError if the file cannot be written."""
+    """Write a drawing with two pixels per unit. Raises OSError if the file cannot be written."""
     size = round(drawing.width * PIXEL_RATIO), round(drawing.height * PIXEL_RATIO)
     image = QImage(*size, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(PIXEL_RATIO)
@@ -68,7 +68,7 @@ def write_png(drawing: Drawing, theme: Theme, path: FilePath) -> None:
 
 
 def rect(box: Box) -> QRectF:
-    """A box as Qt has it."""
+    """A box as a rectangle of Qt."""
     return QRectF(box.left, box.top, box.width, box.height)
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 _LEAST = 6
-"""Letters that an elided text needs to say anything; a shorter one is not shown."""
+"""Fewest letters of an elided text; a shorter text is not shown."""
 
 
 class Elided(QLabel):
@@ -19,7 +19,7 @@ class Elided(QLabel):
         self.setAlignment(align | Qt.AlignmentFlag.AlignVCenter)
 
     def say(self, words: str, *shorter: str) -> None:
-        """Set the text, and shorter ones that replace it where it does not fit."""
+        """Set the text, and shorter texts that replace it if it does not fit."""
         self._texts = (words, *shorter)
         self.setToolTip(words)
         self.setAccessibleName(words)

@@ -1,4 +1,4 @@
-"""The fonts of charts, views and windows: Inter and JetBrains Mono, which the app brings along."""
+"""The fonts of charts, views and windows: Inter and JetBrains Mono, which the app contains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(app.__file__).parent / "fonts"
 
 @cache
 def load_fonts() -> tuple[str, ...]:
-    """Make the fonts of the app known to Qt, which needs an application. Returns their families."""
+    """Register the fonts of the app with Qt, which needs a QApplication. Returns their families."""
     families: set[str] = set()
     for path in (*FOLDER.glob("*.otf"), *FOLDER.glob("*.ttf")):
         number = QFontDatabase.addApplicationFont(str(path))

@@ -1,8 +1,7 @@
 """Painting of views: text, marks, patterns and lines, in pixels, on a screen or into an SVG.
 
-On a screen, patterns are brushes of small repeated images; an SVG has no such brush and gets the
-shapes themselves.
-"""
+On a screen, patterns are brushes of small repeated images; an SVG has no such brush and contains
+the shapes."""
 
 from __future__ import annotations
 

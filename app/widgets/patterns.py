@@ -68,8 +68,8 @@ def fill_pattern(
 
 
 _SIMPLE = 400
-"""Number of corners up to which a pattern is cut exactly to its outline. Beyond, it is clipped,
-which some SVG readers ignore."""
+"""Number of corners up to which a pattern is cut exactly to its outline. Above this number it is
+clipped, which some SVG readers ignore."""
 
 
 def _hatch(

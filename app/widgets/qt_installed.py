@@ -10,8 +10,8 @@ _MODULES = ("PySide6.QtWidgets", "PySide6.QtSvg")
 
 
 def need_qt(what: str = "a PNG needs", instead: str = "") -> None:
-    """Raises InputError if Qt is not installed, or does not run here. `what` needs it; `instead` is
-    what can be done without."""
+    """Raises InputError if Qt is not installed, or does not run here. `what` names the work that
+    needs Qt; `instead` is the alternative without Qt."""
     try:
         for name in _MODULES:
             import_module(name)

@@ -12,8 +12,8 @@ _SUFFIXES = (".csv", ".html", ".json", ".png", ".svg", ".toml")
 def ask_where(
     parent: QWidget, title: str, name: str, suffix: str, kind: str = "Files"
 ) -> Path | None:
-    """The path that the user chooses, with `suffix` added, or in place of that of another type of
-    file; None if cancelled. `name` is offered, such as "plan.toml"."""
+    """The path that the user chooses, with `suffix` added or in place of the suffix of another file
+    type; None if cancelled. `name` is the offered name, such as "plan.toml"."""
     text, _ = QFileDialog.getSaveFileName(parent, title, name, f"{kind} (*{suffix})")
     if not text:
         return None

@@ -55,7 +55,7 @@ class Strip(QWidget):
         return control
 
     def hint(self, words: str = "", *shorter: str) -> Elided:
-        """Add a label at the right that gives way where there is little room."""
+        """Add a label at the right that is elided if there is little room."""
         control = Elided(Qt.AlignmentFlag.AlignRight)
         control.say(words, *shorter)
         self.row.addWidget(control, 1)
@@ -139,7 +139,7 @@ class Strip(QWidget):
 
 
 class Legend(QWidget):
-    """Mark, name and share (or count) of each regime; without names if it is narrow."""
+    """Mark, name and share (or count) of each regime; without names if there is little room."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

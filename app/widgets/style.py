@@ -22,7 +22,8 @@ from app.theme import (
 HEAD_HEIGHT, VERDICT_HEIGHT = 36, 92
 SHELF_WIDTH, INSPECTOR_WIDTH = 216, 306
 SIDE_HEIGHT, SIDE_LOW, LOW_WINDOW = 84, 48, 900
-"""Height of a scenario card, also in a window lower than the last value."""
+"""Height of a scenario card, its height in a low window, and the height below which a window is
+low."""
 TIME_PX = 26
 
 

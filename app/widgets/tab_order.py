@@ -1,4 +1,4 @@
-"""The order in which the Tab key goes through widgets that are created later than others."""
+"""The Tab order of widgets that are created later than others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 
 def insert_before(place: QWidget, stops: Sequence[QWidget]) -> None:
-    """Let the Tab key come to `stops`, in their order, before it comes to `place`."""
+    """Put `stops`, in their order, before `place` in the Tab order."""
     before = place.previousInFocusChain()
     while before is not None and before is not place:
         if before not in stops and _takes_tab(before):
@@ -22,7 +22,7 @@ def insert_before(place: QWidget, stops: Sequence[QWidget]) -> None:
 
 
 def tab_stops(inside: QWidget) -> list[QWidget]:
-    """The widgets in another that take the focus by Tab, in the order of their creation."""
+    """The children of a widget that take the focus by Tab, in the order of their creation."""
     return [child for child in inside.findChildren(QWidget) if _takes_tab(child)]
 
 

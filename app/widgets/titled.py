@@ -1,4 +1,4 @@
-"""Canvases with a title, and lists of rows that can be walked with keys."""
+"""Canvases with a title, and lists of rows with a cursor."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ class Titled(Canvas):
 
     @abstractmethod
     def draw_body(self, paint: Paint) -> None:
-        """Paint what is below the title."""
+        """Paint the contents below the title."""
 
 
 class Listed(Titled):
-    """A list of `items` as rows below column heads; a last line counts those that do not fit."""
+    """A list of `items` as rows below column heads; a last line counts the items that do not
+    fit."""
 
     def __init__(
         self, theme: Theme, title: str, about: str = "", heads: bool = True, least_px: float = 22.0

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 
 
 class VerticalScrollArea(QScrollArea):
-    """Shows a widget without a horizontal scroll bar. Keys reach what is inside, not the area."""
+    """Shows a widget without a horizontal scroll bar. Keys reach the widget inside, not the
+    area."""
 
     def __init__(self, inside: QWidget | None = None) -> None:
         super().__init__()

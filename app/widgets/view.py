@@ -25,9 +25,9 @@ class View(QWidget):
     workspace: ClassVar[str] = "Explore"
     """The workspace that contains the view."""
     follows: ClassVar[bool] = True
-    """Whether its figures belong to the scenarios."""
+    """Whether the view's figures belong to the scenarios."""
     waits: ClassVar[bool] = False
-    """Whether it keeps showing the previous data until its question is answered."""
+    """Whether the view keeps the previous data until its question is answered."""
     picked = Signal(object)
     """frozenset[int]: the user selected ops."""
     asked = Signal(object)
@@ -73,7 +73,7 @@ class View(QWidget):
         """Show the result of `question`."""
 
     def fail(self, reason: str) -> None:
-        """Show why `question` has no result."""
+        """Show the reason why `question` has no result."""
 
     def subtitle(self) -> str:
         """The main figure of the view in a few words, shown beside the title."""

@@ -22,7 +22,7 @@ _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measure
 
 @whatif("hardware")
 def gpu(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
-    """Another GPU, by name or TOML file; figures that were scaled before are reset."""
+    """Another GPU, by name or TOML file. Earlier changes of GPU figures no longer apply."""
     card = find_gpu(to)
     if resolved.request.saved and card.compute_capability != resolved.gpu.compute_capability:
         resolved = resolved.noted(
@@ -54,8 +54,8 @@ def _scaled(resolved: ResolvedScenario, times: float, *names: str) -> ResolvedSc
 
 @whatif("hardware")
 def bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
-    """DRAM bandwidth, as a multiple of the data sheet's. The units keep as many bytes in flight as
-    before, which can be the limit."""
+    """DRAM bandwidth, as a multiple of the data sheet's. The number of bytes in flight does not
+    change, and can become the limit."""
     return _scaled(resolved, times, "bandwidth_bytes_per_s")
 
 
@@ -136,8 +136,8 @@ def rate(
     of: Literal["compute", "memory", "overhead", "all"] = "all",
     times: Times = 2.0,
 ) -> ResolvedScenario:
-    """Speed of all compute, data movement or overhead, as a multiple of the current one. The shares
-    are the elasticities of these rates; all three together speed up the step by the same factor."""
+    """Speed up all compute, data movement or overhead by a factor. The shares are the
+    elasticities of these rates; all three together speed up the step by the same factor."""
     names = ("compute", "memory", "overhead") if of == "all" else (of,)
     changes = {name: getattr(resolved.rates, name) * times for name in names}
     return replace(resolved, rates=replace(resolved.rates, **changes))

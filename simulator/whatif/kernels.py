@@ -47,10 +47,10 @@ def fusion(
         "none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser", "tensorrt"
     ] = "compiled",
 ) -> ResolvedScenario:
-    """How much a compiler fuses: pointwise loops, reductions too, or all that torch.compile fuses
-    (compiled, which is the mode). xla, nvfuser and tensorrt approximate what is published of each,
-    without measurements. The host runs what torch.compile generates, except in a CUDA graph, which
-    replays the fused kernels."""
+    """How much a compiler fuses: pointwise loops, also reductions, or everything that torch.compile
+    fuses (compiled, the same as mode=compiled). xla, nvfuser and tensorrt are approximations from
+    published descriptions, without measurements. The host runs the code that torch.compile
+    generates, except in a CUDA graph, which replays the fused kernels."""
     graph = resolved.mode == "cuda_graph"
     if level == "none":
         return replace(resolved, mode="cuda_graph" if graph else "eager", fusion=None)
@@ -79,9 +79,9 @@ def fuse(
     modules: Modules = ALL,
     phase: Literal["forward", "backward", "both"] = "both",
 ) -> ResolvedScenario:
-    """Fuse ops: names joined by + (gelu+add) chain by chain within each module of the pattern; op
-    numbers (37+39, 37-39) or all ops of a module (layers.#.up) as one kernel. A kernel reads its
-    inputs and writes its outputs once, and costs the host one eager op. A product may have an
+    """Fuse ops: names joined by + (gelu+add) fuse each such chain within a module of the pattern;
+    op numbers (37+39, 37-39) or all ops of a module (layers.#.up) become one kernel. A kernel reads
+    its inputs and writes its outputs once, and costs the host one eager op. A product may have an
     epilogue."""
     choice = Choice(ops, modules, phase)
     old = next((e for e in resolved.edits if isinstance(e, FusedOps)), FusedOps(()))
@@ -101,8 +101,8 @@ def utilisation(
     family: str,
     times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 1.5,
 ) -> ResolvedScenario:
-    """How well a family of kernels (gemm, attention, norm …) uses the GPU, as a multiple of the
-    current utilisation. It divides their compute and memory time, not their start and end."""
+    """Multiply the utilisation that a family of kernels (gemm, attention, norm …) reaches on the
+    GPU. This divides their compute and memory time, not their start and end."""
     if times == 1:
         return resolved
     by_family = {s.family: s.times for s in resolved.speeds}

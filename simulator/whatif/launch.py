@@ -30,7 +30,7 @@ def cuda_graph(resolved: ResolvedScenario) -> ResolvedScenario:
 
 @whatif("launch")
 def mode(resolved: ResolvedScenario, to: Mode = "eager") -> ResolvedScenario:
-    """How the host drives the GPU: compiled is torch.compile, reduce-overhead torch.compile with
+    """How the host drives the GPU: compiled is torch.compile, reduce-overhead is torch.compile with
     CUDA graphs."""
     return replace(resolved, mode=to, fusion=None)
 
@@ -47,7 +47,7 @@ def no_python(resolved: ResolvedScenario) -> ResolvedScenario:
 def host_speed(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 2.0
 ) -> ResolvedScenario:
-    """The host's speed, as a multiple of the current one, launches and waits included."""
+    """A host that does everything this many times as fast, including launches and waits."""
     return replace(resolved, host=faster_host(resolved.host, times))
 
 
@@ -71,8 +71,8 @@ def launch_latency(
 def launch_cost(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 0.5
 ) -> ResolvedScenario:
-    """All costs of a launch, as a multiple of the current ones: the host's call, the latency to the
-    GPU, and the gaps between kernels and between nodes of a graph."""
+    """Multiply all costs of a launch: the host's call, the latency to the GPU, and
+    the gaps between kernels and between nodes of a graph."""
     old = resolved.host
     host = msgspec.structs.replace(
         old,

@@ -23,7 +23,7 @@ Dtype = Literal["fp32", "tf32", "bf16", "fp16", "autocast", "autocast-fp16"]
 def precision(
     resolved: ResolvedScenario, dtype: Dtype = "bf16", modules: Modules = ALL
 ) -> ResolvedScenario:
-    """The dtype of weights and arithmetic, of the network or of the modules of a pattern. tf32
+    """The dtype of weights and arithmetic, for the network or for the modules of a pattern. tf32
     keeps float32 and multiplies matrices in TF32; autocast keeps float32 weights."""
     if dtype == "tf32":
         return _tensor_float(resolved, modules)
@@ -69,8 +69,8 @@ _BOUND = "float8: operands quantised by two kernels each; memory in training is 
 
 @whatif("precision")
 def nvfp4(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
-    """Linear layers in NVFP4: 4 bits and a scale of 8 bits for each 16 values, activations
-    quantised by one kernel each."""
+    """Linear layers in NVFP4: 4-bit values with an 8-bit scale per 16 values. One kernel per layer
+    quantises its activations."""
     return resolved.edited(Float4(modules), _LIKE_FLOAT8)
 
 

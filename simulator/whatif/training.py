@@ -38,7 +38,8 @@ def recompute(
 ) -> ResolvedScenario:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
     again before its backward, and its activations are not stored in between. With "mincut" instead
-    of a pattern, torch's minimum cut decides what to store, at most this budget of its default."""
+    of a pattern, torch's minimum cut chooses the activations to store, up to this budget (a
+    fraction of its default)."""
     _needs_training(resolved, "recompute")
     if modules != MINCUT and budget != 1.0:
         raise InputError(

@@ -1,4 +1,4 @@
-"""A plan as the explorer shows it: its draft, its fields, its candidates and their figures.
+"""The explorer's plan: its draft, its fields, its candidates and their figures.
 
 May import the other answers, progress, quantities and the simulator.
 """

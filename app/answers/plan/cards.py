@@ -1,4 +1,4 @@
-"""The candidates of a plan as cards: what is tried of each GPU, and what it costs."""
+"""The candidates of a plan as cards: the counts and engines to try for each GPU, and its price."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NOUN: dict[Tried, str] = {"counts": "count", "engines": "engine"}
 
 @dataclass(frozen=True)
 class CandidateCard:
-    """One GPU of the contest. `counts` and `engines` say of each that is offered whether it is
-    tried; `price` is USD an hour of one GPU, "" if none is known; `source` is "yours" or the list's
-    date, `source_whole` all that is known of it."""
+    """One GPU of the plan. `counts` and `engines` map each choice to whether it is tried; `price`
+    is USD per hour of one GPU, "" if unknown; `source` is "yours" or the list's date,
+    `source_whole` the full source of the price."""
 
     id: str
     title: str
@@ -36,14 +36,14 @@ class CandidateCard:
 
 
 def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
-    """The cards, in the order of the spec; those that do not take part too."""
+    """The cards in the order of the spec, including the cards that are switched off."""
     spec = draft.spec
     chosen = spec.candidates
     offered = [e for e in ENGINES if spec.workload.kind == "serving" or e != "vllm"]
     cards: list[CandidateCard] = []
     for card in listed(chosen, everyone=True):
         counts, engines = chosen.counts_of(card.id), chosen.engines_of(card.id)
-        if spec.workload.kind != "serving":  # where vllm stands for a compiled step
+        if spec.workload.kind != "serving":  # here "vllm" stands for a compiled step
             engines = tuple("compiled+graph" if e == "vllm" else e for e in engines)
         paid = price(card, spec.prices)
         whole = paid.source if paid else "no price is known; type yours"
@@ -65,7 +65,7 @@ def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
 
 
 def with_gpu(draft: Draft, name: str) -> Draft:
-    """Add a GPU to the contest. Raises InputError if it takes part already."""
+    """Add a GPU to the candidates. Raises InputError if it is a candidate already."""
     card = gpu(name)
     known = [each.id for each in listed(draft.spec.candidates, everyone=True)]
     if card.id in known:
@@ -76,8 +76,8 @@ def with_gpu(draft: Draft, name: str) -> Draft:
 
 
 def without_gpu(draft: Draft, gpu_id: str) -> Draft:
-    """Remove a GPU with its choices; its price stays for another time. Raises InputError if it is
-    the only one."""
+    """Remove a GPU with its choices; the spec keeps its price. Raises InputError if it is the only
+    GPU."""
     rest = [c.id for c in listed(draft.spec.candidates, everyone=True) if c.id != gpu_id]
     if not rest:
         raise InputError("the only candidate cannot be removed; add another GPU first")
@@ -90,15 +90,16 @@ def without_gpu(draft: Draft, gpu_id: str) -> Draft:
 
 
 def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
-    """Switch a GPU on or off; its choices stay. Raises InputError for the last that is on."""
+    """Switch a GPU on or off; its choices stay. Raises InputError for the last GPU that is on."""
     on = {c.id for c in listed(draft.spec.candidates)} - {gpu_id}
     if not use and not on:
-        raise InputError("the only GPU that is on cannot be switched off; switch on another first")
+        raise InputError("the last GPU that is on cannot be switched off; switch on another first")
     return draft.put(None if use else False, "candidates", "per_gpu", _own(draft, gpu_id), "use")
 
 
 def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
-    """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last."""
+    """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last
+    one."""
     card = next(c for c in candidate_cards(draft) if c.id == gpu_id)
     offered = card.counts if what == "counts" else card.engines
     chosen = [each for each, on in offered if on != (each == name)]
@@ -112,15 +113,15 @@ def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
 
 
 def priced(draft: Draft, gpu_id: str, text: str) -> Draft:
-    """Set the user's price of a GPU's hour, in USD unless it has a unit; "" goes back to the
-    list's."""
+    """Set the user's price per GPU-hour, in USD unless it has a unit; "" restores the list's
+    price."""
     name = _named(draft.get("prices", "hourly") or {}, gpu_id)
     bare = text.replace(".", "", 1).replace(",", "").isdigit()
     return draft.put((f"{text} USD/h" if bare else text) or None, "prices", "hourly", name)
 
 
 def _own(draft: Draft, gpu_id: str) -> str:
-    """The name under which the spec holds what is tried of a GPU alone."""
+    """The section of the spec that holds the choices of a single GPU."""
     return _named(draft.get("candidates", "per_gpu") or {}, gpu_id)
 
 

@@ -33,23 +33,23 @@ _WORK: dict[WorkloadKind, Table] = {
         "limits": {"deadline": "1 week"},
     },
 }
-"""The plan of each kind before the user edits it."""
+"""The initial plan of each kind of workload."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The spec of a plan as TOML text. Drafts are equal where their texts are."""
+    """The spec of a plan as TOML text. Drafts are equal if their texts are equal."""
 
     text: str
 
     @cached_property
     def table(self) -> Table:
-        """The mapping that the text holds; do not change it."""
+        """The spec as a mapping; do not change it."""
         return tomllib.loads(self.text)
 
     @cached_property
     def spec(self) -> Spec:
-        """The spec. Raises InputError where the planner refuses it."""
+        """The spec. Raises InputError if the planner refuses it."""
         return read(self.table)
 
     def get(self, *path: str) -> Any:
@@ -62,7 +62,7 @@ class Draft:
         return value
 
     def put(self, value: Any, *path: str) -> Draft:
-        """A draft with a value at a key; None removes the key, and sections that it leaves
+        """A draft with a value at a key; None removes the key, and its section if that is then
         empty."""
         table = deepcopy(self.table)
         _put(table, value, path)
@@ -103,8 +103,8 @@ def of_table(table: Table) -> Draft:
 
 
 def opened(path: Path) -> Draft:
-    """The draft of a plan's file. Raises InputError where it cannot be read or is refused; a CSV
-    file that it names beside itself is named by its whole path."""
+    """The draft of a plan's file; the relative path of a CSV file becomes absolute. Raises
+    InputError if the file cannot be read or is refused."""
     read(path)
     table = tomllib.loads(path.read_text("utf-8"))
     csv = table["workload"].get("requests_csv")
@@ -114,12 +114,13 @@ def opened(path: Path) -> Draft:
 
 
 def linked(address: str) -> Draft:
-    """The draft of a plan's link. Raises InputError where it is damaged or its plan is refused."""
+    """The draft of a plan's link. Raises InputError if the link is damaged or its plan is
+    refused."""
     return checked(of_table(keys_of_link(address)))
 
 
 def first() -> Draft:
-    """The draft of a session that has none yet."""
+    """The draft of a session without a plan."""
     cards = {
         "gpus": ["h200", "h100", "b200", "a100", "l40s"],
         "counts": [1, 2, 4, 8],
@@ -139,7 +140,7 @@ def checked(draft: Draft) -> Draft:
 
 
 def _choices(candidates: Table) -> list[Table]:
-    """What is tried of every GPU, and of each that has choices of its own."""
+    """The choices for every GPU, and those of each GPU with choices of its own."""
     return [candidates, *candidates.get("per_gpu", {}).values()]
 
 

@@ -1,4 +1,4 @@
-"""A plan's workload as a sentence: words, and fields that write into its draft."""
+"""A plan's workload as a sentence: words, and fields that edit its draft."""
 
 from __future__ import annotations
 
@@ -168,8 +168,8 @@ def _rate(draft: Draft, name: str, empty: str = "") -> Field:
 def _key(
     draft: Draft, name: str, section: str, key: str, unit: str = "", tip: str = "", empty: str = ""
 ) -> Field:
-    """The field of one key. A number without a unit is in `unit`, which is not shown where the
-    words around the field say it (a percentage and USD/kWh)."""
+    """The field of one key. A number without a unit is in `unit`; the field hides it where the
+    words around it name the unit (a percentage and USD/kWh)."""
     value = draft.get(section, key)
     shown = "" if value is None else _shown(value)
     if unit == "%" and shown:
@@ -216,7 +216,8 @@ def _shown(value: Any) -> str:
 
 
 def _value(text: str) -> Any:
-    """What a field's text is in a spec: a number where it is one, lengths in words."""
+    """The spec's value for a field's text: a number if it is one, a mapping for lengths in
+    words."""
     if not text:
         return None
     if match := _LOGNORMAL.fullmatch(text):

@@ -1,4 +1,4 @@
-"""A plan as the page shows it: the draft, the candidates found so far, and what is chosen."""
+"""The contents of the plan's page: the draft, the candidates so far, and the chosen one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Candidate = tuple[str, int, str, str, int, tuple[int, int] | None]
 
 @dataclass(frozen=True)
 class Planned:
-    """`rows` are ranked and belong to `spec`; `plan` is None until all are found. They are `stale`
-    while they belong to an earlier draft. `progress` says what is being done, "" if nothing is;
-    `error` why the draft has no plan."""
+    """`rows` are ranked and belong to `spec`; `plan` is None until all are complete. They are
+    `stale` while they belong to an earlier draft. `progress` names the current work, "" if there is
+    none; `error` is the reason why the draft has no plan."""
 
     draft: Draft
     spec: Spec | None = None
@@ -30,16 +30,16 @@ class Planned:
 
     @property
     def row(self) -> Row | None:
-        """The candidate that is chosen, else the first."""
+        """The chosen candidate, else the first."""
         chosen = (row for row in self.rows if candidate_of(row) == self.chosen)
         return next(chosen, self.rows[0] if self.rows else None)
 
     @property
     def page(self) -> str:
-        """The page that the candidate opens on."""
+        """The page that shows the candidate."""
         return "Cluster" if self.row is not None and is_cluster_step(self.row) else "Explore"
 
 
 def candidate_of(row: Row) -> Candidate:
-    """What tells a row from the others of its plan."""
+    """The fields that identify a row of its plan."""
     return row.gpu, row.count, row.engine, row.precision, row.split, row.pools

@@ -1,4 +1,4 @@
-"""Words of a plan's page: what its load means, and a candidate's figures as cells."""
+"""Words of a plan's page: its load in units, and a candidate's figures as cells."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def load_words(draft: Draft) -> str:
 
 
 def empty_words(planned: Planned) -> str:
-    """What stands in place of candidates before the first is predicted."""
+    """The text in place of the candidates before the first prediction."""
     return "Planning …" if planned.progress else "No plan yet"
 
 
 def status_words(row: Row) -> str:
-    """Whether a candidate holds the limits: "fits", "72% sure", "too slow"."""
+    """Whether a candidate meets the limits, in words: "fits", "72% sure", "too slow"."""
     if row.status == "uncertain" and row.chance is not None:
         return f"{row.chance:.0%} sure"
     return row.status

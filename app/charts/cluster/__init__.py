@@ -1,4 +1,4 @@
-"""The pictures of a step over several GPUs, one function each; with the data of
+"""The pictures of a step over several GPUs, one function each, from the data of
 `app.answers.cluster_answer`.
 
 May import drawing, scenes, answers and quantities.

@@ -1,4 +1,4 @@
-"""The stretches in which a rank waits for another one and no kernel runs."""
+"""The stretches in which a rank waits for another rank and no kernel runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Stretch = tuple[float, float]
 
 
 def bubbles(rank: RankAnswer) -> list[Stretch]:
-    """Where a rank's collectives wait for another rank and no kernel computes, in seconds."""
+    """The intervals, in seconds, in which a rank's collectives wait for another rank and no kernel
+    runs."""
     waits = _union((s.start_s, s.end_s) for s in rank.communication if s.kind == "wait")
     busy = _union((s.start_s, s.end_s) for s in rank.compute)
     return _without(waits, busy)

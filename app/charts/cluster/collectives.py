@@ -1,4 +1,4 @@
-"""The collectives of a step as a table, with a bar for what of each is exposed."""
+"""The collectives of a step as a table, with a bar for the exposed time of each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEAST_PX = 150.0
 
 
 def collectives_height(answer: ClusterAnswer) -> float:
-    """The height that all rows need, in pixels."""
+    """The height of all rows, in pixels."""
     return _HEAD + ROW_PX * max(1, len(answer.collectives)) + 4
 
 
@@ -56,7 +56,7 @@ def collective_cells(row: Collectives) -> dict[str, str]:
 def collectives_drawing(
     answer: ClusterAnswer, width: float, height: float, metrics: Metrics
 ) -> Drawing:
-    """The table; columns and the bar are left out where there is no room for them."""
+    """The table, without the bar and the columns for which there is no room."""
     if not answer.collectives:
         words = "No GPU waits for another: this step has no collectives."
         text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
@@ -116,7 +116,7 @@ def _row(
 
 
 def collective_tooltip(row: Collectives) -> str:
-    """A row in words."""
+    """The words of a row, as a tooltip."""
     name, purpose = collective_words(row)
     cells = "; ".join(f"{head} {cell}" for head, cell in collective_cells(row).items())
     return f"{name}, {purpose}; {cells}"

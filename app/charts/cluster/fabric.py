@@ -1,5 +1,5 @@
-"""The cluster: nodes with their GPUs, and links as roads whose width is bandwidth and whose fill is
-the average traffic of a step."""
+"""The cluster: nodes with their GPUs, and links as roads. The width of a road is bandwidth, its
+fill the average traffic of a step."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from app.theme import LABEL_PX, SUPPORT_PX
 _PAD, _HEAD, _GAP, _SWITCH = 10.0, 26.0, 8.0, 30.0
 _MOST_NODES, _COLUMNS, _FOOT = 3, 4, 20.0
 _ROAD_PX = 26.0
-"""The width of the widest road; the others have the same scale."""
+"""The width of the widest road; the other roads have the same scale."""
 
 
 @dataclass(frozen=True)
 class Roads:
-    """Bytes per second: what a GPU's link and a node's network carry at most, and on average."""
+    """The bandwidth and the average traffic of a GPU's link and of a node's network, in bytes/s."""
 
     link: float
     link_mean: float
@@ -44,7 +44,7 @@ class Roads:
 
 
 def fabric_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The picture: the first node in full, the others smaller as far as there is room."""
+    """The picture: the first node in full, the others smaller, limited by the room."""
     cluster, moved = answer.cluster, answer.traffic
     network = cluster.network
     leaving = 0.0
@@ -139,7 +139,7 @@ def _switch(
     metrics: Metrics,
     hidden: int,
 ) -> None:
-    """What links the GPUs of a node, by name and with its use."""
+    """The name of the link between the GPUs of a node, with its use."""
     items.append(Rectangle(box, "bg1", "communication", 1.4, 6))
     x, y = box.left + 14, box.top + box.height / 2
     items.append(Marker(x, y, "communication", 5))
@@ -170,7 +170,7 @@ def _small_node(
     spots: list[Spot],
     metrics: Metrics,
 ) -> None:
-    """A node that does the same, drawn small: its GPUs alone, beside the switch."""
+    """A node that does the same work, drawn small: only its GPUs, beside the switch."""
     cluster = answer.cluster
     last = cluster.nodes - 1
     name = f"Nodes {number} to {last}" if folded else f"Node {number}"
@@ -239,12 +239,12 @@ def _network(
 
 
 def is_node(spot: Spot) -> bool:
-    """Whether a spot is a node, not one of its GPUs or a road."""
+    """Whether a spot is a node, rather than a GPU or a road."""
     return isinstance(spot.key, tuple)
 
 
 def rank_of(answer: ClusterAnswer, number: int) -> RankAnswer:
-    """What the rank of this number does."""
+    """The rank with this number, or the rank that stands for it."""
     return next((rank for rank in answer.ranks if number in rank.ranks), answer.ranks[0])
 
 

@@ -1,4 +1,4 @@
-"""One GPU of the cluster: its place in the split, what its time goes to, and its memory."""
+"""One GPU of the cluster: its place in the split, the parts of its time, and its memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TALL, _LOW, _LINE_PX = 74.0, 34.0, 16.0
 
 
 def place_words(answer: ClusterAnswer, number: int) -> str:
-    """Where a rank is in the split: "copy 1, half 0, stage 2"."""
+    """The place of a rank in the split: "copy 1, half 0, stage 2"."""
     spread = answer.layout
     group = spread.tp * spread.dp
     words: list[str] = []
@@ -29,7 +29,7 @@ def place_words(answer: ClusterAnswer, number: int) -> str:
 
 
 def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
-    """What the time goes to, a line each, where there is room for all of them."""
+    """The parts of the time, one per line, if there is room for all of them."""
     parts: dict[PatternKind, float] = {kind: s for kind, s in rank_seconds(rank).items() if s > 0}
     if box.height < _LINE_PX * len(parts):
         return []
@@ -48,7 +48,7 @@ def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) -> list[Item]:
-    """The box of a GPU; small boxes have its name, or its bar alone."""
+    """The box of a GPU; small boxes show only its name or its bar."""
     rank = next((each for each in answer.ranks if number in each.ranks), answer.ranks[0])
     edge = "line2" if rank.fits else "danger"
     items: list[Item] = [Rectangle(box, "bg1", edge, 1.0 if rank.fits else 1.6, 5)]

@@ -25,13 +25,13 @@ from app.theme import HEAD_PX, LABEL_PX
 from simulator.parallel.prediction import ParallelRegime
 
 _FIRST = 3.0
-"""How many times as wide as the others the first column is."""
+"""The width of the first column over that of each other column."""
 
 
 def cluster_headline(
     clustered: Clustered, width: float, height: float, metrics: Metrics
 ) -> Drawing:
-    """The bar of a clustered step that has an answer."""
+    """The verdict bar of a step over several GPUs, once it has an answer."""
     answer = clustered.answer
     assert answer is not None
     figures = headline_figures(clustered)
@@ -74,7 +74,7 @@ def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
 def share_words(
     shares: Mapping[ParallelRegime, float], left: float, right: float, y: float, metrics: Metrics
 ) -> list[Item]:
-    """The shares in words, each with its mark; the figures alone where there is little room."""
+    """The shares in words, each with its mark; only the figures if there is little room."""
     percents = whole_percents(shares)
     regimes = by_size(shares)
     words = [f"{percents[regime]}% {regime}" for regime in regimes]

@@ -32,7 +32,7 @@ from app.theme import SUPPORT_PX
 
 _LEFT, _HEADS, ROW_PX, _MOST_PX = 116.0, 66.0, 50.0, 96.0
 _COMPUTE, _COMM = 0.46, 0.2
-"""The parts of a row that the lanes of kernels and of collectives are high."""
+"""The heights of the lanes of kernels and of collectives, as parts of a row."""
 _FILLS: dict[str, tuple[str, Fill]] = {
     "forward": ("forward", "compute"),
     "backward": ("backward", Mix("compute", 0.62, "bg1")),
@@ -43,7 +43,7 @@ _FILLS: dict[str, tuple[str, Fill]] = {
 
 
 def lanes_height(answer: ClusterAnswer) -> float:
-    """The height that all ranks need, in pixels."""
+    """The height of all ranks, in pixels."""
     return _HEADS + ROW_PX * len(answer.ranks) + 6
 
 
@@ -64,8 +64,8 @@ def lanes_drawing(
     shown_s: tuple[float, float] | None = None,
     picked: int = -1,
 ) -> Drawing:
-    """The last of the steps that were simulated, from the first kernel of each rank on: all of it
-    or the seconds `shown_s`. Bars of the collectives in row `picked` of the answer stand out."""
+    """The last simulated step, from the first kernel of each rank on, or its part within the
+    seconds `shown_s`. The bars of the collective in row `picked` of the answer stand out."""
     whole = lanes_across(answer, width)
     scale, unit = seconds_unit(whole.high)
     low, high = shown_s or (0.0, whole.high)
@@ -90,7 +90,7 @@ def lanes_drawing(
 
 
 def _entries(answer: ClusterAnswer) -> list[tuple[str, Fill, Role]]:
-    """What the legend names: the kinds that occur."""
+    """The entries of the legend: the kinds of spans that occur."""
     kinds = {s.kind for rank in answer.ranks for s in (*rank.compute, *rank.communication)}
     entries: list[tuple[str, Fill, Role]] = [
         (words, fill, "ink2") for kind, (words, fill) in _FILLS.items() if kind in kinds
@@ -149,7 +149,7 @@ def _named(
     scale: float,
     metrics: Metrics,
 ) -> list[Item]:
-    """The waits of a pipeline by name and seconds, as far as there is room."""
+    """The waits of a pipeline with name and seconds, where there is room."""
     name = "bubble" if answer.layout.pp > 1 else "wait"
     items: list[Item] = []
     for wait in waits:
@@ -164,7 +164,7 @@ def _named(
 def _bars(
     answer: ClusterAnswer, rank: RankAnswer, row: Box, across: Scale, scale: float
 ) -> list[Spot]:
-    """The collectives of a rank, which can be picked: a spot's key is their row in the answer."""
+    """The collectives of a rank as spots to pick; a spot's key is its row in the answer."""
     y = row.top + 6 + _COMPUTE * row.height
     spots: list[Spot] = []
     for span in rank.communication:
@@ -181,7 +181,7 @@ def _bars(
 def _boxes(
     spans: Iterable[Span], top: float, high: float, across: Scale, scale: float
 ) -> list[Box]:
-    """What of spans is inside the shown seconds."""
+    """The parts of spans inside the shown seconds."""
     boxes: list[Box] = []
     for span in spans:
         start, end = span.start_s / scale, span.end_s / scale

@@ -1,4 +1,4 @@
-"""A legend in as many rows as its width asks for."""
+"""A legend, in as many rows as its width requires."""
 
 from __future__ import annotations
 

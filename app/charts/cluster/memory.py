@@ -1,4 +1,4 @@
-"""What lies in the memory of the rank that needs the most."""
+"""The memory of the rank that needs most, by role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks side by side: what the period of each distinct rank goes to, on one scale."""
+"""Ranks side by side: the parts of each distinct rank's period, on one scale."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from app.theme import LABEL_PX, SUPPORT_PX
 
 _HEADS, ROW_PX, _MOST_PX, _HIGH = 48.0, 36.0, 64.0, 18.0
 _WORDS_PX, _LIST_PX, _LINE_PX = 52.0, 150.0, 18.0
-"""Heights of a row from which on its figures stand below its bar in words, and as a list; height of
-a line of that."""
+"""Heights of a row from which its figures appear below its bar in words, and as a list; the height
+of a line of the list."""
 _NAME_PX, _BUSY_PX, _PACE_PX = 116.0, 74.0, 116.0
 PART_INKS: dict[PatternKind, Role] = {
     "compute": "compute_ink",
@@ -44,7 +44,7 @@ def ranks_height(answer: ClusterAnswer) -> float:
 
 
 def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The picture; as many ranks as fit."""
+    """The picture, with as many ranks as fit."""
     kinds: list[PatternKind] = [
         k for k in PART_INKS if any(rank_seconds(rank)[k] > 0 for rank in answer.ranks)
     ]
@@ -122,7 +122,7 @@ def _bar(rank: RankAnswer, plot: Box, y: float, period_s: float, metrics: Metric
 def _words(
     rank: RankAnswer, period_s: float, left: float, right: float, y: float, metrics: Metrics
 ) -> list[Item]:
-    """The figures of a bar below it, with their percents where there is room."""
+    """The figures below a bar, with their percentages if there is room."""
     parts: dict[PatternKind, float] = {
         kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0
     }
@@ -142,7 +142,7 @@ def _words(
 
 
 def _list(rank: RankAnswer, period_s: float, plot: Box, y: float, metrics: Metrics) -> list[Item]:
-    """The figures of a bar below it, a line each; from the margin on where the bar is short."""
+    """The figures below a bar, one per line; they start at the margin if the bar is short."""
     parts: dict[PatternKind, float] = {
         kind: part_s for kind, part_s in rank_seconds(rank).items() if part_s > 0
     }

@@ -15,7 +15,7 @@ def rate(bytes_per_s: float) -> str:
 
 
 def busy_words(mean: float, most: float, moved_bytes: float, moved_s: float) -> tuple[str, str]:
-    """The use of a link, at length and in short."""
+    """The use of a link, as a long and a short text."""
     if moved_bytes <= 0:
         return "nothing moves", "nothing moves"
     brief = f"{rate(mean)} in use, {percent(mean / most)}"

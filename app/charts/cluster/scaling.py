@@ -1,4 +1,4 @@
-"""Throughput over the number of GPUs, with the ideal and, below, what each step goes to."""
+"""Throughput over the number of GPUs, with the ideal and, below, the shares of each step."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def scaling_drawing(
     metrics: Metrics,
     strong: bool = False,
 ) -> Drawing:
-    """The curve; `now` is the number of GPUs of the question, `node` that of one node. `strong`:
-    all replicas together keep the batch."""
+    """The curve; `now` is the number of GPUs of the question, `node` that of one node. If `strong`,
+    the total batch of all replicas is fixed."""
     if len(points) < 2:
         words = (
-            "One count of GPUs alone: no other divides the batch."
+            "Only one number of GPUs: no other divides the batch."
             if strong
-            else "One count of GPUs alone: this split has nothing to scale over."
+            else "Only one number of GPUs: this split cannot scale."
         )
         text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
         return Drawing(width, height, (text,), title=words)
@@ -75,7 +75,7 @@ def scaling_drawing(
 
 
 def _ends(points: Sequence[Point], side: int) -> list[float]:
-    """Samples per second at one end of the interval of each step."""
+    """Samples per second at one end of each step's interval."""
     return [each.samples_per_s * each.period_s / each.interval_s[side] for each in points]
 
 
@@ -118,7 +118,7 @@ def _curves(
 
 
 def _shares(points: Sequence[Point], across: Scale, box: Box, metrics: Metrics) -> list[Item]:
-    """The shares stacked, straight between the points; the largest areas are named."""
+    """The shares as stacked areas, linear between the points; the largest areas are named."""
     items: list[Item] = [
         Text(box.left - 6, box.top + 4, "100%", "ink3", anchor="end"),
         Text(box.left - 6, box.bottom - 4, "0", "ink3", anchor="end"),
@@ -144,7 +144,7 @@ def _shares(points: Sequence[Point], across: Scale, box: Box, metrics: Metrics) 
 def _takeover(
     points: Sequence[Point], across: Scale, plot: Box, shares: Box, metrics: Metrics
 ) -> list[Item]:
-    """From where on communication is the largest share."""
+    """The mark where communication becomes the largest share."""
     first = next((p.gpus for p in points if p.regime == "communication"), None)
     if first is None:
         return []

@@ -1,4 +1,5 @@
-"""Cost against speed: candidates with 80% intervals, the frontier, and what is too slow."""
+"""Cost against speed: candidates with 80% intervals, the frontier, and the area that is too
+slow."""
 
 from __future__ import annotations
 
@@ -28,19 +29,19 @@ from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 26.0, 40.0
 _BEYOND, _FAR = 1.7, 2.5
-"""The axis reaches at most this many times the limit; points beyond stand at its end. A limit this
-many times beyond all points is not shown."""
+"""The axis reaches at most this many times the limit, and points beyond are drawn at its end. A
+limit this many times beyond all points is not shown."""
 _MARK_PX, _RING_PX, _LOG_FROM = 6.5, 12.5, 5.0
 _LABEL_DISTANCES = 0.0, 8.0
 _SLOWER = "slower than the limit"
 _NAMED = 40
-"""Points that get a name, those that hold the limits first."""
+"""The number of points with a name; points that meet the limits come first."""
 
 
 def front_drawing(
     scene: FrontScene, width: float, height: float, metrics: Metrics, chosen: Candidate | None
 ) -> Drawing:
-    """The picture; the spot of a point has its candidate as key."""
+    """The picture; the key of a point's spot is its candidate."""
     plot = Box.between(_LEFT, _TOP, width - _RIGHT, height - _BOTTOM)
     if not scene.points or plot.width < 80 or plot.height < 60:
         return note(width, height, "No candidate with a price and a time yet")
@@ -83,13 +84,13 @@ def front_drawing(
 
 
 def note(width: float, height: float, words: str) -> Drawing:
-    """The picture without points, and why."""
+    """The picture without points, with the reason."""
     text = Text(width / 2, height / 2, words, "ink3", SUPPORT_PX, anchor="middle")
     return Drawing(width, height, (text,), title="Cost against speed")
 
 
 def _is_near(limit: float | None, across: Scale) -> TypeGuard[float]:
-    """Whether a limit stands inside the axis."""
+    """Whether a limit lies inside the axis."""
     return limit is not None and limit <= across.high
 
 
@@ -145,7 +146,8 @@ def _limits(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item
 def _caption(
     scene: FrontScene, plot: Box, across: Scale, labels: Labels, metrics: Metrics
 ) -> list[Item]:
-    """What is hatched, in the first corner without a mark; none where all corners have one."""
+    """The legend of the hatched area, in the first corner without a mark; none if all have
+    marks."""
     if not _is_near(scene.limit, across):
         return []
     wide, high = metrics.width(_SLOWER, LABEL_PX), metrics.height(LABEL_PX)
@@ -174,7 +176,7 @@ def _frontier(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[It
 
 
 def _place(point: FrontPoint, across: Scale, up: Scale, plot: Box) -> tuple[float, float]:
-    """The pixel of a point; one beyond the axes stands at their end."""
+    """The pixel of a point; points beyond the axes are drawn at their ends."""
     x = min(across.at(point.time), plot.right - 5)
     return x, min(max(up.at(point.cost), plot.top + 5), plot.bottom - 5)
 
@@ -214,7 +216,7 @@ def _cross(
 
 
 def _reach(point: FrontPoint, chosen: Candidate | None) -> float:
-    """How far a point's mark reaches, with the ring of the chosen one."""
+    """The radius of a point's mark, with the ring of the chosen candidate."""
     return _RING_PX if point.candidate == chosen else _MARK_PX
 
 
@@ -225,7 +227,7 @@ def _label(
     labels: Labels,
     metrics: Metrics,
 ) -> list[Item]:
-    """The name beside a point, with the mode if there is room; none where all places are taken."""
+    """The name beside a point, with the mode if there is room; none if all places are taken."""
     weight = 600 if point.holds else 400
     for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3

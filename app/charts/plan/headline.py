@@ -20,15 +20,15 @@ from app.scenes.plan.headline import Figure, HeadlineScene
 from app.theme import HEAD_PX, SUPPORT_PX
 
 PAD, _FIRST = 14.0, 1.55
-"""How many times as wide as the others the first column is."""
+"""The width of the first column over that of each other column."""
 _REACH = 0.5
-"""The track of an interval reaches from half the figure to one and a half."""
+"""The track of an interval spans from 0.5 to 1.5 times the figure."""
 
 
 def headline_drawing(
     scene: HeadlineScene, width: float, height: float, metrics: Metrics
 ) -> Drawing:
-    """The bar, `height` pixels high; narrow columns have shorter texts."""
+    """The bar, `height` pixels high; narrow columns show shorter texts."""
     items: list[Item] = [headline_frame(width, height)]
     count = len(scene.figures)
     each = width / (count + _FIRST)
@@ -107,7 +107,7 @@ def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def _track(interval: tuple[float, float], box: Box) -> list[Item]:
-    """An 80% interval around the figure, which stands in the middle."""
+    """An 80% interval, with the figure in the middle of the track."""
     y = box.top + box.height / 2
 
     def at(times: float) -> float:

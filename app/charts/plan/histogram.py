@@ -48,7 +48,7 @@ def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def _marks(scene: Histogram, across: Scale, plot: Box, metrics: Metrics) -> list[Item]:
-    """The percentile dashed and the limit, their names above the plot."""
+    """The lines of the percentile (dashed) and the limit, with their names above the plot."""
     items: list[Item] = []
     top = plot.top - 8
     x = across.at(scene.percentile_s)
@@ -64,7 +64,7 @@ def _marks(scene: Histogram, across: Scale, plot: Box, metrics: Metrics) -> list
     items.append(Line(((at, plot.top - 2), (at, plot.bottom)), "danger", 1.8))
     other = f"limit {latency(limit)}"
     room = metrics.width(other, LABEL_PX, 600)
-    if at >= x:  # the percentile ends left of its line, the limit begins right of its own
+    if at >= x:  # the percentile's name ends left of its line, the limit's begins right of its line
         items.append(Text(max(x - wide - 4, plot.left), top, words, "ink", LABEL_PX, 600))
         left = min(at + 4, plot.right - room)
         items.append(pill(metrics, left - 5, top, other, "danger", LABEL_PX, 600, "start"))

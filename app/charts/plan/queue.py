@@ -1,5 +1,5 @@
 """The queue as the essay's factory: customers, the prefill machine, the decode line, the shelf of
-cache; below it how long the customers wait."""
+cache, and below them the customers' waiting times."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from simulator.planning.wording import amount, latency
 _PAD, _GAP = 12.0, 26.0
 _PERSON = 15.0
 _LARGEST, _SMALLEST = 13, 5
-"""Sides of a slot of the decode line."""
+"""Smallest and largest side of a slot of the decode line, in pixels."""
 _FACTORY_PX, _HISTOGRAM_PX = 132.0, 124.0
 
 
 def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The factory over the two histograms; the histograms alone in a low picture."""
+    """The factory over the two histograms; only the histograms in a low picture."""
     items: list[Item] = []
     spots: list[Spot] = []
     top = 4.0
@@ -141,7 +141,7 @@ def _cut(words: str, room: float, metrics: Metrics) -> str:
 
 
 def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """Triangles: of 24 parts of the time, those in which prompts are read."""
+    """Triangles for the time; the filled share of them is the share in which prompts are read."""
     d = scene.detail
     busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)
@@ -168,7 +168,7 @@ def _triangle(x: float, y: float) -> tuple[tuple[float, float], ...]:
 
 
 def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """A square a slot; filled as many as decode on average."""
+    """A square per slot; the average number of decoding sequences is filled."""
     d = scene.detail
     note = f"one token each, every {latency(d.decode_s)}"
     items = _house(box, "memory", "Decode line", note, metrics)
@@ -197,7 +197,7 @@ def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def _slot_px(area: Box, slots: int) -> float:
-    """The side of a slot, so that all fit: from 5 to 13 pixels."""
+    """The side of a slot with which all fit: from 5 to 13 pixels."""
     for slot in range(_LARGEST, _SMALLEST, -1):
         if (area.width // slot) * (area.height // slot) >= slots:
             return float(slot)
@@ -205,7 +205,7 @@ def _slot_px(area: Box, slots: int) -> float:
 
 
 def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """The shelf fills from below."""
+    """The shelf of cache, filled from below."""
     d = scene.detail
     share = min(d.cached_tokens / max(d.cache_tokens, 1), 1.0)
     items: list[Item] = [Text(box.left, box.top + 13, "Cache shelf", "ink", BODY_PX, 600)]

@@ -1,5 +1,5 @@
-"""What the answer rests on: a bar from the figure at one end of each assumption to that at the
-other; what crosses the limit is in the colour of danger."""
+"""The assumptions of an answer: a bar spans the figures at both ends of each assumption; the part
+that crosses the limit has the colour of danger."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _HEAD, ROW_PX, _HIGH = 40.0, 25.0, 14.0
 _TICK_PX = 34.0
 _NAMES, _GAP, _LEAST_MARGIN = 0.44, 5.0, 24.0
 End = tuple[float, str]
-"""The figure at one end of an assumption, in seconds, and the assumption's value there."""
+"""The figure at one end of an assumption, in seconds, and the value of the assumption."""
 _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def tornado_height(scene: TornadoScene) -> float:
-    """The height that all bars need, in pixels."""
+    """The height of all bars, in pixels."""
     return _HEAD + ROW_PX * len(scene.bars) + (18 if scene.still else 6)
 
 
 def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The picture; as many bars as fit."""
+    """The picture, with as many bars as fit."""
     fit = max(1, int((height - _HEAD - 6) // ROW_PX))
     bars = scene.bars[:fit]
     names = min(_NAMES * width, 210.0)
@@ -92,8 +92,7 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
 
 
 def _named_ends(bar: Bar, now_s: float) -> tuple[End | None, End | None]:
-    """The ends of a bar that get a name: the farthest below the figure as it stands, and the
-    farthest above."""
+    """The named ends of a bar: the farthest below the current figure, and the farthest above."""
     ends = [(at, value) for at, value in _ends(bar) if at is not None]
     below, above = min(ends, default=None), max(ends, default=None)
     return (
@@ -107,7 +106,7 @@ def _ends(bar: Bar) -> tuple[tuple[float | None, str], tuple[float | None, str]]
 
 
 def _margins(bars: Sequence[Bar], now_s: float, metrics: Metrics) -> tuple[float, float]:
-    """The room for the names of ends left and right of the longest bars, in pixels."""
+    """The room left and right of the longest bars for the names of their ends, in pixels."""
     margins = [_LEAST_MARGIN, _LEAST_MARGIN]
     for bar in bars:
         for side, end in enumerate(_named_ends(bar, now_s)):
@@ -143,7 +142,7 @@ def _end_names(
     width: float,
     metrics: Metrics,
 ) -> list[Item]:
-    """The values of the assumption at its ends, left and right of its bar."""
+    """The values of the assumption at both ends, left and right of its bar."""
     items: list[Item] = []
     now = across.at(scene.now_s / unit)
     sides: tuple[tuple[float, Anchor], ...] = (-_GAP, "end"), (_GAP, "start")

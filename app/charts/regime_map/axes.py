@@ -13,11 +13,11 @@ from app.theme import LABEL_PX
 from simulator.prediction import REGIMES
 
 _SMOOTH_PX, _CHOICE_PX, _ROW_PX = 56.0, 90.0, 16.0
-"""The room of a value below the map, and left of it."""
+"""The room for a value below the map, and left of it."""
 
 
 def axes(frame: Frame, metrics: Metrics, chosen: Point | None = None) -> list[Item]:
-    """Values and titles of both axes, without values that the cursor's own would cover."""
+    """Values and titles of both axes, without the values that the cursor's values would cover."""
     chart, field, area = frame.chart, frame.field, frame.plot
     each = _SMOOTH_PX if field.along.smooth else _CHOICE_PX
     items: list[Item] = []
@@ -62,7 +62,8 @@ def chips(frame: Frame, spot: Spot, metrics: Metrics) -> list[Item]:
 
 
 def legend(frame: Frame, metrics: Metrics, hint: str = "") -> list[Item]:
-    """What the lines mean, or the regimes on a map of choices; `hint` stands at the right."""
+    """The legend of the lines, or of the regimes on a map of choices; `hint` is shown at the
+    right."""
     chart, field, area = frame.chart, frame.field, frame.plot
     x, y = area.left, frame.box.bottom - LEGEND_PX / 2 - 2
     items: list[Item] = []

@@ -1,4 +1,4 @@
-"""The geometry of a regime map: pixels of positions, points and fine cells."""
+"""The geometry of a regime map: the pixels of positions, points and fine cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ground of a regime map: colours, patterns, and hatching for what does not fit."""
+"""The ground of a regime map: colours, patterns, and hatching where the step does not fit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.drawing import Box, Colour, Fill, Item, Mix, Pattern, Raster, Rectangle
 from simulator.prediction import REGIMES
 
 _LEVELS = 80
-_PALEST, _DEEPER = 0.22, 0.48  # of a regime's colour on the ground, and how much a lead adds
-_PATTERN = 0.42  # how much of a regime's pattern shows on its colour
+_PALEST, _DEEPER = 0.22, 0.48  # opacity of a regime's colour, and what a lead adds to it
+_PATTERN = 0.42  # opacity of a regime's pattern on its colour
 _PALETTE: tuple[Colour, ...] = (
     *(
         Mix(regime, _PALEST + _DEEPER * level / (_LEVELS - 1))
@@ -41,8 +41,8 @@ def ground(frame: Frame) -> list[Item]:
 
 
 def region(inside: NDArray[np.bool_], area: Box) -> tuple[Box, ...]:
-    """The cells that are True in `inside` [y, x], y upwards, as boxes over an area: runs along the
-    rows, equal ones above each other as one, at whole pixels so that no seam shows."""
+    """The cells that are True in `inside` [y, x], y upwards, as boxes over an area: one box per run
+    of a row, equal runs of adjacent rows merged, at whole pixels so that no seam shows."""
     rows, columns = inside.shape
     left = np.rint(np.linspace(area.left, area.right, columns + 1)).tolist()
     top = np.rint(np.linspace(area.bottom, area.top, rows + 1)).tolist()

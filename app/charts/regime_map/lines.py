@@ -11,7 +11,7 @@ from app.quantities import seconds, trimmed
 from app.theme import CEILING_WIDTH
 
 _EQUAL_TIME = 0.42  # opacity
-_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # positions of a label on its line
+_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # positions of a label along its line
 
 
 def lines(frame: Frame) -> list[Item]:
@@ -31,7 +31,7 @@ def lines(frame: Frame) -> list[Item]:
 
 
 def time_names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The times of the lines of equal time, where there is room."""
+    """The labels of the lines of equal time, where there is room."""
     items: list[Item] = []
     for level, levels in frame.chart.times:
         longest = max(levels, key=len, default=None)

@@ -1,4 +1,4 @@
-"""What stands on a regime map: regimes, areas that cannot run, and times of choices."""
+"""The labels on a regime map: regimes, areas that cannot run, and times of choices."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ _LIMIT: dict[Regime, str] = {
     "overhead": "limited by host and launches",
 }
 _STEPS = [(x, y) for x in range(-240, 241, 40) for y in range(-240, 241, 40)]
-_LEAST_SHARE = 0.012  # of the map: a smaller area has no note
+_LEAST_SHARE = 0.012  # share of the map: a smaller area has no note
 _WHY_PX = 200.0
 _TIME_PX, _MOST_UP = 84.0, 32
 
 
 def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """Why an area does not fit or cannot run, and the name of each regime in its area."""
+    """The name of each regime in its area, and the reason where a step does not fit or cannot
+    run."""
     chart, field = frame.chart, frame.field
     items: list[Item] = []
     if field.over.any():
@@ -56,15 +57,15 @@ def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
 
 
 def _memory(frame: Frame) -> str:
-    """The memory of the GPU, which is the same at every point."""
+    """The memory of the GPU, the same at every point."""
     return trimmed(data(resolve(frame.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))
 
 
 def _regime(
     frame: Frame, regime: Regime, middle: Point, metrics: Metrics, labels: Labels
 ) -> list[Item]:
-    """A regime's mark, name and limit near the middle of its area; without room the name alone,
-    or nothing."""
+    """A regime's mark, name and limit near the middle of its area; without room, only the name, or
+    nothing."""
     inside = frame.field.inside(regime)
 
     def belongs(x: float, y: float) -> bool:
@@ -113,7 +114,7 @@ def _note(
     metrics: Metrics,
     labels: Labels,
 ) -> list[Item]:
-    """What is wrong with an area, in its middle."""
+    """The reason why an area does not fit or cannot run, in its middle."""
     rows, columns = np.nonzero(inside)
     if rows.size < _LEAST_SHARE * inside.size:
         return []
@@ -134,7 +135,7 @@ def _note(
 
 
 def times(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The times of some points, for axes of choices."""
+    """The step times of some points, for axes of choices."""
     chart = frame.chart
     items: list[Item] = []
     for row in _spread(len(chart.y.values), _MOST_UP):

@@ -19,7 +19,8 @@ _FIGURES = "; figures: step time"
 
 
 def regime_map_page(mapped: Mapped, heading: str, metrics: Metrics) -> Drawing:
-    """The dominant regime over two axes, with boundaries, equal times and what does not fit."""
+    """The dominant regime over two axes, with boundaries, lines of equal time and the memory
+    limit."""
     chart = chart_of(mapped)
     smooth = chart.field is not None and chart.field.smooth
     items, top = head(heading, _ABOUT + ("" if smooth else _FIGURES), WIDTH, metrics)

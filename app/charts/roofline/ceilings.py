@@ -34,7 +34,7 @@ _ZONE = 0.07  # how much of a regime's colour is mixed into its zone
 def ceilings(
     frame: Frame, roof: Roof, metrics: Metrics, labels: Labels
 ) -> tuple[list[Item], list[Item]]:
-    """The zones below the roof with its lines, and the names to draw above the marks."""
+    """The zones below the roof with the roof's lines, and the names to draw above the marks."""
     area, x, y = frame.plot, frame.x, frame.y
     dram = roof.memories[0].known_bytes_per_s
     corner_x, corner_y = x.at(roof.ridge), y.at(roof.main.flops_per_s)
@@ -60,7 +60,7 @@ def ceilings(
     for level in reversed(roof.memories):
         items += _memory(frame, roof, level, metrics, labels)
     items.append(Marker(corner_x, corner_y, None, 4.5, "ink", True, edge_width=2.0))
-    for name in names:  # one that stands over marks may stand over the ridge's too
+    for name in names:  # a name over marks may also cover the ridge's name
         if isinstance(name, Pill) and name.box.intersects(ridge.box):
             ridge = pill(metrics, name.box.left - 4, ridge_y, ridge_words, anchor="end")
     if ridge.box.left > frame.left:
@@ -93,7 +93,7 @@ def _engine(
         places = [pill(metrics, right, at + side, words, ink, anchor="end") for side in sides]
         free = [each for each in places if labels.free(each.box) and each.box.left > begin]
         if not free and ceiling.used and words == ceiling.labels[-1]:
-            free = places[:1]  # a ceiling in use always has its name, if need be over marks
+            free = places[:1]  # a ceiling in use always has its name, over marks if necessary
         if not free:
             continue
         if not ceiling.used:

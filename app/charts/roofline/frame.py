@@ -21,8 +21,8 @@ LEAST_PX = 3.2
 
 @dataclass(frozen=True)
 class Frame:
-    """A roofline of `width` × `height` pixels with axes from end to end. `guttered` reserves room
-    at the left of the plot for launches without FLOPs."""
+    """A roofline of `width` × `height` pixels whose axes span `ends`. `guttered` reserves room at
+    the left of the plot for launches without FLOPs."""
 
     width: float
     height: float
@@ -73,8 +73,8 @@ class Frame:
         return max(LEAST_PX, largest * sqrt(share))
 
     def place(self, group: LaunchGroup) -> Point:
-        """The centre of a mark. Without FLOPs it stands in the gutter, as far below DRAM's ceiling
-        as its bytes/s are below DRAM's bandwidth."""
+        """The centre of a mark. Without FLOPs, the mark lies in the gutter, as far below DRAM's
+        ceiling as its bytes/s are below DRAM's bandwidth."""
         x, y = self.x, self.y
         if group.flops:
             return x.at(group.intensity), y.at(group.achieved_flops_per_s)

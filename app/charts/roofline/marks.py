@@ -28,7 +28,7 @@ def marks(frame: Frame, groups: Iterable[LaunchGroup]) -> list[Mark]:
 
 
 def spots(drawn: Sequence[Mark]) -> tuple[Spot, ...]:
-    """What the pointer picks: each mark with a margin, and its figures as tooltip."""
+    """The spots for the pointer: each mark with a margin, and its figures as tooltip."""
     return tuple(
         Spot(group, Box.around(*at, max(radius, 6.0) + 2), sentence(group), round=True)
         for group, at, radius in drawn
@@ -84,8 +84,8 @@ def _arrow(start: Point, off: float, end: Point, before: float) -> list[Item]:
 def shapes(
     drawn: Sequence[Mark], on_trails: bool, picked: frozenset[int], over: LaunchGroup | None
 ) -> list[Item]:
-    """The marks, others than the `picked` ones dimmed, with rings around what is picked or under
-    the pointer."""
+    """The marks; marks that are not `picked` are dimmed, and picked marks and the mark under the
+    pointer have rings."""
     items: list[Item] = []
     for group, at, radius in drawn:
         dim = bool(picked) and not group.ops & picked
@@ -102,7 +102,8 @@ def shapes(
 def names(
     drawn: Sequence[Mark], metrics: Metrics, labels: Labels, over: LaunchGroup | None
 ) -> list[Item]:
-    """The names of the heaviest groups, where there is room; from farther away with a line."""
+    """The names of the heaviest groups, where there is room; a distant name has a line to its
+    mark."""
     items: list[Item] = []
     for group, (x, y), radius in drawn[:_MOST_NAMED]:
         if group.share < _NAMED and group != over:

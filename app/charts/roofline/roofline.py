@@ -20,8 +20,9 @@ def roofline(
     picked: frozenset[int] = frozenset(),
     over: LaunchGroup | None = None,
 ) -> Drawing:
-    """Ceilings, a mark per group of launches whose area is its share of the time, trails from the
-    baseline, and the overhead as a strip. `picked` ops and the group under the pointer are ringed.
+    """Ceilings, a mark per group of launches (its area is the group's share of the time), trails
+    from the baseline, and the overhead as a strip. `picked` ops and the group under the pointer are
+    ringed.
     The keys of the spots are the groups."""
     area = frame.plot
     drawn = marks(frame, scene.groups)

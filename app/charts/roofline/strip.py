@@ -13,7 +13,7 @@ _PUSHES = 12
 
 
 def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
-    """The step as a bar: its overhead hatched, by part; the kernels take the rest."""
+    """The step as a bar: the parts of its overhead hatched, kernels for the rest."""
     parts = overhead_parts(p)
     total = sum(s for _, s in parts)
     left = bar.left - 4

@@ -12,11 +12,11 @@ from app.theme import LABEL_PX
 
 _SHARES = ((0.0, "0"), (0.5, "50%"), (1.0, "100%"))
 _VALUE_PX, _TIME_PX = 62.0, 16.0
-"""The room of a value below, and of a time at the left."""
+"""The room for a value below, and for a time at the left."""
 
 
 def upward(frame: Frame) -> list[Item]:
-    """Times left of the upper half and shares left of the lower half."""
+    """The axis labels: times left of the upper half, shares left of the lower half."""
     top, below, y = frame.top, frame.below, frame.y
     items: list[Item] = []
     unit_s, unit = seconds_unit(y.high / 1.25)
@@ -42,7 +42,7 @@ def upward(frame: Frame) -> list[Item]:
 
 
 def along(frame: Frame, metrics: Metrics) -> list[Item]:
-    """Values below both halves; that of the first curve's scenario takes precedence."""
+    """Values below both halves; the value of the first curve's scenario takes precedence."""
     top, x, foot = frame.top, frame.x, frame.below.bottom + 13
     box = frame.box
     items: list[Item] = []

@@ -26,13 +26,13 @@ from app.theme import LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 70.0, 18.0, 30.0, 24.0, 44.0
 _TIMES, _BAR, _APART = 0.62, 0.68, 0.2
-"""The share of the height with times; of a choice's room, the width of its bar and the distance of
-its variants."""
+"""The part of the height for times, and the width of a bar and the distance of variants as parts of
+a choice's room."""
 
 
 def choices(swept: Swept, box: Box, metrics: Metrics) -> list[Item]:
-    """Times with their intervals on top, a mark in the shape of its regime, hollow where it does
-    not fit; the first variant's shares below."""
+    """Times with their intervals on top and the first variant's shares below. The shape of a mark
+    is its regime; it is hollow if the step does not fit."""
     room = box.height - _TOP - _GAP - _BOTTOM
     top = Box(box.left + _LEFT, box.top + _TOP, box.width - _LEFT - _RIGHT, _TIMES * room)
     below = Box(top.left, top.bottom + _GAP, top.width, room - top.height)

@@ -30,7 +30,7 @@ _STEP_PX, _MARGIN_PX = 6.0, 2.0
 
 
 def does_not_fit(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """Hatching over the values that do not fit in the GPU's memory."""
+    """Hatching over the values at which the step does not fit in the GPU's memory."""
     unfit, top = frame.scene.unfit, frame.top
     if unfit is None:
         return []
@@ -43,7 +43,7 @@ def does_not_fit(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
 
 
 def curves(frame: Frame, labels: Labels) -> list[Item]:
-    """Each curve with its interval, and the first one's busy time dotted."""
+    """Each curve with its interval, and the first curve's busy time as a dotted line."""
     items: list[Item] = []
     for index, curve in reversed([*enumerate(frame.scene.curves)]):
         if curve.repeats:
@@ -94,7 +94,7 @@ def crosses(frame: Frame, labels: Labels) -> list[Item]:
 
 
 def scenarios(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The scenarios themselves: the first one with its time, the others hollow."""
+    """The scenarios' own points: the first with its time, the others hollow."""
     items: list[Item] = []
     for index, curve in reversed([*enumerate(frame.scene.curves)]):
         if curve.here is None or not frame.x.low <= curve.here[0] <= frame.x.high:
@@ -131,7 +131,8 @@ def _beside(
 
 
 def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The name of each curve, at its point where the first one covers it, and of busy time."""
+    """The names of the curves and of busy time; at the curve's point if the first curve covers
+    it."""
     items: list[Item] = []
     scene = frame.scene
     for curve in reversed([curve for curve in scene.curves if curve.name]):
@@ -146,8 +147,8 @@ def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
 def _at_curve(
     frame: Frame, curve: DrawnCurve, column: str, words: str, metrics: Metrics, labels: Labels
 ) -> list[Item]:
-    """A name above a curve (below that of busy time), else on its other side, at the first free
-    place."""
+    """A name at the first free place above a curve (below the curve of busy time), else on its
+    other side."""
     xs, ys = frame.x.many(curve.values), frame.y.many(curve.columns[column])
     busy = column == "gpu_busy_s"
     colour: Role = "ink3" if busy else curve.colour

@@ -1,4 +1,4 @@
-"""Shares of time stacked along an axis, and the regime shifts through them."""
+"""Stacked shares of time along an axis, and lines at the regime shifts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _EDGE_PX = 38.0
 def stacked_shares(
     area: Box, xs: Floats, shares: Mapping[str, Floats], lines: list[float], metrics: Metrics
 ) -> list[Item]:
-    """The regimes' shares at pixels `xs`, stacked, with names where no vertical line, at the pixels
-    `lines`, crosses them."""
+    """The regimes' stacked shares at the pixels `xs`, with names where no vertical line crosses
+    them; `lines` are the pixels of these lines."""
     items: list[Item] = []
     floor = np.zeros(xs.size)
     for regime in STACK:
@@ -63,7 +63,7 @@ def shares(frame: Frame, metrics: Metrics) -> list[Item]:
 
 
 def shift_lines(frame: Frame) -> list[Item]:
-    """Dashed lines through both halves in the colour of the regime that begins."""
+    """Dashed lines at the shifts through both halves, in the colour of the regime that begins."""
     items: list[Item] = []
     for at, _, after in _known(frame):
         line = ((at, frame.top.top), (at, frame.below.bottom))

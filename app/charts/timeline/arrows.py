@@ -19,8 +19,8 @@ _TIP_PX, _STRONG_TIP_PX = 3.0, 4.5
 
 
 def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
-    """Arrows from each launch to the start of its kernel: as many visible ones as do not run
-    together."""
+    """Arrows from launches to the starts of their kernels: the visible ones, thinned until they are
+    distinct."""
     s, x, rows, launched = lanes.prediction.schedule, frame.x, frame.rows, lanes.launching
     first = int(np.searchsorted(s.start_s[launched], x.low))
     last = int(np.searchsorted(s.issue_s[launched], x.high, "right"))
@@ -42,7 +42,7 @@ def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
 
 
 def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
-    """The visible arrows of some kernels, strong; at most a hundred."""
+    """The visible arrows of some kernels, drawn strong; at most a hundred."""
     s, x, rows = lanes.prediction.schedule, frame.x, frame.rows
     curves: list[Step] = []
     tips: list[Step] = []

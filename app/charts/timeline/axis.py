@@ -13,7 +13,7 @@ from app.scenes.timeline import Lanes, visible
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _TICK_PX = 84.0
-_SHADE = 0.55  # opacity over what is outside the window
+_SHADE = 0.55  # opacity of the shade outside the window
 
 
 def axis(frame: Frame, metrics: Metrics) -> list[Item]:
@@ -36,7 +36,7 @@ def axis(frame: Frame, metrics: Metrics) -> list[Item]:
 
 
 def row_names(frame: Frame) -> list[Item]:
-    """What each row shows, left of it."""
+    """The names of the rows, left of them."""
     rows = frame.rows
     host, gpu = rows.host.centre[1], rows.gpu.centre[1]
     flat = gpu - 8 - host < 14  # two names would touch

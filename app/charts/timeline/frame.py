@@ -41,7 +41,7 @@ class Frame:
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows. The arrows get the space that is left between host and GPU, up to what they
+        """The rows. The arrows get the remaining space between host and GPU, up to the height they
         need."""
         wide = self.width - _LEFT - _RIGHT
         whole = Box(_LEFT, 8, wide, 24 if self.height >= 250 else 18)

@@ -47,7 +47,7 @@ def columns(runs: list[tuple[int, int, int]], kinds: tuple[str, ...], row: Box) 
 
 
 def _wide(seen: Visible, slices: Slices, x: Scale) -> Iterator[tuple[float, float, float, int]]:
-    """The visible ends of the wide slices, their widths, and their places."""
+    """The visible ends of the wide slices, their widths, and their indices."""
     for place, left, right in zip(
         seen.wide.tolist(), seen.left.tolist(), seen.right.tolist(), strict=True
     ):
@@ -115,7 +115,7 @@ def host_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
 
 
 def _host_done(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
-    """Why the host's lane is empty from here on, if there is room."""
+    """The reason why the host's lane is empty from here on, if there is room."""
     ends = lanes.host.end_s
     left = max(x.begin, min(x.end, x.at(float(ends[-1])))) if ends.size else x.begin
     words = _launched(lanes)
@@ -125,7 +125,7 @@ def _host_done(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]
 
 
 def _launched(lanes: Lanes) -> str:
-    """Why the host does nothing here."""
+    """The reason why the host is idle here."""
     issue = lanes.prediction.schedule.issue_s
     if not issue.size:
         return "no kernel is launched"

@@ -1,4 +1,4 @@
-"""The timeline of a step, and what is drawn above it for a selection."""
+"""The timeline of a step, and the marks above it for a selection."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _clip(frame: Frame) -> Box:
 
 
 def sums_sentence(slices: Slices, span: tuple[float, float]) -> str:
-    """The time of each kind in a range, with its share: "compute 4.02 ms (70%), …"."""
+    """The time and share of each kind of slice in a range: "compute 4.02 ms (70%), …"."""
     low, high = span
     sums = slices.sums(low, high).items()
     return ", ".join(f"{k} {seconds(s)} ({percent(s / (high - low))})" for k, s in sums if s > 0)

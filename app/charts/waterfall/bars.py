@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RING_PX, RING_WIDTH = 4.6, 1.8
 _LINES, _LINE_PX = 3, 15.0
-_ASIDE_PX = 9.0  # from a bar's edge to its whisker and its ring
+_ASIDE_PX = 9.0  # pixels from a bar's edge to its whisker and to its ring
 _CASING: tuple[tuple[Colour, float], ...] = (("bg1", 4.0), ("ink", 1.5))
 
 
@@ -92,7 +92,7 @@ def whisker(x: float, low: float, high: float) -> list[Item]:
 
 
 def change_bar(frame: Frame, step: Step, place: int, metrics: Metrics) -> list[Item]:
-    """A change on top of the ones before it, with a ring for the change alone."""
+    """A change on top of the previous changes, with a ring for the change alone."""
     fall, column, y = frame.fall, frame.column(place), frame.y
     middle = column.centre[0]
     before_s = step.period_s - step.change_s
@@ -129,7 +129,8 @@ def _joint(frame: Frame, place: int, time_s: float) -> Line:
 
 
 def _change(frame: Frame, step: Step, metrics: Metrics) -> tuple[str, int]:
-    """The text and font size of a change that fit, with its unit or in the axis's unit."""
+    """The text and font size with which a change fits: with its unit, or as a number in the axis's
+    unit."""
     scale, _ = seconds_unit(highest_s(frame.fall))
     sign = "+" if step.change_s > 0 else ""
     for digits, px in ((3, SUPPORT_PX), (2, LABEL_PX)):

@@ -20,7 +20,7 @@ _ABOVE = 1.06  # of the longest time
 
 @dataclass(frozen=True)
 class End:
-    """The scenario at an end of a waterfall: `letter` is "" for one without."""
+    """The scenario at an end of a waterfall; `letter` is "" if it has none."""
 
     name: str
     colour: Role
@@ -29,8 +29,8 @@ class End:
 
 @dataclass(frozen=True)
 class Frame:
-    """A waterfall inside a box. Places of bars: 0 is the first scenario, then the changes, then the
-    last scenario."""
+    """A waterfall inside a box. Indices of bars: 0 is the first scenario, then the changes, then
+    the last scenario."""
 
     box: Box
     fall: Waterfall

@@ -52,7 +52,7 @@ def waterfall(
 
 
 def _legend(frame: Frame, metrics: Metrics) -> tuple[list[Item], float]:
-    """What whiskers and rings mean, from right to left, and where that begins."""
+    """The legend of whiskers and rings, from right to left, and its left end."""
     right, y = frame.plot.right, frame.plot.top - 18
     words = "80% interval of the step"
     items: list[Item] = [Text(right, y, words, "ink3", anchor="end")]
@@ -81,7 +81,7 @@ def waterfall_page(
 
 
 def comparison_page(comparison: Comparison, names: tuple[str, ...], metrics: Metrics) -> Drawing:
-    """A waterfall from A to each of the other scenarios, below each other."""
+    """A waterfall from A to each other scenario, one below another."""
     first, *others = comparison.predictions
     steps = max(len(fall.steps) for fall in comparison.waterfalls)
     width = max(_LEAST_PX + 40, 190 + _BAR_PX * (steps + 2))

@@ -47,14 +47,14 @@ GOALS: dict[str, str] = {
     "rate": "Smallest batch that reaches",
 }
 UNITS = {"under": "", "rate": "samples/s"}
-"""The units of the goals that take a target; that of `under` is its figure's."""
+"""The units of the goals that take a target; `under` has the unit of its figure."""
 
 
 class Advising(QObject):
     """Searches for advice and goals. Trials that need a new trace run only on request."""
 
     started = Signal()
-    """The search starts for another scenario."""
+    """A search for another scenario starts."""
     tried = Signal(int)
     """Number of trials so far."""
     found = Signal(object)
@@ -85,8 +85,8 @@ class Advising(QObject):
             self.worker.cancel(key)
 
     def seek(self, goal: str, target: float, figure: str) -> None:
-        """Search for the batch that reaches a goal; `target` is in the goal's unit of `UNITS`, or
-        in that of a `figure` of `UNDER`."""
+        """Search for the batch that reaches a goal; `target` is in the goal's unit in `UNITS`, or
+        in the unit of its `figure` in `UNDER`."""
         scenario = self.scenario
         if scenario is None:
             return

@@ -21,10 +21,10 @@ _CACHED = 64
 
 
 class Answering(QObject):
-    """The answers of all sides, and what changed about them."""
+    """The answers of all sides, and signals for their changes."""
 
     current_answered = Signal()
-    """The current side has an answer; its answer or another side's is new."""
+    """The current side has an answer, and an answer of some side is new."""
     answers_changed = Signal()
     """A side has a new answer or a new error."""
     outdated_shown = Signal()
@@ -41,7 +41,7 @@ class Answering(QObject):
         self.session, self.worker = session, worker
         self.answers: dict[str, Answer] = {}
         self.outdated = set[str]()
-        """Keys of scenarios whose code was saved after their answer."""
+        """Keys of scenarios whose source file was saved after their answer."""
         self.refused: dict[str, str] = {}
         self.clock = QElapsedTimer()
         self._pause = later(_PAUSE_MS, self._search_along, self)
@@ -106,7 +106,7 @@ class Answering(QObject):
         self.outdated.discard(answer.scenario.key)
 
     def clear(self) -> None:
-        """Drop all answers, such as after a GPU file changed, and request them again."""
+        """Drop all answers, for example after a GPU file changed, and request them again."""
         self.answers.clear()
         self.refused.clear()
         self.request()
@@ -125,7 +125,7 @@ class Answering(QObject):
         return tuple(sides), current
 
     def stop(self) -> None:
-        """Do not search along the batch."""
+        """Cancel the search along the batch."""
         self._pause.stop()
 
     def _cancel_beyond(self, count: int) -> None:

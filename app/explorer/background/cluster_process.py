@@ -1,8 +1,7 @@
 """The process that predicts steps over several GPUs: it imports torch and traces the ranks.
 
 It keeps its traces, so that the next question about the same network is answered at once. Between
-two predictions it looks for another question, which takes the place of the one at work.
-"""
+two predictions it checks for a new question, which replaces the current one."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ Kind = Literal[
 OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
-"""How long a question waits for the prediction before it; then the process is started again."""
+"""Time limit of a question's wait for the previous prediction, after which the process is
+restarted."""
 
 
 class CancelledError(RidgepointError):
@@ -38,8 +38,9 @@ class CancelledError(RidgepointError):
 
 
 class ClusterProcess:
-    """The process, started with the first question. One thread asks at a time, any may end it.
-    The process may still be at work on the last question after its thread stopped waiting."""
+    """The process, started with the first question. One thread at a time sends a question; any
+    thread may end the process. The process may still work on the last question after its thread
+    stopped waiting."""
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
@@ -67,7 +68,7 @@ class ClusterProcess:
         assert pipe is not None
         self._number += 1
         number, waited_s = self._number, 0.0
-        on_message("progress", "starting torch" if fresh else "waiting for the former prediction")
+        on_message("progress", "starting torch" if fresh else "waiting for the previous prediction")
         try:
             pipe.send((number, question))
             while True:
@@ -83,7 +84,7 @@ class ClusterProcess:
                 answered, kind, what = pipe.recv()
                 if answered != number:
                     continue
-                fresh = True  # it works on this question now
+                fresh = True  # the process now works on this question
                 if kind == "error":
                     raise InputError(what)
                 if kind == "done":
@@ -99,13 +100,13 @@ class ClusterProcess:
             ) from None
 
     def end_question(self, question: Asked) -> None:
-        """End the process if this object is its last question, not another one, such as a
+        """End the process if its last question is this object, rather than another one, such as a
         lesson's."""
         if self._question is question:
             self.end()
 
     def end(self) -> None:
-        """End the process, with what it is doing."""
+        """End the process and its current work."""
         with self._ending:
             child, self._child = self._child, None
         if child is not None:
@@ -153,16 +154,16 @@ def serve(pipe: Connection) -> None:
 
 
 def _network(question: Asked) -> str:
-    from app.answers.cluster_choice import ClusterQuestion  # in the child alone, as below
+    from app.answers.cluster_choice import ClusterQuestion  # only in the child process, as below
 
     question = question if isinstance(question, ClusterQuestion) else question.question
     return question.scenario.network
 
 
 def answer_all(question: Asked, send: OnMessage) -> None:
-    """The prediction, then the scaling and the what-ifs; or one of these, or the fastest splits.
-    `send` takes each as soon as it is there."""
-    # in the child process alone: the window never loads what predicts several GPUs
+    """Compute the prediction, then the scaling and the what-ifs; or one of these, or the fastest
+    splits. `send` receives each result when it is complete."""
+    # only in the child process: the window never loads the predictions of several GPUs
     from app.answers.cluster_answer import cluster_answer
     from app.answers.cluster_choice import AnswerQuestion
     from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs

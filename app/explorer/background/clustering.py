@@ -1,4 +1,4 @@
-"""The step over several GPUs: predicted in the background while the user edits its question."""
+"""Predict the step over several GPUs in the background while the user edits its question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 
 _PAUSE_MS = 150
-"""Delay after an edit before it is predicted."""
+"""Delay after an edit before the prediction starts."""
 _KEY = "cluster"
 _LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
@@ -28,7 +28,7 @@ Ask = Callable[[Asked, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
-    """Predicts the session's question while `watched`; `clustered` is what the page shows."""
+    """Predicts the session's question while `watched`; `clustered` is the contents of the page."""
 
     changed = Signal()
     """`clustered` has changed."""
@@ -52,14 +52,14 @@ class Clustering(QObject):
         return self._pause.isActive() or self.worker.busy(_KEY)
 
     def watch(self, watched: bool) -> None:
-        """Predict from now on, first the current question; or only when it is watched again."""
+        """Predict from now on, first the current question; or pause until it is watched again."""
         self.watched = watched
         now = self.clustered
         if watched and (now.stale or now.answer is None) and not now.error and not self.busy:
             self._request()
 
     def cancel(self) -> None:
-        """Stop predicting; the figures that are there stay."""
+        """Stop predicting; the current figures stay."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
@@ -71,7 +71,7 @@ class Clustering(QObject):
             self._show(replace(now, progress="", error=words, search=search))
 
     def again(self) -> None:
-        """Predict the current question once more."""
+        """Predict the current question again."""
         self._request()
 
     def find_splits(self) -> None:
@@ -88,14 +88,15 @@ class Clustering(QObject):
         self._run(question, self.changed.emit, self._search_failed)
 
     def scale(self, strong: bool) -> None:
-        """Show scaling with the same batch of all GPUs, or with that of each replica."""
+        """Show strong scaling (the total batch is fixed) or weak scaling (each replica's batch is
+        fixed)."""
         self._show(replace(self.clustered, strong=strong))
         if not self.busy:
             self._scale_strongly()
 
     def answered(self, question: ClusterQuestion, cancelled: Callable[[], bool]) -> ClusterAnswer:
-        """The figures of another question, such as a lesson's. Waits, in a thread of the worker;
-        raises as `ClusterProcess.ask` does."""
+        """The figures of another question, such as a lesson's. Blocks a thread of the worker;
+        raises the errors of `ClusterProcess.ask`."""
         answers: list[ClusterAnswer] = []
 
         def on_message(kind: Kind, what: Any) -> None:
@@ -126,7 +127,7 @@ class Clustering(QObject):
         self.worker.cancel(_KEY)
         now = self.clustered
         try:
-            _ = now.question.choice.layout  # says at once what does not divide
+            _ = now.question.choice.layout  # raises at once if the batch does not divide
         except RidgepointError as error:
             self._pause.stop()
             self._fail(str(error))
@@ -182,7 +183,7 @@ class Clustering(QObject):
             self._scale_strongly()
 
     def _scale_strongly(self) -> None:
-        """Predict strong scaling if it is shown and not there yet."""
+        """Predict strong scaling if it is shown and not predicted yet."""
         now = self.clustered
         if now.strong and now.strong_points is None and now.answer and not now.stale:
             question = now.question
@@ -208,7 +209,7 @@ class Clustering(QObject):
 
 
 def _further(search: SplitSearch, kind: Kind, what: Any) -> SplitSearch:
-    """A search after a message."""
+    """The search with a message applied."""
     if kind == "progress":
         return replace(search, doing=what)
     if kind == "share":
@@ -217,5 +218,5 @@ def _further(search: SplitSearch, kind: Kind, what: Any) -> SplitSearch:
 
 
 def question_of(state: State) -> ClusterQuestion:
-    """What a session asks about its current scenario."""
+    """The question of a session about its current scenario."""
     return ClusterQuestion(state.scenario, state.cluster or first(state.scenario))

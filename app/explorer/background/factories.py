@@ -60,12 +60,12 @@ def list_factories(path: Path, name: str = "") -> FileFactories:
     signatures = ", ".join(f"{factory.name}{factory.signature}" for factory in listed)
     return FileFactories(
         refused=f"{path.name} has no factory that can be called without arguments: "
-        f"{signatures}; expected at least one; give the arguments of one default values"
+        f"{signatures}; expected at least one; give the arguments of one factory default values"
     )
 
 
 def _without_torch(path: Path) -> str:
-    """Why a file cannot be opened without torch. A bundle has none and takes none."""
+    """The reason why a file cannot be opened without torch. A bundle does not contain torch."""
     if getattr(sys, "frozen", False):
         return (
             f"{path.name} needs torch, which this bundle does not contain: expected a built-in "
@@ -84,7 +84,7 @@ def _choose(path: Path, name: str) -> ChosenFactory:
 
 def main() -> None:
     """Write the factories of the file in `sys.argv`; redirect its own output to standard error, and
-    limit what it may use of the machine."""
+    limit its use of the machine."""
     confine(Limits())
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Collects cyclic garbage in the window's thread alone.
+"""Collects cyclic garbage only in the window's thread.
 
 CPython collects in whichever thread allocates the object that exceeds a threshold. A cycle may
 hold widgets, dialogs and timers, which Qt lets only the window's thread delete: a collection in a
@@ -15,7 +15,7 @@ _INTERVAL_MS = 200
 
 
 class Collector(QObject):
-    """Replaces automatic collection from its construction until `close`.
+    """Replaces automatic collection from construction until `close`.
 
     Construct it in the window's thread, whose event loop runs it.
     """
@@ -38,7 +38,7 @@ class Collector(QObject):
                 return
 
     def close(self) -> None:
-        """Let Python collect by itself again. The worker threads must have ended."""
+        """Turn automatic collection on again. The worker threads must have ended."""
         self._timer.stop()
         if self._was_enabled:
             gc.enable()

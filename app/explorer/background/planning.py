@@ -1,4 +1,4 @@
-"""The plan of the session: computed in the background while the user edits its draft."""
+"""Compute the plan of the session in the background while the user edits its draft."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from simulator.planning import Plan, Row, plan
 from simulator.planning.verdict import ranked
 
 _PAUSE_MS = 150
-"""Delay after an edit before it is planned."""
+"""Delay after an edit before planning starts."""
 _SOON_MS = 200
-"""Interval at which candidates are shown while they come."""
+"""Interval between updates of the candidates during planning."""
 _KEY = "plan"
 
 Cancelled = Callable[[], bool]
@@ -29,7 +29,7 @@ class _CancelledError(RidgepointError):
 
 
 class Planning(QObject):
-    """Plans the session's draft while `watched`; `planned` is what the page shows."""
+    """Plans the session's draft while `watched`; `planned` is the contents of the page."""
 
     changed = Signal()
     """`planned` has changed."""
@@ -59,7 +59,7 @@ class Planning(QObject):
             self._request()
 
     def edit(self, draft: Draft, text: str) -> None:
-        """Set the draft. Raises InputError where the planner refuses it; nothing changes then."""
+        """Set the draft. Raises InputError and changes nothing if the planner refuses it."""
         self.session.set_plan(checked(draft).text, text)
 
     def choose(self, candidate: Candidate | None) -> None:
@@ -68,14 +68,14 @@ class Planning(QObject):
             self._show(replace(self.planned, chosen=candidate))
 
     def cancel(self) -> None:
-        """Stop planning; what is found so far stays."""
+        """Stop planning; the candidates so far stay."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
             self._show(replace(self.planned, progress="", error="Cancelled. Plan again to go on."))
 
     def again(self) -> None:
-        """Plan the current draft once more."""
+        """Plan the current draft again."""
         self._request()
 
     def _on_changed(self, before: State, after: State) -> None:
@@ -112,7 +112,7 @@ class Planning(QObject):
             self._show_soon(replace(self.planned, progress=text))
 
     def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
-        """Show the candidates found so far in place of those of an earlier draft."""
+        """Show the candidates so far in place of those of an earlier draft."""
         now = self.planned
         if draft != now.draft or not self.worker.busy(_KEY) or not rows:
             return

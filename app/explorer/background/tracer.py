@@ -1,4 +1,4 @@
-"""The process that traces networks for the explorer: it imports torch and writes traces to disk.
+"""The process that traces networks for the explorer; it imports torch and writes traces to disk.
 
 Each line of its input is one `TraceJob` as JSON, each line of its output one `Progress`. Finished
 traces survive if the process is killed.

@@ -68,7 +68,7 @@ class Tracing(QObject):
         self.progressed.emit()
 
     def drop(self, callback: OnTraced) -> None:
-        """Remove a callback, and the waiting requests that have none left."""
+        """Remove a callback, and the waiting requests without callbacks."""
         for request in (*([self.running] if self.running else []), *self.waiting):
             request.callbacks = [each for each in request.callbacks if each is not callback]
             request.urgent &= bool(request.callbacks)
@@ -142,8 +142,8 @@ class Tracing(QObject):
         self._next()
 
     def _ended(self, child: QProcess) -> None:
-        """Refuse the running request if the child died by itself. Qt also emits `finished` for a
-        child that it destroys with this object, when the program ends during a trace."""
+        """Refuse the running request if the child ended unexpectedly. Qt also emits `finished` for
+        a child that it destroys with this object, when the program ends during a trace."""
         if child is self._child and isValid(child):
             self._child = None
             child.deleteLater()
@@ -163,6 +163,6 @@ class Tracing(QObject):
 
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
-    """A key that is equal for requests of the same traces."""
+    """A key that is equal for all requests of the same traces."""
     network = need.request.network
     return need.request, seen(network, need.gpu), need.line, content(network)

@@ -26,8 +26,8 @@ from simulator.scenario import trace_source
 
 Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 60, 1.0
-"""Slow jobs pause this long after a prediction, so that it is painted first; and at most so long
-in all."""
+"""Pause of slow jobs after a prediction, so that the prediction is painted first, and the limit of
+all pauses."""
 _TURN_S = 0.001
 """Python's thread switch interval: bounds how long the window waits for a worker thread."""
 LANES = LIVE, SLOW, PLAN, CLUSTER = 0, 1, 2, 3
@@ -48,7 +48,7 @@ class Job:
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_traced: Callable[[str], None] | None = None
     traced: set[Any] = field(default_factory=set[Any])
-    """Keys of the traces that it waited for and that are finished."""
+    """Keys of the finished traces that the job waited for."""
 
 
 class Worker(QObject):
@@ -96,7 +96,7 @@ class Worker(QObject):
         self.progressed.emit()
 
     def cancel(self, key: str) -> None:
-        """Cancel the job with this key, if any."""
+        """Cancel the job with this key, if there is one."""
         job = self.jobs.pop(key, None)
         if job is not None:
             job.cancelled.set()
@@ -126,7 +126,7 @@ class Worker(QObject):
         return all(ended)
 
     def _pause_slow(self) -> None:
-        """Pause slow jobs until the next prediction is made and painted."""
+        """Pause slow jobs until the next prediction is computed and painted."""
         self._calm.clear()
         self._calming.start()
 
@@ -137,7 +137,7 @@ class Worker(QObject):
             self._calm.set()
 
     def _is_cancelled(self, job: Job) -> bool:
-        """Whether a job is cancelled; called repeatedly in a lane's thread, where it may wait."""
+        """Whether a job is cancelled; a lane's thread calls this repeatedly, and it may block."""
         if job.lane != LIVE:
             self._calm.wait(_LONGEST_S)
         return job.cancelled.is_set()

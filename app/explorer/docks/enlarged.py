@@ -1,4 +1,5 @@
-"""A window that shows a chart enlarged: the wheel zooms, dragging moves, a double click fits it."""
+"""A window with an enlarged chart: the wheel zooms, dragging pans, a double click fits the
+chart."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from PySide6.QtWidgets import QWidget
 from app.theme import Theme
 
 _SIZE = (1200, 800)
-_MARGIN = 0.02  # of the chart's size, where it fits
+_MARGIN = 0.02  # times the chart's size, if the screen has room
 
 
 class _Chart(pg.GraphicsObject):
-    """What a widget showed when the window was opened, as commands of its painter."""
+    """A snapshot of a widget as painter commands, taken when the window opens."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__()

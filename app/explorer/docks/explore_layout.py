@@ -1,7 +1,5 @@
-"""The default layouts of Explore: two rows of tabs, or three groups where there is room.
-
-In a wide workspace the first two panels stand beside each other above the third.
-"""
+"""The default layouts of Explore: two rows of tabs, or three groups if there is room. In a wide
+workspace the first two panels are side by side above the third."""
 
 from __future__ import annotations
 
@@ -34,11 +32,12 @@ def groups(panels: Sequence[Panel], wide: bool) -> list[list[Panel]]:
 
 
 def arrange(docks: Docks, wide: bool) -> None:
-    """Place the panels of Explore, which no area holds yet; the first of each group in front."""
+    """Place the panels of Explore, which are not docked yet; the first of each group is in
+    front."""
     placed = groups(docks.panels, wide)
     top, *others = (group[0] for group in placed)
     down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
-    for panel in docks.panels:  # in the order of the Tab key
+    for panel in docks.panels:  # in Tab order
         docks.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, panel)
     for front, way in zip(reversed(others), (down, across), strict=False):
         docks.splitDockWidget(top, front, way)
@@ -58,8 +57,8 @@ def arrange(docks: Docks, wide: bool) -> None:
 
 
 def is_arranged(docks: Docks, wide: bool) -> bool:
-    """Whether the panels stand as `arrange` places them, whatever their sizes and the tabs in
-    front."""
+    """Whether the panels are where `arrange` places them; their sizes and the tabs in front may
+    differ."""
     if any(panel.isFloating() or panel.isHidden() for panel in docks.panels):
         return False
     return all(

@@ -14,9 +14,8 @@ _TAKING_GPUS, _WIDE_PX = ("Cluster", "Plan"), 1900
 class Layout:
     """Saves and restores the layout as text, by part.
 
-    Each workspace has its own places of the shelf and inspector. By default, Explore shows both,
-    and in a wide window the pages that take the cards of GPUs show the shelf.
-    """
+    Each workspace has its own positions of the shelf and the inspector. By default, Explore shows
+    both, and in a wide window the pages that take the cards of GPUs show the shelf."""
 
     def __init__(self, window: QMainWindow, workspaces: Workspaces, beside: list[Panel]) -> None:
         self.window, self.workspaces, self.beside = window, workspaces, beside
@@ -40,14 +39,14 @@ class Layout:
         return {**place, **frames, **self.workspaces.layouts()}
 
     def restore(self, layout: dict[str, str]) -> None:
-        """Restore a layout; parts that it does not have stay."""
+        """Restore a layout; parts that it does not contain stay as they are."""
         if _WINDOW in layout:
             self.window.restoreGeometry(from_base64(layout[_WINDOW]))
         frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
         self._frames |= frames
         if frames:
             self._frame()
-        self._settle()  # docks divide the current size of the window
+        self._settle()  # docks share the current size of the window
         self.workspaces.restore(layout)
 
     def reset(self) -> None:

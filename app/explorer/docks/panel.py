@@ -94,7 +94,7 @@ class Panel(QDockWidget):
         self.more.setVisible(True)
 
     def dim(self, stale: bool) -> None:
-        """Dim the panel while its figures belong to an earlier scenario."""
+        """Dim the panel if its figures are `stale` (from an earlier scenario), else undo it."""
         self.veil.put(stale)
         self.subtitle.setEnabled(not stale)
 
@@ -125,7 +125,7 @@ def _render(view: View, path: Path) -> None:
         if not image.save(str(path)):
             raise OSError(5, "the image could not be written")
         return
-    buffer = QBuffer()  # writing to a file, Qt does not report why it fails
+    buffer = QBuffer()  # Qt does not report why writing a file fails
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
     drawing.setOutputDevice(buffer)

@@ -35,7 +35,7 @@ class TableDialog(QDialog):
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setTabKeyNavigation(False)
-        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # as the headers have
+        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # as headers
         self.table.setCornerButtonEnabled(False)
         self.table.verticalHeader().hide()
         alignments = [_alignment([row[column] for row in rows]) for column in range(len(heads))]
@@ -55,7 +55,7 @@ class TableDialog(QDialog):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.table.resizeColumnsToContents()  # the fonts of the style sheet apply by now
+        self.table.resizeColumnsToContents()  # the fonts of the style sheet now apply
         for column in range(self.table.columnCount()):
             wide = self.table.columnWidth(column) + _AIR_PX
             self.table.setColumnWidth(column, min(wide, _WIDEST_PX))
@@ -78,7 +78,7 @@ class TableDialog(QDialog):
 
 
 def _alignment(cells: list[str]) -> Qt.AlignmentFlag:
-    """Right for a column of which most cells begin with a digit, else left."""
+    """The alignment of a column: right if most of its cells begin with a digit, else left."""
     texts = [cell for cell in cells if cell]
     figures = sum(text.lstrip("+−<").strip()[:1].isdigit() for text in texts)
     right = bool(texts) and 2 * figures > len(texts)
@@ -86,7 +86,8 @@ def _alignment(cells: list[str]) -> Qt.AlignmentFlag:
 
 
 def write_csv(view: View, path: Path) -> None:
-    """Write the rows of a view as CSV. Raises InputError if there are none, or writing fails."""
+    """Write the rows of a view as CSV. Raises InputError if there are no rows, or if writing
+    fails."""
     rows = view.rows()
     if not rows:
         raise InputError(f"{view.title} has no data yet; wait for the prediction")

@@ -25,7 +25,7 @@ _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
 _LATE_MS = 60
 """Delay after the last answer before late views are drawn."""
-_CANCELLED = "cancelled; leave the page and come back to go on"
+_CANCELLED = "cancelled; leave the page and come back to continue"
 
 
 class ViewPanels(QObject):
@@ -37,7 +37,7 @@ class ViewPanels(QObject):
 
     refused = Signal(str)
     created = Signal(object)
-    """View: one that was created."""
+    """View: a view was created."""
     written = Signal(object)
     """Path: a view was exported."""
 
@@ -62,15 +62,15 @@ class ViewPanels(QObject):
             self._add(offered)
 
     def draw(self) -> None:
-        """Draw the visible views from a new answer; late ones are dimmed until no other answer
-        comes for `_LATE_MS`."""
+        """Draw the visible views from a new answer; late views are dimmed until `_LATE_MS` pass
+        without another answer."""
         self._stale = set(self.panels)
         self._postponed = {offered for offered in self.views if offered.late}
         for offered in self._postponed:
             self.panels[offered].dim(True)
             self._late.start()
         self._draw_visible()
-        self._placed.start()  # panels of a workspace just shown are laid out later
+        self._placed.start()  # Qt lays out the panels of a new workspace later
         self._idle.start()
 
     def _draw_visible(self) -> None:
@@ -139,21 +139,21 @@ class ViewPanels(QObject):
             TableDialog(self.view(offered)).show()
 
     def enlarge(self) -> None:
-        """Show the chart of the view that has the focus, else of the first visible one, in a window
-        of its own."""
+        """Show the chart of the view with the focus, else of the first visible view, in its own
+        window."""
         for offered in self._front():
             self._enlarge(offered)
 
     def _enlarge(self, offered: Offered) -> None:
-        # pyqtgraph takes a fifth of a second to import, and is imported for this alone
+        # pyqtgraph takes 0.2 s to import and is needed only here
         from app.explorer.docks.enlarged import Enlarged
 
         self.enlarged = Enlarged(self.view(offered), offered.title, self.theme)
         self.enlarged.show()
 
     def _front(self) -> list[Offered]:
-        """The view that has the focus, else the first visible one; none, with a message, if all
-        panels are closed."""
+        """The view with the focus, else the first visible view; None, with a message, if all panels
+        are closed."""
         visible = self._visible()
         focus = QApplication.focusWidget()
         focused = [
@@ -192,7 +192,7 @@ class ViewPanels(QObject):
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )
         view.question_changed.connect(lambda: self._request(offered, view))
-        self.created.emit(view)  # first: fill orders the controls that exist
+        self.created.emit(view)  # first: `fill` orders the existing controls
         self.panels[offered].fill(view)
         self._stale.add(offered)
         return view

@@ -39,7 +39,7 @@ class Docks(QMainWindow):
 
     def reset(self) -> None:
         """Apply the default layout. Explore has one for its size; another workspace has a wide
-        first panel with the others beside it, from the fourth on as tabs."""
+        first panel with the others beside it, as tabs after the third."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         self._waiting = None
         for panel in self.panels:
@@ -65,7 +65,7 @@ class Docks(QMainWindow):
                 self.splitDockWidget(docks[at - 1], dock, down)
             elif at > 1:
                 self.tabifyDockWidget(docks[_STACKED], dock)
-        for dock in docks:  # not earlier: a stack of docks would enlarge the window
+        for dock in docks:  # not earlier: stacked docks would enlarge the window
             dock.show()
         for dock in docks[: _STACKED + 1]:
             dock.raise_()
@@ -73,11 +73,11 @@ class Docks(QMainWindow):
             self.resizeDocks(docks[:2], [_WIDE, _NARROW], across)
 
     def _columns(self) -> None:
-        """Columns: the first panel, the last one, and the others above each other between them."""
+        """Columns: the first panel, the other panels one above another, and the last panel."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         first, *middle, last = self.panels
-        for dock in self.panels:  # in the order of the Tab key
+        for dock in self.panels:  # in Tab order
             self.addDockWidget(area, dock)
         for before, dock in pairwise([first, *middle[:1], last]):
             self.splitDockWidget(before, dock, across)
@@ -94,7 +94,7 @@ class Docks(QMainWindow):
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         first, upper, *rest = self.panels
-        for dock in self.panels:  # in the order of the Tab key
+        for dock in self.panels:  # in Tab order
             self.addDockWidget(area, dock)
         self.splitDockWidget(first, upper, across)
         for dock, beside, way in zip(
@@ -131,7 +131,7 @@ class Docks(QMainWindow):
         self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
 
     def restore_state(self, state: QByteArray) -> None:
-        """Restore a layout, once the docks are shown: Qt divides the size that they have."""
+        """Restore a layout once the docks are shown, because Qt divides their current size."""
         self._waiting, self._afloat, self._afloat_state = state, [], None
         if self.isVisible():
             self._restore_waiting()
@@ -142,8 +142,7 @@ class Docks(QMainWindow):
         return self.saveState() if waiting is None else waiting
 
     def _hide_afloat(self) -> None:
-        """Hide the panels that float: windows of their own, which Qt would leave over the other
-        workspaces."""
+        """Hide the floating panels, which Qt would leave over the other workspaces."""
         self._afloat = [p for p in self.panels if p.isFloating() and not p.isHidden()]
         if self._afloat:
             self._afloat_state = self.saveState()
@@ -177,8 +176,8 @@ class Docks(QMainWindow):
         return done
 
     def minimumSizeHint(self) -> QSize:
-        """For Explore, that of its narrow layout, so that a wide one does not keep the window from
-        becoming narrow."""
+        """The minimum size; Explore returns that of its narrow layout, so that a wide layout does
+        not keep the window wide."""
         hint = super().minimumSizeHint()
         if self.objectName() == "Explore" and explore_layout.is_arranged(self, wide=True):
             hint.setWidth(max(panel.minimumSizeHint().width() for panel in self.panels))
@@ -195,7 +194,7 @@ class Docks(QMainWindow):
         if explore_layout.is_arranged(self, wide) or not explore_layout.is_arranged(self, not wide):
             return
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
-        for panel in self.panels:  # each is in front for a moment, which would create its view
+        for panel in self.panels:  # raising each would create its view
             panel.blockSignals(True)
         self.reset()
         for panel in reversed(front):
@@ -241,7 +240,7 @@ class Workspaces(QStackedWidget):
         return name
 
     def minimumSizeHint(self) -> QSize:
-        """The minimum size of the workspace shown; the others need no space."""
+        """The minimum size of the workspace shown; hidden workspaces need no space."""
         shown = self.currentWidget()
         return shown.minimumSizeHint() if shown else QSize()
 

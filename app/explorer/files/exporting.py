@@ -19,7 +19,7 @@ from simulator.scenario.as_command import as_command
 
 @dataclass(frozen=True)
 class Form:
-    """A file format: its name in menus, its suffix, and the function that makes its text."""
+    """A file format: its name in menus, its suffix, and the function that returns its text."""
 
     name: str
     suffix: str
@@ -37,7 +37,7 @@ def _report(answer: Answer) -> str:
     from app.html.page import as_html
 
     step = answer.scenario, answer.prediction, answer.subject
-    # a compiled step is fused point by point: seconds, in which the window would stand still
+    # a compiled step is fused point by point, which would block the window for seconds
     others = None if compiles(answer.prediction.mode) else other_sizes(*step)
     return as_html(answer.prediction, answer.subject, as_command(answer.scenario), others)
 

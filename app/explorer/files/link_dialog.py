@@ -24,7 +24,7 @@ class LinkDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
         column.setSpacing(10)
-        hint = QLabel("The link of a scenario or a plan, as Copy link writes it.")
+        hint = QLabel("The link of a scenario or a plan, as copied by Copy link.")
         hint.setProperty("tone", "support")
         self.field = QLineEdit(offered)
         self.field.setPlaceholderText("ridgepoint://…")

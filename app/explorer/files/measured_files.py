@@ -49,8 +49,8 @@ class MeasuredFiles:
         self.banner.say(
             f"{path.name} seems to measure another step: it contains {ops} of the ops of this "
             f"{p.trace.phase} step in mode {p.mode}, and {time} of its kernel time is in these "
-            "ops; expected at least half of each; choose the network, step and mode that were "
-            "measured, and open it again",
+            "ops; expected at least half of each; choose the network, step and mode of the "
+            "measurement, and open the trace again",
             offers={"Overlay anyway": lambda: self.session.set_measured(str(path))},
         )
 

@@ -58,8 +58,8 @@ class NetworkFiles(QObject):
         return self._reading is not None
 
     def open(self, path: Path, name: str = "") -> None:
-        """Run a file, and open the network of the named factory; without a name, ask which if there
-        are several."""
+        """Run a file, and open the network of the named factory; without a name, ask if there are
+        several."""
         self.cancel()
         process = self._reading = QProcess(self)
         process.setProcessChannelMode(QProcess.ProcessChannelMode.ForwardedErrorChannel)
@@ -85,7 +85,7 @@ class NetworkFiles(QObject):
         self.banner.say(self._doing, _KEY, wrong=False, offers={"Cancel": self._stop})
 
     def _start(self, doing: str) -> None:
-        """Show what is being done in the status bar, and soon in the banner."""
+        """Show the current work in the status bar, and after a delay in the banner."""
         self._doing = doing
         self.status_changed.emit(f"{doing} (Esc cancels)")
         if self.banner.about == _KEY and self.banner.isVisible():

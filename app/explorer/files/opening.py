@@ -36,7 +36,7 @@ class Opening(QObject):
     banner."""
 
     lessons_opened = Signal(object)
-    """Path: a file of lessons is to be shown."""
+    """Path: request to show a file of lessons."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Opening(QObject):
                 return
 
     def choose_link(self) -> None:
-        """Ask for a link; that of the clipboard is offered."""
+        """Ask for a link; offer a link from the clipboard."""
         copied = QGuiApplication.clipboard().text().strip()
         LinkDialog(self.window_, copied if is_link(copied) else "", self._open_link).show()
 
     def open_text(self, text: str) -> None:
-        """Open a link, or the file of a path."""
+        """Open a link, or the file at a path."""
         if is_link(text):
             self.attempt(lambda: self._open_link(text))
         else:
@@ -159,20 +159,20 @@ class Opening(QObject):
         self._with_trust([code] if code else [], open_scenario)
 
     def _open_plan(self, path: Path) -> None:
-        """Make a file's plan the session's, and show it."""
+        """Make a file's plan the plan of the session, and show it."""
         draft = opened(path)
         self.session.set_plan(draft.text, f"open {path.name}")
         self.session.show("Plan")
 
     def _open_lessons(self, path: Path) -> None:
-        """Show the lessons of a file, and again whenever it is saved."""
+        """Show the lessons of a file, and show them again whenever the file is saved."""
         read_all(path)
         self.session.show("Lessons")
         self.lessons_opened.emit(path)
 
     def _open_link(self, address: str) -> None:
-        """Make the scenario of a link the current one, or its plan the session's. It runs no code:
-        a link names no file."""
+        """Make the scenario of a link the current one, or its plan the plan of the session. No code
+        runs, because a link names no file."""
         if parts(address)[0] == "plan":
             self.session.set_plan(linked(address).text, "open link")
             self.session.show("Plan")
@@ -188,7 +188,7 @@ class Opening(QObject):
             self.say_written(path)
 
     def say_written(self, path: Path) -> None:
-        """Show where a file was written, until the scenario changes."""
+        """Show the path of a written file until the scenario changes."""
         self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
 
     def _with_trust(self, codes: list[Path], done: Callable[[], object]) -> None:

@@ -61,7 +61,8 @@ class Editor(QDialog):
         self.show_state()
 
     def show_state(self) -> None:
-        """Show the first error, or how many peaks agree; enable the buttons accordingly."""
+        """Show the first error, or the number of peaks that agree; enable the buttons
+        accordingly."""
         complaints, peaks = self.form.sheet.complaints(), self.form.peaks()
         agree = sum(peak.agrees for peak in peaks)
         if complaints:
@@ -84,7 +85,7 @@ class Editor(QDialog):
             button.setEnabled(not complaints)
         path = self.own or (users_folder() / "….toml")
         self.save_button.setToolTip(f"Writes {path}")
-        self.use_button.setToolTip("Keeps the figures in the session, without a file of their own")
+        self.use_button.setToolTip("Keep the figures in the session, without a GPU file")
 
     def use(self) -> None:
         """Use the GPU's keys in the scenario."""
@@ -123,14 +124,15 @@ class Editor(QDialog):
 
 
 def own_file(gpu: GPU) -> Path | None:
-    """The user's file of a GPU; None for a packaged GPU or one without a file."""
+    """The user's file of a GPU; None for a packaged GPU or a GPU without a file."""
     path = users_folder() / f"{gpu.id}.toml"
     packaged = (PACKAGED / f"{gpu.id}.toml").is_file()
     return path if path.is_file() and not packaged else None
 
 
 def users_folder() -> Path:
-    """The user's folder of GPUs; a placeholder if its variable is invalid, which saving reports."""
+    """The user's folder of GPUs, or a placeholder if its variable is invalid (saving reports the
+    error)."""
     try:
         return users()
     except RidgepointError:

@@ -17,14 +17,14 @@ _PLACEHOLDERS = {
     "tensor_mhz": "as boost",
 }
 _HELP = {
-    "units": 'SMs or compute units: the units of "FLOPs per clock and unit". Default: as many as '
-    "a typical GPU has",
+    "units": 'SMs or compute units: the units of "FLOPs per clock and unit". Default: the '
+    "number of a typical GPU",
     "boost_mhz": "Clock of the vector units' peaks, and of fp64 on tensor cores",
     "tensor_mhz": "Clock of all other tensor peaks. Default: the boost clock",
     "l2_bandwidth_gbytes_per_s": "Default: the bytes per clock and unit of the measured GPU",
     "interconnect_gbytes_per_s": "Sum of both directions",
     "aliases": "Other names of the GPU, separated by commas",
-    "compute_capability": "Such as 9.0. Default: that of a typical GPU",
+    "compute_capability": "Such as 9.0. Default: the capability of a typical GPU",
 }
 
 
@@ -67,7 +67,7 @@ class Field(QWidget):
         self.box.installEventFilter(self)
 
     def put(self, entry: Entry, wrong: str) -> None:
-        """Show an entry and its error; text that is being typed stays."""
+        """Show an entry and its error; keep text that is being typed."""
         if self.box.text().strip() != entry.text:
             self.box.setText(entry.text)
             self.box.setCursorPosition(0)
@@ -82,7 +82,7 @@ class Field(QWidget):
             self.kind.setCurrentText(entry.kind)
         if key_of(self.name).low is not None:
             self.kind.setVisible(bool(entry.text))
-        none = "No source: that of a typical GPU, or an assumption"
+        none = "No source: the figure of a typical GPU, or an assumption"
         self.kind.setToolTip(none if entry.kind == "assumed" else entry.source or entry.kind)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -1,4 +1,4 @@
-"""The form of a GPU: its names, its figures, and its peaks beside units × clock × FLOPs."""
+"""The form of a GPU: its names, its figures, and its peaks next to units × clock × FLOPs."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Form(QWidget):
         self.source.setPlaceholderText(
             ""
             if not has_source
-            else "How it was measured"
+            else "Method of the measurement"
             if entry.kind == "measured"
             else "Name or link of the data sheet"
         )

@@ -86,7 +86,7 @@ class Sheet:
         return _number(entry.text) if entry.text and not self.wrong(name) else None
 
     def peak(self, engine: Engine, dtype: str) -> DerivedPeak | None:
-        """The stated peak of an engine beside units × clock × FLOPs; None without a figure."""
+        """The stated peak of an engine and units × clock × FLOPs; None if a figure is missing."""
         boost, tensor = self.value("boost_mhz"), self.value("tensor_mhz")
         clock = clock_hz(engine, dtype, boost and boost * 1e6, tensor and tensor * 1e6)
         units = self.value("units")
@@ -130,7 +130,7 @@ def key_of(name: str) -> Key:
 
 
 def label(name: str) -> str:
-    """The label of an entry: "L2 bandwidth", "Tensor peak at bf16"."""
+    """The label of an entry, such as "L2 bandwidth" or "Tensor peak at bf16"."""
     whole, _, dtype = name.partition(".")
     if dtype:
         engine, _, rest = whole.partition("_")

@@ -28,12 +28,12 @@ from simulator.analysis.advice import Advice, sample_s
 from simulator.prediction import REGIMES, Prediction, Regime
 
 _TOP, _ROW_PX, _TRACK = 3, 18, 30.0
-"""Pieces of advice shown of each group; the height of a gain, and the width of its bar."""
+"""The number of pieces of advice per group; the height of a gain, and the width of its bar."""
 
 
 def effect(base: Prediction, advice: Advice) -> str:
-    """The times before and after in the unit of the first, with the interval of the second: "5.7 to
-    4.0 ms (3.6 to 4.4)"; per item if the numbers of samples differ."""
+    """The times before and after in one unit, with the interval of the second: "5.7 to 4.0 ms (3.6
+    to 4.4)"; per item if the numbers of samples differ."""
     if abs(advice.period_s / advice.sample_s - base.period_s / sample_s(base)) > 0.5:
         return f"per item; step time {seconds(advice.period_s, 2)}"
     scale, unit = seconds_unit(base.period_s, 2)
@@ -153,7 +153,7 @@ class AdvicePanel(QWidget):
                 self.rows.addWidget(self._row(found, advice, most))
 
     def _row(self, found: FoundAdvice, advice: Advice, most: float) -> QFrame:
-        """What to do and what it gains, beside the button that applies it."""
+        """A piece of advice and its gain, beside the button that applies it."""
         row = QFrame()
         row.setProperty("look", "plain")
         line = QHBoxLayout(row)

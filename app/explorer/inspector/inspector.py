@@ -112,16 +112,16 @@ class Inspector(QScrollArea):
     def show_scenario(self, scenario: Scenario) -> None:
         """Show the values and the what-ifs of a scenario."""
         self.applied.show_scenario(scenario)
-        if self._along_of != replace(scenario, batch=None):  # a change of batch keeps the mark
+        if self._along_of != replace(scenario, batch=None):  # a change of the batch keeps the mark
             self.batch.mark_shift(None)
         try:
             resolved = resolve(scenario)
-        except RidgepointError:  # the banner shows why; the values stay
+        except RidgepointError:  # the banner shows the error; the values stay
             return
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
-        no_seq = fixed or f"{resolved.request.network} has no sequence, or one of fixed length"
+        no_seq = fixed or f"{resolved.request.network} has no sequence, or its length is fixed"
         self.batch.put(None if saved else batch or 1, fixed)
         self.seq.put(None if saved else seq, no_seq if seq is None else "")
         entry = CATALOGUE.get(resolved.request.network)
@@ -205,7 +205,7 @@ class Inspector(QScrollArea):
                 self.gpu.addItem(words, name)
 
     def _show_gpu(self, scenario: Scenario, card: GPU) -> None:
-        """Select the GPU of a scenario; add it to the list if it is in no folder."""
+        """Select the GPU of a scenario; add it to the list if no folder contains it."""
         if self.cards.get(card.id) != card.id:
             self.cards[card.id] = gpu_of(scenario)
         self._select(self.gpu, card.id, card.name)

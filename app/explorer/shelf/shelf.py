@@ -24,7 +24,7 @@ from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 
 _FIRST = 3
-"""Number of cards that a collapsed section shows, those in use first."""
+"""Number of cards in a collapsed section; cards in use come first."""
 
 
 class Shelf(QWidget):
@@ -95,7 +95,7 @@ class Shelf(QWidget):
         """Outline the cards that a scenario uses."""
         try:
             in_use = used(scenario)
-        except RidgepointError:  # the banner shows why
+        except RidgepointError:  # the banner shows the error
             in_use = frozenset[str]()
         if in_use != self.used:
             self.used = in_use
@@ -141,7 +141,8 @@ class Shelf(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Show the cards that match the search, else the first of each section and those in use."""
+        """Show the cards that match the search, else the first cards of each section and the cards
+        in use."""
         words = self.search.text().lower().split()
         for kind, title in SECTIONS.items():
             section = [w for w in self.widgets if w.card.kind == kind]

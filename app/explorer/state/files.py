@@ -14,7 +14,7 @@ from app.explorer.state.places import Remembered
 from app.explorer.state.session import Session, State
 
 _AUTOSAVE_MS = 10_000
-"""Interval of autosaves: the most work that a crash loses."""
+"""Interval of autosaves, which bounds the work that a crash loses."""
 _OLD_S = 30 * 24 * 3600.0
 """Age at which an unsaved session is deleted instead of offered."""
 
@@ -71,7 +71,7 @@ class Files(QObject):
         self.named.emit()
 
     def autosave(self) -> None:
-        """Save unsaved scenarios in the background, where the next start finds them."""
+        """Autosave unsaved scenarios in the background, for the next start."""
         self._timer.stop()
         self._wait()
         if not self.edited:
@@ -82,7 +82,7 @@ class Files(QObject):
         self._written.start()
 
     def unsaved(self) -> Path | None:
-        """The newest autosave of a process that ended, or None; deletes old ones."""
+        """The newest autosave of a process that ended, or None; delete old autosaves."""
         for path in places.ended_autosaves():
             if time.time() - path.stat().st_mtime < _OLD_S:
                 return path

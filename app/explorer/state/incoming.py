@@ -28,7 +28,7 @@ class IncomingFile:
     kind: FileKind
 
     def scenario(self, now: Scenario) -> Scenario:
-        """The scenario of the file, or the scenario `now` with its GPU or saved trace.
+        """The scenario of the file, or the scenario `now` with the file's GPU or saved trace.
 
         Raises InputError if the file is invalid.
         """
@@ -87,7 +87,7 @@ def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu", "lesson"]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
     except (ValueError, RecursionError):
-        return "gpu"  # reading it as a GPU reports the error and its line
+        return "gpu"  # reading the file as a GPU reports the error and its line
     if table.get("format") == "ridgepoint-scenario":
         return "scenario"
     if table.get("format") in (lesson_file.FORMAT, pack.FORMAT):

@@ -1,6 +1,6 @@
 """The state of the explorer and its undo history, without widgets or predictions.
 
-A state is an immutable value, and each change of it is a command that can be undone. Consecutive
+A state is an immutable value, and each change is a command that can be undone. Consecutive
 changes of one kind, such as those of a slider's drag, merge into one command.
 """
 
@@ -34,8 +34,8 @@ class NamedScenario:
 @dataclass(frozen=True)
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one,
-    the ops selected in it, the theme, the workspace, the TOML of the plan ("": none yet), and the
-    cluster with its split (None: none yet)."""
+    the ops selected in it, the theme, the workspace, the TOML of the plan ("" without a plan), and
+    the cluster with its split (None without a cluster)."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
@@ -47,7 +47,7 @@ class State:
 
     @property
     def work(self) -> tuple[object, ...]:
-        """What would be lost without a file: the scenarios, the plan and the cluster."""
+        """The parts that an unsaved session loses: the scenarios, the plan and the cluster."""
         return self.sides, self.plan, self.cluster
 
     @property
@@ -68,7 +68,7 @@ class Session(QObject):
         self._drags = 0
 
     def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
-        """Replace the current scenario, or the one at `place`."""
+        """Replace the current scenario, or the scenario at `place`."""
         self._push(self._with_scenario(scenario, place), text, merge)
 
     def add(
@@ -154,7 +154,8 @@ class Session(QObject):
         merge: str = "",
         scenario: Scenario | None = None,
     ) -> None:
-        """Set the cluster and the split over it, and in one change the current scenario."""
+        """Set the cluster and the split over it, together with the current scenario in one
+        change."""
         state = self.state if scenario is None else self._with_scenario(scenario)
         self._push(replace(state, cluster=cluster), text, merge)
 
@@ -173,7 +174,7 @@ class Session(QObject):
         self._drags += 1
 
     def _with_scenario(self, scenario: Scenario, place: int = -1) -> State:
-        """The state with another current scenario, or another one at `place`."""
+        """The state with another current scenario, or another scenario at `place`."""
         now = self.state
         place = now.current if place < 0 else place
         sides = list(now.sides)

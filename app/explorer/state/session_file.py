@@ -55,11 +55,12 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The TOML of the plan, or ""."""
     cluster: _Cluster | None = None
     saved_as: str = ""
-    """In an autosave: the session's own file, or ""."""
+    """In an autosave, the path of the session's own file, or ""."""
 
 
 def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | None = None) -> str:
-    """The text of the file. Reading it gives an equal state, and writing that the same text."""
+    """The text of the file. Reading it gives an equal state, and writing that state the same
+    text."""
     body = {
         "format": FORMAT,
         "version": VERSION,
@@ -102,7 +103,7 @@ def load(path: Path) -> tuple[State, dict[str, str]]:
 
 
 def load_autosave(path: Path) -> tuple[State, dict[str, str], Path | None]:
-    """Read an autosave: as `load`, with the session's own file or None."""
+    """Read an autosave like `load`, and return the path of the session's own file or None."""
     file = _decode(path)
     return *_check(path, file), Path(file.saved_as) if file.saved_as else None
 

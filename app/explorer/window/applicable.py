@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
 _WITHOUT_SCENARIO = ("Cluster", "Plan", "Lessons")
-"""Workspaces that show other steps than that of the scenario on one GPU."""
+"""Workspaces that do not show the step of the scenario on one GPU."""
 
 
 class Applicable:
@@ -37,11 +37,11 @@ class Applicable:
             panel.toggleViewAction().setVisible(shown)
 
     def reasons(self) -> dict[str, str]:
-        """Why an action does not apply, by its name; "" if it does."""
+        """The reasons why actions do not apply, by the action's name; "" if it applies."""
         window, state = self.window, self.window.session.state
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in _WITHOUT_SCENARIO:
-            unpredicted = "The export is of the scenario on one GPU: go to a page that shows it"
+            unpredicted = "Exports show the scenario on one GPU: go to a page of the scenario"
         planned = window.plan_page.planning.planned
         unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"

@@ -1,4 +1,4 @@
-"""Cancels what runs in the background."""
+"""Cancels background work."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def is_busy(window: Window) -> bool:
-    """Whether anything runs that can be cancelled."""
+    """Whether any running work can be cancelled."""
     pages = window.plan_page.planning, window.cluster_page.clustering
     return window.worker.busy() or window.networks.busy or any(page.busy for page in pages)
 
 
 def cancel(window: Window) -> None:
-    """Cancel everything; the figures shown stay."""
+    """Cancel all background work; the figures shown stay."""
     window.networks.cancel()
     window.plan_page.planning.cancel()
     window.cluster_page.clustering.cancel()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ClusterPage:
-    """Shows the step over several GPUs in its views, and passes their edits on."""
+    """Shows the step over several GPUs in its views, and applies their edits."""
 
     workspace = ClusterView.workspace
 
@@ -40,12 +40,12 @@ class ClusterPage:
 
     @property
     def views(self) -> list[tuple[Offered, ClusterView]]:
-        """The views that are created."""
+        """The views created so far."""
         views = self.window.panels.views.items()
         return [(offered, view) for offered, view in views if isinstance(view, ClusterView)]
 
     def offered(self, card: Card) -> Offer:
-        """The effect of a card of a GPU, wherever on the page it is dropped."""
+        """The effect of dropping a GPU's card anywhere on the page."""
         return gpu_offer(card.key, self.clustering.clustered.question, self.edit)
 
     def show(self, shown: bool) -> None:
@@ -60,7 +60,7 @@ class ClusterPage:
 
     @property
     def command(self) -> str:
-        """The command line that predicts the same. Raises InputError if none does."""
+        """The command line of the same prediction. Raises InputError if no option expresses it."""
         return self.clustering.clustered.question.command
 
     def edit(self, question: ClusterQuestion, words: str, merge: str = "") -> None:
@@ -111,7 +111,7 @@ class ClusterPage:
         clustered = self.clustering.clustered
         if clustered.answer is not self._answer:
             self._answer = clustered.answer
-            self._pick(-1)  # rows are those of another answer
+            self._pick(-1)  # the rows belong to another answer
         self.bar.put(clustered)
         self.veil.put(clustered.stale)
         for offered, view in self.views:

@@ -1,4 +1,4 @@
-"""Exports the comparison of all scenarios as an HTML page, made in the background."""
+"""Exports the comparison of all scenarios as an HTML page, in the background."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def export_comparison(window: Window) -> None:
         return
 
     def render(cancelled: Callable[[], bool]) -> str:
-        from app.html.compared import compared_page  # imported only for a report: slows the start
+        from app.html.compared import compared_page  # late: slows the start
 
         def predict_unless_cancelled(scenario: Scenario) -> Prediction:
             if cancelled():

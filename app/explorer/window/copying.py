@@ -1,4 +1,4 @@
-"""Copies what the window shows: as a command line, or as a link to share."""
+"""Copies the scenario or the plan as a command line, or as a link to share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def copy_command(window: Window) -> None:
-    """Copy the command line of the current scenario, on the cluster where that is shown."""
+    """Copy the command line of the current scenario, on the cluster if its page is shown."""
     state, page = window.session.state, window.cluster_page
 
     def copy() -> None:
@@ -28,7 +28,7 @@ def copy_command(window: Window) -> None:
 
 
 def copy_link(window: Window) -> None:
-    """Copy the link of the current scenario, or of the plan where that is shown."""
+    """Copy the link of the current scenario, or of the plan if its page is shown."""
     state, page = window.session.state, window.plan_page
 
     def copy() -> None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Dropping:
-    """Cards dropped on the workspace change the current scenario, or the plan where that is shown;
-    those of GPUs change the cluster where that is shown. On a scenario card they change that
-    scenario, and on "+" a new one. Files open when dropped on the workspace, a scenario card or
-    the shelf."""
+    """Cards dropped on the workspace change the current scenario, or the plan on the plan's page;
+    cards of GPUs change the cluster on its page. On a scenario card they change its scenario, and
+    on "+" they create one. Files open when dropped on the workspace, a scenario card or the
+    shelf."""
 
     def __init__(self, window: Window, theme: Theme) -> None:
         self.window = window
@@ -73,7 +73,7 @@ class Dropping:
         )
 
     def offered_new(self, key: str) -> Offer:
-        """The effect of a card on a copy of the current scenario, which is added."""
+        """The effect of a card on a new copy of the current scenario."""
         card, state = self.window.shelf.card(key), self.window.session.state
         if card is None:
             return Offer("This card is from another window", None)
@@ -101,8 +101,8 @@ class Dropping:
         return Offer(words, lambda: add(after))
 
     def _changing(self, at: int, before: Scenario) -> Callable[[Scenario], None]:
-        """A function that changes the scenario at an index, as long as it is still there: the
-        dialog that calls it stays open when scenarios are removed."""
+        """A function that changes the scenario at an index if it still exists: the dialog that
+        calls it stays open when scenarios are removed."""
         own = [before]
 
         def change(after: Scenario) -> None:
@@ -120,7 +120,8 @@ class Dropping:
         return answer and answer.prediction.trace
 
     def apply(self, card: Card, place: int) -> None:
-        """Apply a card from a key or menu; on "+" for `NEW`. The banner shows why it is refused."""
+        """Apply a card from a key or menu; on "+" for `NEW`. The banner shows the reason of a
+        refusal."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
             self.window.banner.say(offer.words, about="card")

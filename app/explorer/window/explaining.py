@@ -64,8 +64,8 @@ class Explanation(QFrame):
 
 
 class Explaining:
-    """Explains the figure under the pointer, else the one that has the focus, else the verdict
-    where the page shows it."""
+    """Explains the figure under the pointer, else the figure with the focus, else the verdict if
+    the page shows it."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
@@ -82,7 +82,7 @@ class Explaining:
                 self.show(formula, place)
                 return
         self.window.banner.say(
-            "No figure here has a formula: point at one, or go to a page that shows the verdict",
+            "No figure here has a formula: point at a figure, or go to a page with the verdict",
             about="card",
             wrong=False,
         )

@@ -50,7 +50,7 @@ class WorkspaceButtons(QWidget):
             self.buttons[name] = button
 
     def set_narrow(self, narrow: bool) -> None:
-        """Leave little room beside the names."""
+        """Reduce the padding beside the names."""
         for button in self.buttons.values():
             if button.property("narrow") != narrow:
                 button.setProperty("narrow", narrow)

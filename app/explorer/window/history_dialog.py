@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QUndoView, QVBoxLayout, QWidget
 
 
 class HistoryDialog(QDialog):
-    """A click on a change goes back or forth to it; the window follows."""
+    """A click on a change undoes or redoes up to it; the window follows."""
 
     def __init__(self, history: QUndoStack, parent: QWidget) -> None:
         super().__init__(parent)
@@ -19,7 +19,7 @@ class HistoryDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
         column.setSpacing(8)
-        hint = QLabel("Choose a change to go back or forth to the state after it.")
+        hint = QLabel("Choose a change to go to the state after it.")
         hint.setProperty("tone", "support")
         hint.setWordWrap(True)
         self.list = QUndoView(history)

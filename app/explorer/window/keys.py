@@ -22,7 +22,7 @@ _ROWS, _EDIT_PX = 17, 112
 
 
 class KeyField(QKeySequenceEdit):
-    """Records the key pressed in it, except Tab and Esc, which leave it."""
+    """A field that records a pressed key; Tab and Esc leave the field."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()

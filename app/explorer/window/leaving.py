@@ -54,7 +54,8 @@ class Leaving(QDialog):
 
     @property
     def _window(self) -> Window:
-        """Not held: the last use of the window would delete it while it deletes this dialog."""
+        """The dialog does not hold the window: the last reference would delete the window while it
+        deletes this dialog."""
         return cast("Window", self.parentWidget())
 
     def _leave(self) -> None:

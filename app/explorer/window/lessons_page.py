@@ -1,4 +1,4 @@
-"""Shows the lessons of files that the user opens, and again whenever one of them is saved."""
+"""Shows the lessons of files that the user opens, and shows them again when a file is saved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LessonsPage:
         return view
 
     def open(self, path: Path) -> None:
-        """Show the lessons of a file; the banner says what is wrong with it."""
+        """Show the lessons of a file; the banner shows errors in it."""
         view = self.show()
         if self.window.opening.attempt(lambda: view.open_file(path)):
             self.watching.watch(view.opened)

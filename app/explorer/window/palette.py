@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 _MOST = 60
 DONE = "Do"
-"""The place of actions, which the palette does not show."""
+"""The place of actions; the palette does not show it."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"),
     ("Views", "F", "centre the selection in the timeline, or fit all"),
@@ -32,9 +32,9 @@ KEYS = (
     ("Shelf", "Enter", "apply a card to the current scenario"),
     ("Shelf", "Menu", "apply a card to another scenario"),
     ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
-    ("Everywhere", "Esc", "cancel what is running"), ("Everywhere", "Tab", "next control"),
+    ("Everywhere", "Esc", "cancel background work"), ("Everywhere", "Tab", "next control"),
 )  # fmt: skip
-"""Keys of the views, which belong to no action."""
+"""Keys of the views that belong to no action."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Command:
 
 
 def action_commands(actions: Iterable[QAction]) -> list[Command]:
-    """The enabled actions, each once."""
+    """The commands of the enabled actions, without duplicates."""
     commands: dict[str, Command] = {}
     for action in actions:
         name = action.text().replace("&", "")
@@ -63,8 +63,8 @@ def action_commands(actions: Iterable[QAction]) -> list[Command]:
 
 
 def score(words: str, typed: str) -> float | None:
-    """How well typed letters match these words, in order; lower is better, None without a match.
-    Consecutive letters, and letters that begin a word, count more."""
+    """Score the match of typed letters, in order, with these words; lower is better, None without a
+    match. Consecutive letters, and letters that begin a word, count more."""
     words, at, penalty = words.lower(), -1, 0.0
     for letter in typed.lower().replace(" ", ""):
         near = words.find(letter, at + 1)
@@ -146,8 +146,8 @@ class CommandPalette(QDialog):
             shown[at].done()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Release the commands, which hold the window: its last use would delete it while it
-        deletes this dialog."""
+        """Release the commands, which hold the window: the last reference would delete the window
+        while it deletes this dialog."""
         self.commands, self._shown = [], []
         self.list.clear()
         super().closeEvent(event)

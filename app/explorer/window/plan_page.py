@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PlanPage:
-    """Shows the plan in its views, and passes their edits on."""
+    """Shows the plan in its views, and applies their edits."""
 
     workspace = PlanView.workspace
 
@@ -43,7 +43,7 @@ class PlanPage:
 
     @property
     def views(self) -> list[tuple[Offered, PlanView]]:
-        """The views that are created."""
+        """The views created so far."""
         views = self.window.panels.views.items()
         return [(offered, view) for offered, view in views if isinstance(view, PlanView)]
 
@@ -53,9 +53,9 @@ class PlanPage:
         return self.planning.planned.draft.text
 
     def offered(self, card: Card) -> Offer:
-        """The effect of a card dropped on the page."""
+        """The effect of dropping a card on the page."""
         if card.kind != "gpu":
-            return Offer("A plan takes GPUs: drop the card of one", None)
+            return Offer("A plan takes GPUs: drop the card of a GPU", None)
         draft, words = self.planning.planned.draft, f"add {card.title} to the candidates"
         try:
             after = with_gpu(draft, card.name)
@@ -64,7 +64,7 @@ class PlanPage:
         return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))
 
     def show(self, shown: bool) -> None:
-        """Show or hide the verdict bar of the plan; plan from the first time on."""
+        """Show or hide the verdict bar of the plan; start planning when it is first shown."""
         self.bar.setVisible(shown)
         if shown:
             self.planning.watch()
@@ -75,7 +75,7 @@ class PlanPage:
         self.veil.theme = theme
 
     def edit(self, draft: Draft, words: str) -> None:
-        """Set the draft, or say why the planner refuses it."""
+        """Set the draft, or show why the planner refuses it."""
         try:
             self.planning.edit(draft, words)
         except RidgepointError as error:
@@ -84,8 +84,8 @@ class PlanPage:
 
     def open_scenario(self) -> None:
         """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
-        Cluster page, any other step in Explore. In a precision that Cluster does not predict, the
-        step of one GPU is opened, and its name says so."""
+        Cluster page, any other step in Explore. If Cluster does not predict its precision, the step
+        of one GPU is opened, with a name that says so."""
         planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
         if row is None or spec is None:
@@ -133,7 +133,7 @@ class PlanPage:
             view.show_plan(self.planning.planned)
 
     def _show_shelf(self) -> None:
-        """Show the cards of GPUs, which the page takes."""
+        """Show the cards of GPUs, which can be dropped on the page."""
         window = self.window
         window.beside[0].show()
         window.shelf.reveal("gpu")

@@ -1,4 +1,4 @@
-"""Custom keyboard shortcuts, stored apart from the defaults."""
+"""Custom keyboard shortcuts, stored separately from the defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.explorer.state.places import Remembered
 _TEXT = QKeySequence.SequenceFormat.PortableText
 _NATIVE = QKeySequence.SequenceFormat.NativeText
 _ALLOWED = re.compile(r"(Ctrl|Alt|Meta)\+|(Shift\+)?F\d+$")
-"""Keys that no view uses."""
+"""Keys that the views do not use."""
 _RENAMED = {
     "Copy as a new scenario": "Duplicate scenario", "Keys": "Keyboard shortcuts …",
     "Light or dark": "Switch between light and dark", "Panels as at first": "Reset layout",
@@ -22,7 +22,7 @@ _RENAMED = {
     "Work on A": "Switch to A", "Work on B": "Switch to B", "Work on C": "Switch to C",
     "Work on D": "Switch to D",
 }  # fmt: skip
-"""Former names of actions, under which version 0.1 stored custom shortcuts."""
+"""Names of actions in version 0.1, which stored custom shortcuts under them."""
 
 
 class Shortcuts:
@@ -75,7 +75,7 @@ class Shortcuts:
 
 
 def show_shortcut(control: QWidget, words: str, action: QAction) -> None:
-    """Keep the shortcut of an action in the tooltip of a control."""
+    """Show the shortcut of an action in the tooltip of a control, and update it."""
 
     def update() -> None:
         if not (isValid(action) and isValid(control)):

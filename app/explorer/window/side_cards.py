@@ -1,4 +1,4 @@
-"""The cards of the scenarios A to D: the time of each, and its change against A."""
+"""The cards of the scenarios A to D, with the time of each and its change against A."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.widgets.paint import Paint, width
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.prediction import REGIMES
 
-_MODES = {"cuda_graph": "CUDA graph"}  # the other modes keep the names of torch.compile
+_MODES = {"cuda_graph": "CUDA graph"}  # the other modes have the names of torch.compile
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class SideCard(QWidget):
             paint.ring(QRectF(self.rect()).adjusted(3, 3, -3, -3))
 
     def _ink(self, words: str, own: str) -> str:
-        """The colour of a change: that of the side, or of danger if it is slower."""
+        """The colour of a change: the side's colour, or the colour of danger if it is slower."""
         theme = self.theme
         unchanged = words in ("baseline", "", "0%", "0% per item")
         return theme.ink2 if unchanged else theme.danger if _is_slower(words) else own

@@ -1,4 +1,4 @@
-"""Dims the previous answer while the current scenario has none."""
+"""Dims the previous answer while the current scenario has no answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Staleness:
         self._labels(True)
 
     def drawn(self) -> None:
-        """Stop dimming once the answer of the current scenario is drawn. Views do so themselves."""
+        """Stop dimming the verdict once the answer of the current scenario is drawn; views undim
+        themselves."""
         up_to_date = self.window.answering.up_to_date
         if up_to_date:
             self._dimming.stop()

@@ -46,7 +46,8 @@ from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 
 _WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
-"""Workspaces whose views show the prediction themselves, or ask the user for it."""
+"""Workspaces without the verdict bar, because their views show the prediction or let the user guess
+it."""
 
 
 class Window(QMainWindow):
@@ -73,7 +74,7 @@ class Window(QMainWindow):
         self.workspaces.fill(placed)
         self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
         for child in (self.answering, self.advising, self.panels):
-            child.setParent(self)  # stops their timers with the window
+            child.setParent(self)  # ends their timers with the window
         self._place()
         self.layout_ = Layout(self, self.workspaces, self.beside)
         self.files = Files(

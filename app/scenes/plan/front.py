@@ -19,14 +19,15 @@ _DAY, _HOUR = 86400.0, 3600.0
 @dataclass(frozen=True)
 class FrontPoint:
     """A candidate: `time` in the scene's unit with its 80% interval, `cost` with the interval that
-    follows from it. `holds`: it holds every limit over its interval, or may; `surely` all of it.
-    `regime` binds it; None if something else does, which `binds` names."""
+    follows from it. `holds`: it meets every limit, or may within its interval; `surely`: it meets
+    them over the whole interval. `regime` is its regime, None if something else binds it; `binds`
+    names what binds it."""
 
     candidate: Candidate
     name: str
     mode: str
     label: str
-    """The name with what tells it from others of this plan."""
+    """The name with the fields that distinguish it from other candidates of the plan."""
     time: float
     time_interval: Span | None
     cost: float
@@ -41,8 +42,8 @@ class FrontPoint:
 @dataclass(frozen=True)
 class FrontScene:
     """Points in the order of the plan. `limit` is on the time, `budget` on the cost, in the units
-    of the axes; `frontier` are the times and costs of points that hold the limits and that no other
-    is both cheaper and faster than, by time. `left_out` counts candidates without a price or
+    of the axes; `frontier` are the times and costs of the points that meet the limits and are not
+    beaten in both cost and time, sorted by time. `left_out` counts candidates without a price or
     without a time."""
 
     points: tuple[FrontPoint, ...]
@@ -92,7 +93,7 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """The points than which no other is both cheaper and faster, sorted by time."""
+    """The points that no other point beats in both cost and time, sorted by time."""
     best: list[tuple[float, float]] = []
     for time, cost in sorted(set(points)):
         if not best or cost < best[-1][1]:
@@ -134,7 +135,7 @@ def _point(row: Row, kind: str, scale: float, fields: tuple[str, ...]) -> FrontP
 
 
 def _per_million(rows: Sequence[Row], per_hour: float | None) -> float | None:
-    """A limit of USD an hour as USD per million, which all candidates convert alike."""
+    """A limit of USD per hour as USD per million; the conversion is the same for all candidates."""
     for row in rows:
         if per_hour is not None and row.usd_per_h and row.usd_per_million:
             return per_hour * row.usd_per_million / row.usd_per_h

@@ -1,4 +1,4 @@
-"""The first figures of a plan: those of the chosen candidate, each against its limit."""
+"""The main figures of a plan: the figures of the chosen candidate, each with its limit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from simulator.prediction import REGIMES, Regime
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with its unit, below a label and above a note; `late` where it breaks its limit.
-    `interval` holds the 80% interval as times of the figure."""
+    """A figure with its unit, below a label and above a note; `late` if it exceeds its limit.
+    `interval` holds the 80% interval as factors of the figure."""
 
     label: str
     figure: str
@@ -30,7 +30,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class HeadlineScene:
-    """The candidate, what binds it, and its figures."""
+    """The candidate, its regime or limit, and its figures."""
 
     name: str
     mode: str
@@ -94,7 +94,7 @@ def _time(
     write = duration if long else latency
     figure, _, unit = write(value).partition(" ")
     within = "" if limit is None else f" of {write(limit)}"
-    if within.endswith(f" {unit}"):  # "ms of 50" where the units agree
+    if within.endswith(f" {unit}"):  # "ms of 50" if the units agree
         within = within.removesuffix(f" {unit}")
     note, interval = "", None
     if span is not None and span[0] < span[1]:

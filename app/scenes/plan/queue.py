@@ -1,4 +1,4 @@
-"""A server's queue as the essay's factory, and how long its customers wait."""
+"""A server's queue as the essay's factory, and the waiting times of its customers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simulator.planning.spec import Spec
 Floats = NDArray[np.float64]
 _BINS = 36
 _REACH = 1.25
-"""A histogram reaches so far beyond its percentile or its limit."""
+"""The end of a histogram, as a factor of its percentile or its limit."""
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Shares of all by bin; `edges_s` has one more. `beyond` is the share past the last bin."""
+    """Shares by bin; `edges_s` has one more entry. `beyond` is the share past the last bin."""
 
     title: str
     unit: str
@@ -30,14 +30,14 @@ class Histogram:
     percentile_s: float
     limit_s: float | None
     within: float
-    """The share that holds the limit; 1 without one."""
+    """The share that meets the limit; 1 without a limit."""
     of: str
-    """What was counted, such as "4,000 simulated requests"."""
+    """The counted items, such as "4,000 simulated requests"."""
 
 
 @dataclass(frozen=True)
 class QueueScene:
-    """The factory: customers who wait, the prefill machine, the decode line, the shelf of cache."""
+    """The factory: waiting customers, the prefill machine, the decode line, the shelf of cache."""
 
     detail: QueueDetail
     token: Histogram

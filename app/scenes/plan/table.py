@@ -12,15 +12,15 @@ from simulator.planning.spec import Spec, WorkloadKind
 from simulator.planning.wording import duration, latency
 
 _NEEDED = 1
-"""The rank up to which columns stay before intervals do."""
+"""Columns of at most this rank take precedence over intervals."""
 Cell = tuple[str, str]
 """A figure and its secondary text, such as the ends of its interval."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """`head` in two lines, `px` wide, or `least_px` without what stands behind the figure; `rank`
-    says which columns go first where there is no room: the highest."""
+    """`head` in two lines, `px` wide, or `least_px` without the secondary text; without room,
+    columns of the highest `rank` are left out first."""
 
     head: tuple[str, str]
     px: float
@@ -30,7 +30,7 @@ class Column:
 
     @property
     def brief(self) -> Column:
-        """The column without what stands behind its figure."""
+        """The column without secondary texts."""
         return replace(self, px=self.least_px or self.px, cell=lambda row: (self.cell(row)[0], ""))
 
 
@@ -88,19 +88,19 @@ def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
 
 
 def distinguishing(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The fields that tell rows of one GPU and count apart."""
+    """The fields that distinguish rows of one GPU and count."""
     names = ("engine", "precision")
     return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
 
 
 def mode_of(row: Row, fields: Sequence[str]) -> str:
-    """The fields of a row that tell it apart: "vllm fp8"."""
+    """The fields that distinguish a row: "vllm fp8"."""
     return " ".join(str(getattr(row, name)) for name in fields)
 
 
 def short_name(row: Row) -> tuple[str, str]:
-    """A configuration in few letters: "H200 SXM ×1", or "H200 SXM ×8 tp=2" where two GPUs share a
-    server, "H200 SXM ×8 1:3" where one of four servers prefills, and "vllm, bf16"."""
+    """A short configuration: "H200 SXM ×1", "H200 SXM ×8 tp=2" (two GPUs per server) or "H200 SXM
+    ×8 1:3" (one of four servers prefills), and "vllm, bf16"."""
     split = "" if row.split == 1 else f" tp={row.split}"
     split += "" if row.pools is None else f" {row.pools[0]}:{row.pools[1]}"
     return f"{short_gpu(row.name)} ×{row.count}{split}", f"{row.engine}, {row.precision}"

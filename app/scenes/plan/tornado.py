@@ -1,4 +1,4 @@
-"""What a plan's answer rests on: each assumption with the figure at both of its ends."""
+"""The assumptions of a plan: each with the figure at both ends of its range."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from simulator.planning import Assumption, Plan, Row
 from simulator.planning.spec import Spec
 
 _LEAST = 0.002
-"""Of the figure: an assumption that moves it less is counted, not drawn."""
+"""Share of the figure: an assumption that moves the figure less is counted, not drawn."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """An assumption: the figure at the low and at the high end of its value, in seconds; None where
-    nothing runs there."""
+    """An assumption: the figure at the low and at the high end of its value, in seconds; None if
+    the candidate does not run there."""
 
     name: str
     value: str
@@ -29,8 +29,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class TornadoScene:
-    """Bars by how much they move the figure. `now_s` is the figure as it stands, `limit_s` the
-    largest that holds; `still` counts assumptions that move it by less than 0.2%."""
+    """Bars by how much they move the figure. `now_s` is the current figure, `limit_s` its limit;
+    `still` counts the assumptions that move the figure by less than 0.2%."""
 
     bars: tuple[Bar, ...]
     now_s: float
@@ -60,7 +60,7 @@ def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
 
 
 def varied_row(plan: Plan) -> Row | None:
-    """The candidate that the assumptions are varied for: the first that has the figure."""
+    """The candidate for which the assumptions are varied: the first with the figure."""
     if plan.kind == "serving":
         return next((row for row in plan.rows if row.per_token_s is not None), None)
     return next((row for row in plan.rows if row.latency_s is not None), None)

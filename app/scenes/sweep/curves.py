@@ -27,18 +27,18 @@ from simulator.scenario.scenario import Scenario, Value
 from simulator.simulate.step_columns import COLUMNS
 
 NAMES = {"batch": "Batch", "seq": "Sequence length"}
-"""The axes, with what they are called."""
+"""The axes with their names."""
 
 _UNITS = {"batch": "samples", "seq": "tokens"}
 _CALLED = {**NAMES, "gpu": "GPU"}
-_FIELDS = ("batch", "seq", "gpu", "mode")  # what a scenario without what-ifs says of itself
-_PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a trace of its own
+_FIELDS = ("batch", "seq", "gpu", "mode")  # the values of a scenario without what-ifs
+_PARTS = {"batch": 4, "seq": 2}  # points per doubling: another sequence may need its own trace
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of `step_columns` at `values`, in their
-    order. `here` is where the side itself is; `measured` what was timed of it."""
+    """A side along an axis: `columns` are those of `step_columns` at `values`, in their order.
+    `here` is the side's own value; `measured` are its measured points."""
 
     side: Side
     here: float
@@ -51,13 +51,14 @@ class Curve:
         return REGIMES[int(self.columns["regime"][row])]
 
     def same(self, other: Curve) -> bool:
-        """Is this the other's line, as where sides differ in nothing but their place on it?"""
+        """Whether this curve equals another, because the sides differ only in their value on the
+        axis."""
         mine, theirs = self.columns["period_s"], other.columns["period_s"]
         shared, here, there = np.intersect1d(self.values, other.values, return_indices=True)
         return shared.size > 1 and bool(np.array_equal(mine[here], theirs[there]))
 
     def here_s(self) -> tuple[float, float, float]:
-        """The time where the side is, and its 80% interval."""
+        """The time at the side's own value, and its 80% interval."""
         at = self.row(self.here)
         if at is None:
             return self.side.prediction.period_s, *self.side.prediction.interval_s
@@ -72,7 +73,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """The current side first. `refused` says why there are no curves; `notes` what is missing."""
+    """The curves, the current side first. `refused` is the reason for missing curves; `notes` name
+    sides that are left out."""
 
     axis: str
     line: AxisValues | None = None
@@ -81,11 +83,11 @@ class Curves:
     refused: str = ""
     notes: tuple[str, ...] = ()
     about: bool = False
-    """Are the shifts approximate, interpolated between the points?"""
+    """Whether the shifts are approximate, interpolated between the points."""
 
     @property
     def unfit(self) -> float | None:
-        """From which point on the current side does not fit in memory."""
+        """The value from which the current side does not fit in memory."""
         if not self.curves:
             return None
         first = self.curves[0]
@@ -122,7 +124,7 @@ def axis_title(name: str, unit: str = "") -> str:
 
 
 def lacking(scenario: Scenario, axis: str) -> str:
-    """Why a network has no such axis, as far as the catalogue knows; "" where it may have it."""
+    """The reason why a network of the catalogue has no such axis; "" if it may have it."""
     entry = CATALOGUE.get(scenario.network)
     if axis != "seq" or entry is None or entry.seq is not None:
         return ""
@@ -141,7 +143,7 @@ def place_of(side: Side, axis: str) -> float:
 
 
 def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
-    """A scenario at a value of an axis, without what it said of that axis before."""
+    """A scenario at a value of an axis, which replaces its previous value."""
     others = tuple(a for a in scenario.whatifs if a.name != axis)
     if not others and axis in _FIELDS:
         return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
@@ -149,7 +151,7 @@ def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
 
 
 def finer(line: AxisValues, here: float) -> AxisValues:
-    """An axis of doublings with points between, and where the scenario is."""
+    """The values of an axis: doublings, points between them, and the scenario's own value."""
     values = [float(v) for v in line.values if isinstance(v, int | float)]
     parts = _PARTS.get(line.name, 1)
     between = {

@@ -1,4 +1,4 @@
-"""Measured points of a sweep: steps that were timed on the GPU, and a profiler's trace."""
+"""Measured points of a sweep: steps timed on the GPU, and a profiler's trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from simulator.measured.steps import alike
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """Seconds at a value of the axis: of a step, or (`busy`) those in which a kernel ran."""
+    """Measured seconds at a value of the axis: the time of a step, or if `busy`, the time in which
+    a kernel ran."""
 
     value: float
     seconds: float
@@ -31,8 +32,8 @@ class MeasuredPoint:
 
 
 def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
-    """What was measured of a side along an axis, everything else as it is; nothing of an axis
-    other than batch and sequence."""
+    """The measured points of a side along an axis, all other fields equal; empty for axes other
+    than batch and sequence."""
     batch, seq = batch_and_seq(side.scenario)
     marks: list[MeasuredPoint] = []
     if axis in ("batch", "seq") and side.scenario.trace_file is None:
@@ -45,7 +46,7 @@ def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
         path = Path(side.measured)
         try:
             busy_s = _busy_s(path, path.stat().st_mtime_ns)
-        except (OSError, InputError):  # the view of the measured step says why
+        except (OSError, InputError):  # the view of the measured step shows the error
             return tuple(marks)
         marks.append(MeasuredPoint(here, busy_s, True, path.name))
     return tuple(marks)

@@ -1,4 +1,4 @@
-"""What a sweep's picture shows, for sides of a window and for variants of a command."""
+"""The contents of a sweep's picture, for sides of a window and for variants of a command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from simulator.simulate.step_columns import COLUMNS
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """A curve with its name and colour: `columns` at `values`. `here` is a value with its time and
-    interval, to be marked; `repeats`: the first curve covers this one."""
+    """A curve with its name and colour: `columns` at `values`. `here` is the value to mark, with
+    its time and interval; `repeats`: the first curve covers this curve."""
 
     name: str
     colour: Role
@@ -32,8 +32,8 @@ class DrawnCurve:
 
 @dataclass(frozen=True)
 class SweepScene:
-    """Curves over an axis of numbers, the first one's shares and shifts, and from which value on
-    it does not fit in memory. `about`: the shifts are approximate."""
+    """Curves over an axis of numbers, the shares and shifts of the first curve, and the value from
+    which it does not fit in memory. `about`: the shifts are approximate."""
 
     title: str
     curves: tuple[DrawnCurve, ...]
@@ -78,7 +78,7 @@ def scene_of_swept(swept: Swept) -> SweepScene:
         values = sorted(known)
         table = np.array([known[value] for value in values])
         columns = {column: table[:, i] for i, column in enumerate(COLUMNS)}
-        name = name if len(swept.names) > 1 else ""  # nothing to tell it from
+        name = name if len(swept.names) > 1 else ""  # a single curve needs no name
         drawn.append(DrawnCurve(name, SIDES[index] if index else "ink", np.array(values), columns))
     fits = drawn[0].columns["fits"] > 0
     at = int(np.flatnonzero(fits)[-1]) + 1 if fits.any() else 0

@@ -1,4 +1,2 @@
-"""A step over several GPUs: the cluster, the split, its ranks and collectives, and how it scales.
-
-May import charts, widgets, answers and what these stand on.
-"""
+"""A step over several GPUs: the cluster, the split, its ranks and collectives, and its scaling. May
+import charts, widgets, answers and the packages below them."""

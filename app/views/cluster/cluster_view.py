@@ -1,4 +1,5 @@
-"""The base class of the views of a step over several GPUs, and of those with one picture."""
+"""The base classes of the views of a step over several GPUs: any view, and views with one
+picture."""
 
 from __future__ import annotations
 
@@ -20,32 +21,32 @@ from app.widgets.view import View
 
 
 class ClusterView(View):
-    """A view of the session's step over several GPUs, which it changes by signals."""
+    """A view of the session's step over several GPUs; it requests changes by signals."""
 
     workspace: ClassVar[str] = "Cluster"
     follows: ClassVar[bool] = False
     dims: ClassVar[bool] = True
-    """Whether it shows figures that belong to an earlier question while they are stale."""
+    """Whether the panel is dimmed while its figures are stale."""
     edited = Signal(object, str, str)
     """ClusterQuestion, the name of the change, and the key under which changes merge."""
     cancelled = Signal()
     again = Signal()
-    """The user asked to predict once more."""
+    """The user asked to predict again."""
     sought = Signal()
     """The user asked for the fastest split."""
     scaled = Signal(bool)
-    """The user asked for strong scaling, or for weak."""
+    """The user asked for strong scaling (True) or weak scaling (False)."""
     picked = Signal(int)
-    """The user picked a row of the answer's collectives; −1: none."""
+    """The user picked a row of the answer's collectives; −1 for none."""
     collective = -1
-    """The row that is picked."""
+    """The picked row."""
     clustered: Clustered | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """The page shows the session's question, which its controller passes on."""
+        """The page shows the session's question, which its controller supplies."""
 
     def show_clustered(self, clustered: Clustered) -> None:
-        """Show a step, or how far it is."""
+        """Show a step, or its progress."""
         self.clustered = clustered
         self.update_clustered(clustered)
 
@@ -54,15 +55,15 @@ class ClusterView(View):
         """Draw from `clustered`."""
 
     def show_collective(self, row: int) -> None:
-        """Highlight a row of the answer's collectives; −1: none."""
+        """Highlight a row of the answer's collectives; −1 for none."""
         self.collective = row
 
     def refuse(self, reason: str) -> None:
-        """Say why the last edit is refused."""
+        """Show the reason why the last edit is refused."""
 
 
 class ClusterCanvas(DrawingCanvas):
-    """The picture of a view; the tooltip of a spot stands beside the pointer."""
+    """The picture of a view; the tooltip of a spot appears beside the pointer."""
 
     def __init__(self, theme: Theme, view: PictureView) -> None:
         super().__init__(theme, view.title)
@@ -70,7 +71,7 @@ class ClusterCanvas(DrawingCanvas):
         self.shown: tuple[object, ...] = ()
 
     def put(self, clustered: Clustered) -> None:
-        """Draw again if what is shown has changed."""
+        """Draw again if the contents have changed."""
         shown = (
             clustered.answer,
             clustered.strong_points if clustered.strong else clustered.points,
@@ -111,10 +112,10 @@ class ClusterCanvas(DrawingCanvas):
 
 
 class PictureView(ClusterView):
-    """A view of one picture, which scrolls where its rows need more height than there is."""
+    """A view of one picture, which scrolls if its rows need more height."""
 
     picks: ClassVar[bool] = False
-    """Whether the numbers of its spots are rows of collectives."""
+    """Whether the keys of its spots are rows of collectives."""
     canvas_class: ClassVar[type[ClusterCanvas]] = ClusterCanvas
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -132,18 +133,18 @@ class PictureView(ClusterView):
     def picture(
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
-        """The drawing of a size in pixels."""
+        """The drawing at a size in pixels."""
 
     def depends_on(self) -> object:
-        """What the picture depends on besides the step, such as a zoom."""
+        """The state that the picture depends on besides the step, such as a zoom."""
         return None
 
     def overlay(self, drawn: Drawing) -> tuple[Item, ...]:
-        """What is drawn above the picture, such as a selection."""
+        """The drawing above the picture, such as a selection."""
         return ()
 
     def step(self, by: int) -> None:
-        """Pick the next row of collectives, or the one before."""
+        """Pick the next or the previous row of collectives."""
         answer = self.clustered.answer if self.clustered else None
         if answer is not None and answer.collectives:
             row = self.collective + by if self.collective >= 0 else 0
@@ -160,7 +161,7 @@ class PictureView(ClusterView):
         self.canvas.update()
 
     def needed_height(self, answer: ClusterAnswer) -> float:
-        """The least height of the picture in pixels."""
+        """The minimum height of the picture in pixels."""
         return 0.0
 
     def update_clustered(self, clustered: Clustered) -> None:

@@ -29,7 +29,7 @@ class RowsCanvas(ClusterCanvas):
 
 
 class CollectivesTable(PictureView):
-    """Alike collectives in a row each; those that are picked stand out in the rank timeline."""
+    """One row per group of equal collectives; the picked group stands out in the rank timeline."""
 
     title: ClassVar[str] = "Collectives"
     picks = True

@@ -20,7 +20,7 @@ from app.widgets.drops import Offer, PlaceTarget
 
 
 class TheCluster(PictureView):
-    """Nodes with their GPUs, and the traffic on what links them."""
+    """Nodes with their GPUs, and the traffic on their links."""
 
     title: ClassVar[str] = "The cluster"
 

@@ -14,11 +14,11 @@ from simulator.hardware.gpu import gpu
 def gpu_offer(
     key: str, question: ClusterQuestion, edit: Callable[[ClusterQuestion, str], None]
 ) -> Offer:
-    """The effect of the card with this key on a question; `edit` takes the changed question and
+    """The effect of the card with this key on a question; `edit` receives the changed question and
     the name of the change."""
     kind, _, name = key.partition(":")
     if kind != "gpu":
-        return Offer("Nodes take GPUs: drop the card of one", None)
+        return Offer("Nodes take GPUs: drop the card of a GPU", None)
     try:
         title = gpu(name).name
         choice = question.choice.of_gpu(name)

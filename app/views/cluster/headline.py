@@ -17,7 +17,7 @@ from app.widgets.style import VERDICT_HEIGHT
 
 
 class ClusterBar(DrawingCanvas):
-    """The figures of a step; its accessible description says the same in words."""
+    """The figures of a step; the accessible description gives them in words."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the cluster")
@@ -29,10 +29,10 @@ class ClusterBar(DrawingCanvas):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
 
     def put(self, clustered: Clustered) -> None:
-        """Show a step, or how far it is."""
+        """Show a step, or its progress."""
         shown = clustered.answer, clustered.points, clustered.empty, bool(clustered.progress)
         self.clustered = clustered
-        if shown == self._shown:  # every step of the progress comes here
+        if shown == self._shown:  # called for every update of the progress
             return
         self._shown = shown
         answer = clustered.answer

@@ -1,4 +1,4 @@
-"""When each distinct rank computes, waits and communicates."""
+"""The timeline of each distinct rank: computing, waiting and communicating."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from app.views.cluster.cluster_view import ClusterCanvas, PictureView
 from app.widgets.drawn import QT_METRICS
 
 _CLOSEST = 1e-4
-"""The least part of the step that is shown."""
+"""The smallest visible part of the step."""
 
 
 class LanesCanvas(ClusterCanvas):
-    """Zooms where the wheel turns, moves with Shift and the arrow keys, and picks collectives."""
+    """Zooms with the wheel, pans with Shift or the arrow keys, and picks collectives."""
 
     view: RankTimeline
 
@@ -65,7 +65,7 @@ class RankTimeline(PictureView):
     picks = True
     canvas_class = LanesCanvas
     shown_s: tuple[float, float] | None = None
-    """The seconds that are shown; None: all."""
+    """The visible seconds; None for all."""
     _answer: ClusterAnswer | None = None
 
     def picture(
@@ -82,7 +82,7 @@ class RankTimeline(PictureView):
         super().update_clustered(clustered)
 
     def look(self, shown_s: tuple[float, float] | None) -> None:
-        """Show these seconds of the step, as far as there are any; None: all."""
+        """Show these seconds of the step, clipped to its length; None for all."""
         if self._answer is None:
             return
         end_s = lanes_across(self._answer, self.canvas.width()).high
@@ -94,14 +94,14 @@ class RankTimeline(PictureView):
         self.canvas.update()
 
     def zoom(self, pixel: float, times: float) -> None:
-        """Show the step so many times closer, what stands at a pixel staying there."""
+        """Zoom by a factor around a pixel."""
         scale = self._scale
         if scale is not None:
             near = scale.zoomed(min(max(pixel, scale.begin), scale.end), times)
             self.look((near.low, near.high))
 
     def pan(self, share: float) -> None:
-        """Move by a share of what is shown."""
+        """Pan by a share of the visible time."""
         scale = self._scale
         if scale is not None:
             by_s = share * (scale.high - scale.low)

@@ -1,4 +1,4 @@
-"""What the period of each distinct rank goes to."""
+"""The parts of each distinct rank's period."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.widgets.drawn import QT_METRICS
 
 
 class RanksSideBySide(PictureView):
-    """A bar for each distinct rank, all on one scale."""
+    """A bar per distinct rank, all on one scale."""
 
     title: ClassVar[str] = "Ranks side by side"
 

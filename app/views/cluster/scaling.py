@@ -42,7 +42,7 @@ class Scaling(PictureView):
 
     @property
     def points(self) -> tuple[Point, ...] | None:
-        """The points of the kind of scaling that is shown."""
+        """The points of the chosen kind of scaling."""
         now = self.clustered
         return None if now is None else now.strong_points if now.strong else now.points
 

@@ -1,4 +1,4 @@
-"""The question of the page: the step as a sentence, and how it is split over the GPUs."""
+"""The question of the page: the step as a sentence, and its split over the GPUs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DEGREES = (
 
 
 class MemoryCanvas(DrawingCanvas):
-    """The memory of the rank that needs the most."""
+    """The memory of the rank that needs most."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory per rank")
@@ -93,7 +93,7 @@ class Split(ClusterView):
         self.bar.setAccessibleName("Progress of the prediction")
         self.stop = QPushButton("Cancel")
         self.stop.setAccessibleName("Cancel the prediction over several GPUs")
-        self.stop.setToolTip("Stop predicting; the figures that are there stay (Esc)")
+        self.stop.setToolTip("Stop predicting and keep the current figures (Esc)")
         self.stop.clicked.connect(self.cancelled)
         self.retry = QPushButton("Predict again")
         self.retry.setAccessibleName("Predict the step over several GPUs again")
@@ -145,11 +145,11 @@ class Split(ClusterView):
 
     @property
     def _turns(self) -> tuple[QPushButton, ...]:
-        """Buttons that take turns: each is hidden or disabled while another one is of use."""
+        """Buttons that replace each other: each is hidden or disabled while another applies."""
         return self.stop, self.retry, self.search.start, *self.search.buttons[:1]
 
     def _focus_turn(self) -> None:
-        """Keep the focus on the button of use, where Qt would hand it to the next widget."""
+        """Keep the focus on the button that applies, where Qt would give it to the next widget."""
         for button in self._turns:
             if button.isVisibleTo(self) and button.isEnabled():
                 button.setFocus()
@@ -217,7 +217,7 @@ class Split(ClusterView):
             gpus = choice.dp * choice.tp * choice.pp
         for key, stepper in self.steppers.items():
             stepper.put(getattr(choice, key), gpus)
-        alone = {} if choice.dp > 1 else {"fsdp": "one copy has nothing to share"}
+        alone = {} if choice.dp > 1 else {"fsdp": "a single copy has nothing to shard"}
         self.sharding.put("fsdp" if choice.fsdp else "ddp", alone)
         words, holds = product_words(choice)
         self.product.setText(words)
@@ -256,7 +256,7 @@ class Split(ClusterView):
         merge: str = "",
         widget: TextField | MenuField | None = None,
     ) -> None:
-        """Change the question, or say why the change is refused."""
+        """Change the question, or show why the change is refused."""
         if self.clustered is None:
             return
         before = self.clustered.question

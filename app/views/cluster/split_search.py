@@ -1,4 +1,4 @@
-"""The search for the fastest split: a button, its progress, and the splits ranked and pruned."""
+"""The search for the fastest split: a button, its progress, the ranked and the pruned splits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from app.quantities import percent, seconds
 from app.views.cluster.text_row import TextRow, wrapped
 
 _PRUNED = 4
-"""Pruned splits that are listed; the table of the panel has all."""
+"""The number of pruned splits listed; the table of the panel lists all."""
 
 
 class SplitSearchRows(QWidget):
-    """The splits that a search found, the fastest first; each can be switched to."""
+    """The results of a search, the fastest split first, each with a button to switch to it."""
 
     sought = Signal()
     chosen = Signal(object, object)
@@ -37,7 +37,7 @@ class SplitSearchRows(QWidget):
         self._shown: tuple[object, ...] = ()
 
     def put(self, clustered: Clustered, busy: bool) -> None:
-        """Show a search, or offer one; no search starts while something is being predicted."""
+        """Show a search, or offer one; no search starts during a prediction."""
         search = clustered.search
         self.start.setEnabled(not busy)
         self.start.setVisible(search is None or search.ranking is None)
@@ -75,7 +75,7 @@ class SplitSearchRows(QWidget):
             return
         button = QPushButton("Switch")
         button.setAccessibleName(f"Switch to this split: {each.layout}")
-        button.setToolTip("Switch to this split; undo takes it back")
+        button.setToolTip("Switch to this split; undo switches back")
         button.clicked.connect(lambda: self.chosen.emit(search.target, each.layout))
         self.buttons.append(button)
         self._add(TextRow(str(each.layout), figures, button))

@@ -1,4 +1,4 @@
-"""A degree of parallelism: one less, the number, one more."""
+"""A degree of parallelism: a number between buttons for less and more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 4096
 
 
 class _Degree(QSpinBox):
-    """Steps go from a divisor of the GPUs to the next."""
+    """Steps go from one divisor of the number of GPUs to the next."""
 
     gpus = 1
 
@@ -34,7 +34,7 @@ class _Degree(QSpinBox):
 
 
 class Stepper(QWidget):
-    """A number with its name and a note below it. Up and Down step too."""
+    """A number with its name, and a note below it. The keys Up and Down also step."""
 
     changed = Signal(int)
 
@@ -68,7 +68,7 @@ class Stepper(QWidget):
             row.addWidget(widget)
 
     def put(self, value: int, gpus: int) -> None:
-        """Show a degree of so many GPUs."""
+        """Show a degree, for this number of GPUs."""
         self.box.gpus = gpus
         with QSignalBlocker(self.box):
             self.box.setValue(value)

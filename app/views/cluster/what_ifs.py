@@ -1,4 +1,4 @@
-"""What would change the step, each with a button that applies it."""
+"""The what-ifs of a step, each with a button that applies it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.views.cluster.text_row import TextRow
 
 
 class WhatIfRows(QWidget):
-    """The what-ifs of a step, that which saves most first."""
+    """The what-ifs of a step, the largest saving first."""
 
     applied = Signal(str)
 
@@ -32,7 +32,7 @@ class WhatIfRows(QWidget):
         self.hide()
 
     def put(self, clustered: Clustered) -> None:
-        """Show the what-ifs that are predicted; those of an earlier step cannot be applied."""
+        """Show the predicted what-ifs; what-ifs of an earlier step cannot be applied."""
         answer, what_ifs = clustered.answer, clustered.what_ifs or ()
         self.setVisible(bool(what_ifs))
         if answer is not None and what_ifs != self._shown:

@@ -1,4 +1,4 @@
 """Every combination of several axes, as lines through them.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, scenes, formulas and the packages below them.
 """

@@ -25,9 +25,8 @@ class LinesCanvas(Canvas):
 
     Dragging along an axis brushes it, a click on the axis clears its brush, dragging its title
     moves it, a click on a line selects its scenario. The arrow keys go from axis to axis (with
-    Shift they move it) and move its brush, Delete clears the brush. `.` and `,` walk through the
-    matching lines from the fastest on, and Enter selects.
-    """
+    Shift they move it) and move its brush, Delete clears the brush. `.` and `,` step through the
+    matching lines, the fastest first, and Enter selects."""
 
     brushed = Signal()
     reordered = Signal(list)
@@ -54,7 +53,7 @@ class LinesCanvas(Canvas):
             if c.name in brushed and brushed[c.name][0] == c.words
         }
         if [c.name for c in before] != [c.name for c in table.columns]:
-            self._brush_from = self._dragged_title = None  # the dragged axis has moved, or is gone
+            self._brush_from = self._dragged_title = None  # the dragged axis moved or vanished
         self.axis = min(self.axis, len(table.columns) - 1)
         self.table, self.lines, self.stale = table, Lines(table.regimes), False
         self.fastest_first, self.over = fastest_first, None

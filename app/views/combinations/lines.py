@@ -1,4 +1,4 @@
-"""The lines of combinations: all of them faint, and the matching ones above."""
+"""The lines of combinations: all lines faint, the matching lines above them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """From one scenario to another, as pictures.
 
-May import widgets, charts, drawing, scenes, formulas and what these stand on.
+May import widgets, charts, drawing, scenes, formulas and the packages below them.
 """

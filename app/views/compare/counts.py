@@ -1,4 +1,4 @@
-"""Counts of both sides, those that do not depend on the machine first."""
+"""Counts of both sides; counts that do not depend on the machine come first."""
 
 from __future__ import annotations
 
@@ -122,5 +122,5 @@ class Counts(Listed):
         return Card(
             item.name,
             tuple(rows),
-            "depends on the machine" if item.machine else "of the network alone",
+            "depends on the machine" if item.machine else "independent of the machine",
         )

@@ -79,7 +79,8 @@ class NothingToCompare(QWidget):
         )
 
     def show_side(self, side: Side) -> None:
-        """Offer scenarios that differ from this one; other buttons are disabled and say why."""
+        """Offer scenarios that differ from this one; the other buttons are disabled, with the
+        reason."""
         self.side = side
         for place, button in enumerate(self.buttons):
             other, why = self._other(place)

@@ -115,7 +115,8 @@ class Regimes(Listed):
 
 
 def saved_by_rate(a: Side, b: Side) -> str:
-    """Say how much raising B's limiting rate by 1% saves in both scenarios: their shares."""
+    """The savings in both scenarios from raising B's limiting rate by 1%, which are their
+    shares."""
     regime = b.prediction.regime
     rate = {
         "compute": "FLOP/s peaks",

@@ -40,7 +40,7 @@ class Compare(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.setMinimumSize(560, 240)  # usable, so that small windows need not grow
+        self.setMinimumSize(560, 240)  # usable size, so that small windows need not grow
         self.pair: tuple[Side, Side] | None = None
         self.current: Side | None = None
         self.fall: Waterfall | None = None

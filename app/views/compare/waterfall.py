@@ -18,7 +18,7 @@ from app.widgets.paint import Paint
 from app.widgets.titled import Titled
 from simulator.analysis.compare import Waterfall
 
-_ABOUT = "each change on top of the ones before it; the changes add up"
+_ABOUT = "each change after the previous ones; the changes add up"
 
 
 class WaterfallCanvas(Titled):
@@ -89,7 +89,7 @@ class WaterfallCanvas(Titled):
                     "Alone (ring)",
                     "cannot run" if step.alone_s is None else signed_seconds(step.alone_s),
                 ),
-                ("Step time after it", seconds(step.period_s)),
+                ("Step time after the change", seconds(step.period_s)),
                 ("80% interval", between(*step.interval_s, step.period_s)),
             ]
             return Card(step.label, tuple(r for r in rows if r[1]))

@@ -1,4 +1,2 @@
-"""The essay's factory, alive at the speeds of a prediction.
-
-May import widgets, scenes, formulas and what these stand on.
-"""
+"""The essay's factory, animated with the rates of a prediction. May import widgets, scenes,
+formulas and the packages below them."""

@@ -20,7 +20,7 @@ from app.widgets.paint import Paint
 
 FRAME_MS, RUN_S = 40, 14.0
 """Milliseconds per frame, and the duration of a step's animation in seconds."""
-_FALL_S = 0.35  # animation time of an order on its way down
+_FALL_S = 0.35  # animation time of an order's fall to the tray
 _BUILDINGS = ("Managers", "In-tray", "Warehouse", "Trucks", "Machines")
 
 

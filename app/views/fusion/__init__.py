@@ -1,4 +1,4 @@
 """Fusion by hand: ops joined into kernels and split again.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, scenes, formulas and the packages below them.
 """

@@ -28,7 +28,7 @@ class FusionCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ops as blocks")
         self.scene = self.preview = FusionScene("")
-        """`preview` is the scene with the kernel that the selection would be."""
+        """`preview` is the scene with the selection as one kernel."""
         self.message = "No prediction yet"
         """Shown while the scene has no blocks."""
         self.chosen: frozenset[int] = frozenset()
@@ -234,7 +234,7 @@ class FusionCanvas(Canvas):
         self.update()
 
     def _whole(self, op: int) -> frozenset[int]:
-        """A block with the blocks that are fused with it."""
+        """The blocks fused with a block, including itself."""
         fused = self.scene.set_of(op)
         return frozenset(fused.members) if fused else frozenset({op})
 

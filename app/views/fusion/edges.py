@@ -1,4 +1,4 @@
-"""The bytes that go from op to op, written beside their ribbons."""
+"""The bytes between ops, as labels of their ribbons."""
 
 from __future__ import annotations
 

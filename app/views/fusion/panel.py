@@ -1,4 +1,5 @@
-"""The panel beside the blocks: what the selected ops move, and what fusing them would save."""
+"""The panel beside the blocks: the bytes that the selected ops move, and the savings of fusing
+them."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ class FusionPanel(QWidget):
         fused: Set | None,
         before: Prediction | None,
     ) -> None:
-        """Describe the selected ops `names`: their `trial`, or the kernel `fused` that they are all
-        part of. Without a selection, describe the whole scene."""
+        """Describe the selected ops `names`: their `trial`, or the kernel `fused` that contains all
+        of them. Without a selection, describe the whole scene."""
         self.figure.setText("")
         self.reasons.setText("")
         if trial is not None and trial.refused:
@@ -125,7 +126,7 @@ def _summary(scene: FusionScene) -> list[str]:
 
 
 def _gain(before: Prediction, trial: Trial, after: Prediction) -> list[str]:
-    """What fusing changes, from the step as it is to the step as it would be."""
+    """The changes by fusing, from the current step to the fused step."""
     low, high = after.interval_s
     kernels = f", in {trial.count} kernels" if trial.count > 1 else ""
     return [

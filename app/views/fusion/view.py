@@ -29,7 +29,8 @@ from simulator.scenario.apply import apply
 
 
 class FusionView(View):
-    """One layer at a time. The simulator decides what can be fused, and predicts what it saves."""
+    """One layer at a time. The simulator decides which ops can be fused, and predicts the
+    saving."""
 
     title = "Fusion"
     workspace = "Fusion"

@@ -1,4 +1,4 @@
 """Lessons: a question, a prediction, a reveal, an explanation.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, scenes, formulas and the packages below them.
 """

@@ -1,4 +1,4 @@
-"""Write a lesson: its text beside the page, which shows it while it is typed."""
+"""An editor for a lesson, beside the page, which shows the lesson while the user types."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ mode = "cuda_graph"
 
 
 class Author(QDialog):
-    """An editor of a lesson's TOML. `written` carries each Lesson that its text makes."""
+    """An editor of a lesson's TOML. `written` carries the Lesson of each valid text."""
 
     written = Signal(object)
 

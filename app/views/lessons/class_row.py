@@ -1,4 +1,4 @@
-"""Asks a class: counts the answer that is set as that of one more pupil."""
+"""Asks a class: counts the current answer as the answer of another pupil."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.scenes.lesson_attempt import Attempt
 
 
 class ClassRow(QWidget):
-    """Buttons that add an answer and take the last one back, and the number of answers."""
+    """Buttons that add an answer and remove the last one, and the number of answers."""
 
     voted = Signal()
     """The answers changed."""
@@ -22,9 +22,9 @@ class ClassRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         self.add = QPushButton("Ask the class: add this answer")
-        self.add.setToolTip("Count the answer that is set above as that of one pupil")
+        self.add.setToolTip("Count the answer above as the answer of one pupil")
         self.back = QPushButton("−1")
-        self.back.setToolTip("Take the last answer back")
+        self.back.setToolTip("Remove the last answer")
         self.count = QLabel()
         self.count.setProperty("tone", "support")
         for button, name in ((self.add, "Add this answer"), (self.back, "Remove the last answer")):
@@ -35,7 +35,7 @@ class ClassRow(QWidget):
         self.back.clicked.connect(self._back)
 
     def show_attempt(self, attempt: Attempt | None) -> None:
-        """Show the answers so far; none are taken once the prediction is locked."""
+        """Show the answers so far; the buttons are disabled once the prediction is locked."""
         self.attempt = attempt
         asking = attempt is not None and not attempt.locked
         count = len(attempt.votes.answers) if attempt is not None else 0

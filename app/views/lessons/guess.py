@@ -16,7 +16,7 @@ from simulator.prediction import Regime
 
 _NUDGE, _COARSE = 1.02, 1.2
 _BAR_PX = 34.0
-"""The longest bar of a class's answers beside a marker."""
+"""The length of the longest bar of a class's answers beside a marker, in pixels."""
 
 
 class GuessCanvas(LessonPlot):
@@ -39,7 +39,7 @@ class GuessCanvas(LessonPlot):
 
     @property
     def beside(self) -> tuple[LessonSide, ...]:
-        """The first side, which is given, and the sides to predict."""
+        """The first side, whose figure is given, and the sides to predict."""
         attempt = self.attempt
         assert attempt is not None
         return tuple(s for s in attempt.lesson.sides if s.letter in ("a", *attempt.keys))

@@ -40,7 +40,7 @@ _REGIMES: dict[Regime, str] = {
 
 
 class LessonPage(QWidget):
-    """Shows an attempt. Signals, and those of `guess`, report what the learner does."""
+    """Shows an attempt. Its signals, and those of `guess`, report the learner's actions."""
 
     went = Signal(int)
     """Number of steps to go forward, or back if negative."""
@@ -83,7 +83,7 @@ class LessonPage(QWidget):
         self.which.setMenu(self.menu)
         self.heading = Elided()
         self.heading.setProperty("tone", "head")
-        self.heading.setContentsMargins(10, 0, 0, 0)  # below the words of the button above
+        self.heading.setContentsMargins(10, 0, 0, 0)  # aligned with the words of the button above
         names.addWidget(self.which)
         names.addWidget(self.heading)
         row.addLayout(names, 6)
@@ -171,7 +171,7 @@ class LessonPage(QWidget):
         outcome: Outcome | None,
         error: str,
     ) -> None:
-        """Show a lesson at its current step; `error` says why it cannot be simulated."""
+        """Show a lesson at its current step; `error` is the reason why it cannot be simulated."""
         self.which.setText(f"{where}, {lesson.topic}  ▾" if lesson.topic else f"{where}  ▾")
         self.which.setAccessibleName(f"{where}: choose another")
         self.heading.say(lesson.title)

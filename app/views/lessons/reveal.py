@@ -23,7 +23,8 @@ from simulator.prediction import REGIMES
 
 
 class RevealCanvas(LessonPlot):
-    """Arrow keys walk the points, each with a card. `outcome` is None until it is revealed."""
+    """Arrow keys step through the points, each with a card. `outcome` is None until it is
+    revealed."""
 
     foot_px = 24.0
 
@@ -81,7 +82,7 @@ class RevealCanvas(LessonPlot):
             self._sides(paint, self.outcome, labels)
 
     def _before(self, paint: Paint) -> None:
-        """Draw the given figure, and what the learner has to do."""
+        """Draw the given figure, and the instruction to the learner."""
         if self.attempt is not None:
             self.axes(paint)
             if "a" not in self.attempt.keys:

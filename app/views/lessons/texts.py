@@ -8,7 +8,7 @@ from app.views.lessons.labels import spanned
 
 
 def hint(attempt: Attempt | None) -> str:
-    """Return how to predict, or "" without markers to drag."""
+    """Return the instruction for predicting, or "" without markers to drag."""
     if attempt is None or attempt.locked or not attempt.keys:
         return ""
     if attempt.keys == ("shift",):
@@ -17,15 +17,15 @@ def hint(attempt: Attempt | None) -> str:
         "Drag the markers to draw your curve."
         if attempt.lesson.line
         else (
-            "Drag the markers to what you expect."
+            "Drag the markers to the values you expect."
             if len(attempt.keys) > 1
-            else "Drag the marker to what you expect."
+            else "Drag the marker to the value you expect."
         )
     )
 
 
 def verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
-    """Return the guess beside the answer, with its interval."""
+    """Return a sentence with the guess, the answer and the answer's interval."""
     key = attempt.farthest if attempt else None
     if attempt is None or not attempt.locked:
         return ""
@@ -42,7 +42,7 @@ def verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
 
 
 def figure_words(attempt: Attempt) -> str:
-    """Return what the vertical axis shows, and which axes are logarithmic."""
+    """Return the figure of the vertical axis, and the logarithmic axes."""
     word, lesson = attempt.known.word, attempt.lesson
     scale = "" if word.share else ", both axes logarithmic" if lesson.line else ", logarithmic"
     says = word.says if word.says[1:2].isupper() else f"{word.says[:1].lower()}{word.says[1:]}"

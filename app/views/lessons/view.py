@@ -166,7 +166,7 @@ class Lessons(View):
         self._show()
 
     def report(self, errors: tuple[str, ...], intro: str = "") -> None:
-        """Show errors above the page; none hides the last ones."""
+        """Show errors above the page; no errors hide the previous ones."""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         self.error_label.setText(f"{intro}{errors[0]}{more}" if errors else "")
         self.error_label.setToolTip("\n".join(errors))
@@ -279,7 +279,7 @@ class Lessons(View):
 
 
 def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
-    """The answer to a guess, its interval, and how far off the guess was."""
+    """The answer to a guess, its interval, and the difference from the guess."""
     guess = attempt.said(outcome, key)
     if key == "shift":
         return [outcome.filled("{shift}"), "", guess]

@@ -1,4 +1,4 @@
-"""What a teacher writes: a lesson, shown while it is typed, and all lessons as one file."""
+"""A teacher's lessons: an editor with a live view, and all lessons saved as one file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Writing:
-    """The editor of the lessons' view, and its pack."""
+    """The editor of the lessons' view, and the pack of the user's lessons."""
 
     def __init__(self, view: Lessons) -> None:
         self.view = view
         self.author: Author | None = None
 
     def open(self) -> None:
-        """Open the editor; the page shows what is typed."""
+        """Open the editor; the page shows the lesson while the user types."""
         if self.author is None:
             self.author = Author(TEMPLATE, self.view)
             self.author.written.connect(self.view.preview)

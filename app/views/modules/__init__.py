@@ -1,4 +1,2 @@
-"""Where the time goes, module by module.
-
-May import widgets, scenes, formulas and what these stand on.
-"""
+"""The time of a step, module by module. May import widgets, scenes, formulas and the packages below
+them."""

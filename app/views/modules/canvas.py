@@ -15,7 +15,7 @@ from simulator.prediction import REGIMES, Prediction
 
 _SIDE, _TOP, _GAP = 12.0, 6.0, 2.0
 _LEAST_PX, _MOST_PX, _BAR_PX = 38.0, 84.0, 10.0
-_NAMED_PX, _CUT_PX = 26.0, 70.0  # minimum widths of a label, and of a shortened one
+_NAMED_PX, _CUT_PX = 26.0, 70.0  # minimum widths of a label, and of a shortened label
 
 
 class IcicleCanvas(Canvas):
@@ -118,7 +118,7 @@ class IcicleCanvas(Canvas):
         tall = box.height() >= 52
         name = part.name
         if width(name, SUPPORT_PX if tall else LABEL_PX, 500, mono) > room and room < _CUT_PX:
-            name = ""  # a few letters would say nothing; the card has the name
+            name = ""  # a few letters are useless; the card has the name
         figures = f"{seconds(part.total_s)}  {self.share(part)}"
         short = self.share(part)
         quiet = theme.overhead.ink if part.wait else theme.ink2
@@ -189,7 +189,7 @@ class IcicleCanvas(Canvas):
             super().keyPressEvent(event)
 
     def _neighbour(self, part: ModuleNode, key: Qt.Key) -> ModuleNode | None:
-        """The part that an arrow key leads to: the parent, the longest child, or one beside."""
+        """The part that an arrow key selects: the parent, the longest child, or a neighbour."""
         if key == Qt.Key.Key_Up:
             return part.parent or part
         if key == Qt.Key.Key_Down:

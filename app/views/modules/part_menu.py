@@ -1,4 +1,5 @@
-"""The menu of what-ifs for a part of the network. Refused ones are disabled and say why."""
+"""The menu of what-ifs for a part of the network. Refused what-ifs are disabled, with the
+reason."""
 
 from __future__ import annotations
 

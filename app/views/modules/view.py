@@ -91,7 +91,7 @@ class WhereTimeGoes(StripView):
         self.target.outline.theme = theme
 
     def offered(self, key: str, at: QPointF) -> Offer:
-        """Return what dropping a card on the part at a point would do."""
+        """Return the effect of dropping a card on the part at a point."""
         part, p, scenario = self.canvas.hit(at), self.canvas.prediction, self.scenario
         if p is None or scenario is None:
             return Offer("No prediction yet", None)
@@ -118,7 +118,7 @@ class WhereTimeGoes(StripView):
             menu.exec(at)
 
     def _build(self) -> None:
-        """Rebuild the tree; the part that is zoomed to stays so if it still exists."""
+        """Rebuild the tree; keep the zoom on its part if the part still exists."""
         p, canvas = self.canvas.prediction, self.canvas
         if p is None:
             return

@@ -1,4 +1,4 @@
 """Launches as a table.
 
-May import widgets, scenes, formulas and what these stand on.
+May import widgets, scenes, formulas and the packages below them.
 """

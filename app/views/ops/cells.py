@@ -147,7 +147,7 @@ class OpHeads(QHeaderView):
 
 
 def sheet(theme: Theme) -> str:
-    """Return the style sheet of what Qt paints itself: background, scroll bars and tooltips."""
+    """Return the style sheet of the parts that Qt paints: background, scroll bars and tooltips."""
     return f"""
     QTableView {{ background: {theme.bg1}; border: 0; outline: 0; }}
     QHeaderView {{ background: {theme.bg1}; border: 0; }}

@@ -142,7 +142,7 @@ class OpModel(QAbstractTableModel):
         return [n for n, c in enumerate(COLUMNS) if n >= 4 or c.name in keys]
 
     def table(self, rows: Sequence[int] | None = None, plain: bool = False) -> list[list[str]]:
-        """Return rows (all by default) as text, below their headers. `plain` numbers are in SI
+        """Return rows (all by default) as text, below their headers. If `plain`, numbers are in SI
         units, with the unit in the header, for spreadsheets."""
         columns = self.shown()
         heads = [

@@ -39,7 +39,8 @@ class RowWhatIfs:
         self._changes.clear()
 
     def offered(self, key: str, at: QPointF) -> Offer:
-        """Return what dropping a card would do to the row below it, or outside rows to the step."""
+        """Return the effect of dropping a card on the row below it, or on the step if outside all
+        rows."""
         groups, subject = self.view.model.groups, self.subject
         if groups is None or subject is None:
             return Offer("No prediction yet", None)

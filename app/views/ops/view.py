@@ -159,7 +159,7 @@ class OpTable(View):
         self.heads.viewport().update()
 
     def minimumSizeHint(self) -> QSize:
-        """With the controls above each other."""
+        """The minimum size, with the controls one above another."""
         widest = max(strip.minimumSizeHint().width() for strip in self.strips)
         return QSize(widest, 2 * HEIGHT_PX + _ROW_PX)
 

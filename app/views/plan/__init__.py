@@ -1,4 +1,2 @@
-"""Which GPU, how many and at what cost: a plan, edited and compared.
-
-May import widgets, scenes, formulas and what these stand on.
-"""
+"""A plan of the GPU, the number of GPUs and the cost, edited and compared. May import widgets,
+scenes, formulas and the packages below them."""

@@ -1,4 +1,4 @@
-"""A button that adds a GPU to the contest, from a menu of those that are not in it."""
+"""A button with a menu of the GPUs that are not candidates, to add one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The card of one candidate GPU: counts and engines to try, on or off, and its price."""
+"""The card of one candidate GPU: its switch, the counts and engines to try, and its price."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHORT = {"compiled+graph": "compiled"}
 
 
 class CandidateWidget(QFrame):
-    """A card of the contest. Delete removes it, Space on its switch puts it off."""
+    """A candidate's card. Delete removes it, Space on its switch turns it off or on."""
 
     toggled = Signal(str, str, str)
-    """GPU, "counts" or "engines", and which of them."""
+    """The GPU, "counts" or "engines", and the chosen value."""
     switched = Signal(str, bool)
     priced = Signal(str, str)
     removed = Signal(str)
@@ -91,7 +91,7 @@ class CandidateWidget(QFrame):
         self.setAccessibleName(f"Candidate {card.title}, {state}, {card.price or 'no'} USD an hour")
 
     def show_again(self) -> None:
-        """Show the card as it was last put."""
+        """Show the last card again."""
         self._shown = None
         self.put(self.card)
 
@@ -101,7 +101,7 @@ class CandidateWidget(QFrame):
         self.switch.update()
 
     def form(self) -> object:
-        """What its widgets depend on."""
+        """The key of the widgets that this card needs."""
         return _form(self.card)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -152,7 +152,7 @@ class CandidateWidget(QFrame):
 
 
 def form_of(cards: Sequence[CandidateCard]) -> list[object]:
-    """What the widgets of these cards depend on; cards with equal forms can share widgets."""
+    """A key for the widgets of these cards; cards with equal keys can share widgets."""
     return [_form(card) for card in cards]
 
 
@@ -165,7 +165,7 @@ def _price(card: CandidateCard) -> Field:
         f"Price of {card.title}",
         card.price,
         lambda draft, text: draft,
-        "USD an hour of one GPU, yours wins; empty: the list's",
+        "USD per hour of one GPU; leave it empty for the list's price",
         empty="none",
     )
 

@@ -23,7 +23,8 @@ from simulator.prediction import REGIMES
 
 
 class FrontCanvas(DrawingCanvas):
-    """The picture. `pressed_on` carries a candidate; the arrows go from point to point by time."""
+    """The picture. `pressed_on` carries a candidate; the arrow keys step through the points by
+    time."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Cost against speed")
@@ -75,7 +76,7 @@ class FrontCanvas(DrawingCanvas):
 
 
 class CostAgainstSpeed(PlanView):
-    """A point for each candidate; those that no other beats make the frontier."""
+    """A point for each candidate; candidates that no other beats form the frontier."""
 
     title: ClassVar[str] = "Cost against speed"
 

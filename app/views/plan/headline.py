@@ -17,7 +17,7 @@ from app.widgets.style import VERDICT_HEIGHT
 
 
 class PlanBar(DrawingCanvas):
-    """The figures of the chosen candidate; its accessible description says the same in words."""
+    """The figures of the chosen candidate; the accessible description gives them in words."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the plan")
@@ -29,7 +29,7 @@ class PlanBar(DrawingCanvas):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
 
     def put(self, planned: Planned) -> None:
-        """Show the chosen candidate, or nothing yet."""
+        """Show the chosen candidate, or the empty bar."""
         row, spec = planned.row, planned.spec
         self.scene = None if row is None or spec is None else headline_scene(spec, row)
         self.waiting = empty_words(planned)

@@ -13,12 +13,12 @@ from app.widgets.view import View
 
 
 class PlanView(View):
-    """A view of the session's plan, which it changes by signals."""
+    """A view of the session's plan; it requests changes by signals."""
 
     workspace: ClassVar[str] = "Plan"
     follows: ClassVar[bool] = False
     dims: ClassVar[bool] = True
-    """Whether it shows figures that belong to an earlier draft while the plan is stale."""
+    """Whether the panel is dimmed while its figures are stale."""
     edited = Signal(object, str)
     """Draft and the name of the change: the user edited the plan."""
     chose = Signal(object)
@@ -31,14 +31,14 @@ class PlanView(View):
     """The user asked for the cards of GPUs."""
     cancelled = Signal()
     again = Signal()
-    """The user asked to plan once more."""
+    """The user asked to plan again."""
     planned: Planned | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """The scenarios are not shown."""
 
     def show_plan(self, planned: Planned) -> None:
-        """Show a plan, or how far it is."""
+        """Show a plan, or its progress."""
         self.planned = planned
         self.update_plan(planned)
 
@@ -47,4 +47,4 @@ class PlanView(View):
         """Draw from `planned`."""
 
     def refuse(self, reason: str) -> None:
-        """Say why the planner refuses the last edit."""
+        """Show the reason why the planner refuses the last edit."""

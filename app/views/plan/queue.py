@@ -40,7 +40,7 @@ class QueueCanvas(DrawingCanvas):
 
 
 class TheQueue(PlanView):
-    """What one replica of the chosen candidate does with its share of the load."""
+    """One replica of the chosen candidate at work on its share of the load."""
 
     title: ClassVar[str] = "The queue"
 
@@ -70,7 +70,7 @@ class TheQueue(PlanView):
         else:
             wanted = spec, candidate_of(row)
         if wanted is not None and planned.plan is None:
-            return  # simulated once all candidates are found
+            return  # simulated once all candidates are planned
         if wanted != self._wanted:
             self._wanted = wanted
             self.question_changed.emit()
@@ -110,7 +110,7 @@ class TheQueue(PlanView):
         row = self.planned.row if self.planned else None
         if row is None or self.stack.currentWidget() is self.words:
             return ""
-        return f"{' '.join(short_name(row))} as a factory: filled is at work, outlined stands idle"
+        return f"{' '.join(short_name(row))} as a factory: filled is busy, outlined is idle"
 
     def rows(self) -> list[list[str]]:
         scene = self.canvas.scene

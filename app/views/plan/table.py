@@ -23,7 +23,7 @@ _MARKED = ("compute", "memory", "overhead")
 
 
 class CandidateTable(Canvas):
-    """Rows of candidates; `pressed_on` carries the row. Up and Down choose another one."""
+    """Rows of candidates; `pressed_on` carries the row. Up and Down choose another row."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ranked candidates")
@@ -130,7 +130,7 @@ class CandidateTable(Canvas):
         return self.rows[place] if at.y() >= HEAD_PX and place < len(self.rows) else None
 
     def event(self, event: QEvent) -> bool:
-        """Say the whole configuration and the reason as tooltip of a row."""
+        """Show the full configuration and the reason as the tooltip of a row."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row = self.hit(QPointF(event.pos()))
             why = f"{row.configuration}: {row.reason or status_words(row)}" if row else ""

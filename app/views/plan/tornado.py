@@ -1,4 +1,4 @@
-"""What the answer of a plan rests on."""
+"""The assumptions of a plan's answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TornadoCanvas(DrawingCanvas):
         self.scene: TornadoScene | None = None
 
     def put(self, planned: Planned) -> None:
-        """Show the assumptions of a plan, none while it is not finished."""
+        """Show the assumptions of a plan; none until it is finished."""
         plan, spec = planned.plan, planned.spec
         self.scene = tornado_scene(spec, plan) if plan is not None and spec is not None else None
         if self.scene is not None:

@@ -1,4 +1,4 @@
-"""The answer of a plan: two sentences, the ranked candidates, and what the answer rests on."""
+"""The answer of a plan: two sentences, the ranked candidates, and the assumptions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PlanVerdict(PlanView):
         self.bar.setAccessibleName("Progress of the plan")
         self.stop = QPushButton("Cancel")
         self.stop.setAccessibleName("Cancel the plan")
-        self.stop.setToolTip("Stop planning; what is found so far stays (Esc)")
+        self.stop.setToolTip("Stop planning and keep the candidates so far (Esc)")
         self.stop.clicked.connect(self.cancelled)
         self.retry = QPushButton("Plan again")
         self.retry.setAccessibleName("Plan again")
@@ -140,7 +140,7 @@ class PlanVerdict(PlanView):
         count = len(planned.rows)
         if count == 1:
             return "1 candidate"
-        return f"{count:,} candidates, cheapest that surely fits first"
+        return f"{count:,} candidates, the cheapest that surely fits first"
 
     def rows(self) -> list[list[str]]:
         planned = self.planned

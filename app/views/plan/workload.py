@@ -43,8 +43,8 @@ from simulator.errors import InputError
 
 
 class Workload(PlanView):
-    """The editor of a plan. Each edit is checked at once: a refused one stays in its field, with
-    the planner's message below the sentence, and the plan stays as it is."""
+    """The editor of a plan. Each edit is checked at once: a refused edit stays in its field, with
+    the planner's message below the sentence, and the plan does not change."""
 
     title: ClassVar[str] = "Workload"
     dims: ClassVar[bool] = False
@@ -67,7 +67,7 @@ class Workload(PlanView):
         self.meaning.setProperty("tone", "quiet")
         self.meaning.setWordWrap(True)
         self.trace = QPushButton("Use a trace …")
-        self.trace.setAccessibleName("Take the requests from a file, or as lengths and a rate")
+        self.trace.setAccessibleName("Read the requests from a file, or give lengths and a rate")
         self.trace.clicked.connect(self._choose_trace)
         self.count = QLabel()
         self.count.setProperty("tone", "quiet")
@@ -200,7 +200,7 @@ class Workload(PlanView):
         words: str,
         widget: TextField | MenuField | None = None,
     ) -> None:
-        """Change the draft, or say why the planner refuses the change."""
+        """Change the draft, or show why the planner refuses the change."""
         if self.planned is None:
             return
         before = self.planned.draft
@@ -208,7 +208,7 @@ class Workload(PlanView):
             after = change(before)
             _ = after.spec
         except InputError as error:
-            if widget is None:  # a button that was pressed shows what holds again
+            if widget is None:  # a pressed button shows the current state again
                 for card in self.cards:
                     card.show_again()
             else:

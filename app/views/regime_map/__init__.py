@@ -1,4 +1,2 @@
-"""Which regime rules over two axes, and what lies through the cursor.
-
-May import widgets, charts, drawing, scenes, formulas and what these stand on.
-"""
+"""The dominant regime over two axes, and the sweeps through the cursor. May import widgets, charts,
+drawing, scenes, formulas and the packages below them."""

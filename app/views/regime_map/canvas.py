@@ -98,12 +98,12 @@ class MapCanvas(Canvas):
         paint.painter.setOpacity(1.0)
 
     def _without(self, paint: Paint, chart: Chart | None) -> None:
-        """Say that the map is being computed, or why it was refused."""
+        """Show that the map is being computed, or the reason of a refusal."""
         words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
         self.paint_message(paint, words)
 
     def _ground(self, paint: Paint, frame: Frame) -> None:
-        """Paint the ground from an image that is kept until its content changes."""
+        """Paint the ground from an image, cached until its content changes."""
         key = (id(frame.chart), self.theme.name, frame.plot, paint.ratio)
         if self._background is None or self._background[0] != key:
             image = QImage(self.size() * paint.ratio, QImage.Format.Format_ARGB32_Premultiplied)

@@ -1,4 +1,4 @@
-"""The choices of an axis as bars of their times, shortest first."""
+"""The choices of an axis as bars of their times, the shortest first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ChoiceBars(Listed):
         self.update()
 
     def shown(self) -> list[tuple[Choice, QRectF]]:
-        """The rows that fit; the cursor's own choice is always among them."""
+        """The rows that fit; they always include the cursor's choice."""
         rows = super().shown()
         current = next((c for c in self.items if c.place == self.here), None)
         if rows and current is not None and all(item is not current for item, _ in rows):

@@ -41,7 +41,7 @@ def in_words(chart: Chart, spot: Spot) -> tuple[str, str]:
 
 
 def share_explanation(chart: Chart, spot: Spot) -> str:
-    """Explain shares, with those of a point as the example."""
+    """Explain shares, with the shares of a point as the example."""
     at = chart.figures(spot)
     savings = ", ".join(f"{number(at[regime], 2)}% for {rate}" for regime, rate in _RATES)
     where, _ = in_words(chart, spot)
@@ -80,8 +80,8 @@ def card_box(at: Point, wide: float, high: float, labels: Labels) -> Box:
 def card(
     paint: Paint, chart: Chart, spot: Spot, at: Point, labels: Labels, home: Spot | None = None
 ) -> None:
-    """Draw the figures of a point: time with interval and shares, or why it cannot run. Away from
-    the scenario's point `home`, add the verdict."""
+    """Draw the figures of a point: time with interval and shares, or the reason why it cannot run.
+    Away from the scenario's point `home`, add the verdict."""
     theme, why = paint.theme, chart.why(spot)
     head = spot_words(chart, spot)
     room = min(max(_ROOM, width(head, SUPPORT_PX, 600)), 1.5 * _ROOM)

@@ -1,4 +1,5 @@
-"""Goal seek: the largest batch that fits or meets a latency, the smallest beyond overhead."""
+"""Goal seek: the largest batch that fits or meets a latency, the smallest that is not
+overhead-bound."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ThroughCursor(QWidget):
         self, chart: Chart, side: Side, spot: Spot, shifts: tuple[tuple[Shift, ...] | None, ...]
     ) -> None:
         """Show the row and the column through a point, with the exact shifts along each. None marks
-        shifts that are only known approximately, from the map's points."""
+        shifts known only approximately, from the map's points."""
         self.chart = chart
         lines = chart.x, chart.y
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
@@ -80,7 +80,7 @@ class ThroughCursor(QWidget):
             canvas.setAccessibleName(f"Sweep {' '.join(head).lower()}")
 
     def _along(self, upright: int, row: int | None) -> None:
-        """Emit the clicked point of a sweep, whose curve lacks the values that cannot run."""
+        """Emit the clicked point of a sweep; its curve omits the values that cannot run."""
         first, chart = self.slices[upright].first, self.chart
         if row is not None and first is not None and chart is not None:
             values = [float(v) for v in (chart.y if upright else chart.x).values]  # pyright: ignore

@@ -41,7 +41,7 @@ class RegimeMap(View):
         self.chart: Chart | None = None
         self.exact: ExactShifts | None = None
         self.boundaries = ""
-        self.setMinimumSize(560, 240)  # usable, so that small windows need not grow
+        self.setMinimumSize(560, 240)  # usable size, so that small windows need not grow
         self.strip = Strip(theme)
         self.strip.label("Across")
         self.across = self.strip.choice("Axis from left to right", [], lambda _: self._chosen())
@@ -80,7 +80,7 @@ class RegimeMap(View):
         self.setFocusProxy(self.map)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """Keep the map while the scenario moves on it, else fade it until there is a new one."""
+        """Keep the map while the scenario moves on it, else fade it until a new map is ready."""
         side = self.side = sides[current]
         self.offer = offered(side)
         if self.names is None or not set(self.names) <= set(self.offer):
@@ -159,7 +159,8 @@ class RegimeMap(View):
         return place_on(side, self.names[0]), place_on(side, self.names[1])
 
     def _same_map(self, side: Side) -> bool:
-        """Return whether the map, coarse or fine, has the side's scenario up to its two axes."""
+        """Return whether the map, coarse or fine, is of the side's scenario, apart from its two
+        axes."""
         chart = self.chart
         return (
             chart is not None
@@ -169,7 +170,8 @@ class RegimeMap(View):
         )
 
     def _level(self, side: Side) -> int:
-        """The level of the next map: one finer, or the same if the scenario has left the points."""
+        """The level of the next map: one level finer, or the same level if the scenario is not a
+        point of the map."""
         chart = self.chart
         if chart is None or not self._same_map(side):
             return 0

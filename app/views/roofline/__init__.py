@@ -1,4 +1,4 @@
 """Launches under their ceilings.
 
-May import widgets, charts, drawing, scenes, formulas and what these stand on.
+May import widgets, charts, drawing, scenes, formulas and the packages below them.
 """

@@ -1,4 +1,4 @@
 """Figures along an axis.
 
-May import widgets, charts, drawing, scenes, formulas and what these stand on.
+May import widgets, charts, drawing, scenes, formulas and the packages below them.
 """

@@ -39,8 +39,8 @@ class SweepCanvas(DrawingCanvas):
         self.redraw()
 
     def wait(self) -> None:
-        """Fade the curves until new ones arrive. Repeated calls, as during a slider's drag, do not
-        repaint."""
+        """Fade the curves until new curves arrive. Repeated calls, as during a slider's drag, do
+        not repaint."""
         if not self.stale or self.over is not None:
             self.stale, self.over = True, None
             self.update()

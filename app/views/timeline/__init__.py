@@ -1,4 +1,2 @@
-"""The host over the GPU, in time.
-
-May import widgets, charts, drawing, scenes, formulas and what these stand on.
-"""
+"""The timeline of the host and the GPU. May import widgets, charts, drawing, scenes, formulas and
+the packages below them."""

@@ -10,7 +10,7 @@ from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES
 from app.theme import Theme
 from app.views.timeline.picture import Spot, TimelinePicture
 
-_MARGIN = 0.1  # on both sides of a centred selection, as a share of it
+_MARGIN = 0.1  # margin on both sides of a centred selection, as a share of it
 _LEAST_S = 2e-7  # the shortest window
 _STILL_PX = 4.0  # a press that moves less than this is a click
 
@@ -74,7 +74,7 @@ class TimelineCanvas(TimelinePicture):
             self.look(zoomed.low, zoomed.high)
 
     def pan(self, share: float) -> None:
-        """Move by a share of the window."""
+        """Pan by a share of the window."""
         low, high = self.span
         away = share * (high - low)
         self.look(low + away, high + away)

@@ -37,9 +37,8 @@ class Timeline(StripView):
     """One isolated step, starting from an idle GPU.
 
     W and S zoom, A and D pan, F centres the selection or shows the whole step. `.` and `,` (or the
-    arrow keys) go to the next and previous slice, up and down from a kernel to its launch. Enter or
-    a click selects the op, the wheel zooms, a drag selects a time range and sums it.
-    """
+    arrow keys) go to the next and previous slice, up and down go between a kernel and its launch.
+    Enter or a click selects the op, the wheel zooms, a drag selects a time range and sums it."""
 
     title = "Timeline"
 
@@ -56,7 +55,7 @@ class Timeline(StripView):
         self.status.setText(f"An isolated step takes {seconds(p.latency_s)}")
         self.status.setToolTip(
             "The timeline shows one isolated step, from an idle GPU to an idle GPU. The idle time "
-            f"in the title is that of a step in a loop, which takes {seconds(p.period_s)}."
+            f"in the title is for a step in a loop, which takes {seconds(p.period_s)}."
         )
 
     def pick(self, ops: frozenset[int]) -> None:

@@ -181,8 +181,8 @@ class Number(QWidget):
 
 
 class Segments(QFrame):
-    """Buttons side by side, one of which is chosen. Unavailable ones are disabled, with the reason
-    as tooltip."""
+    """Buttons side by side, one of which is chosen. Unavailable buttons are disabled, with the
+    reason as tooltip."""
 
     chosen = Signal(str)
 
@@ -213,7 +213,7 @@ class Segments(QFrame):
         return lambda: self.chosen.emit(value)
 
     def put(self, value: str, refused: dict[str, str] | None = None) -> None:
-        """Show a choice; `refused` maps those that cannot be chosen to the reasons."""
+        """Show a choice; `refused` maps unavailable choices to their reasons."""
         refused = refused or {}
         for name, button in self.buttons.items():
             button.setChecked(name == value)

@@ -9,8 +9,8 @@ _PUNCTUATION = ",.;:"
 
 
 class FlowLayout(QLayout):
-    """Widgets from left to right, in as many lines as the width asks for; a widget whose text
-    begins with punctuation stands close to the one before it."""
+    """Widgets from left to right, wrapped into lines; a widget whose text begins with punctuation
+    follows the previous widget without a gap."""
 
     def __init__(self, parent: QWidget | None = None, gap: int = 6, line_gap: int = 6) -> None:
         super().__init__(parent)

@@ -20,7 +20,7 @@ class Sentence(QWidget):
     entered = Signal(object, str)
     """Field and text."""
     restored = Signal()
-    """What was typed in a field is taken back."""
+    """The user reverted a field's text."""
 
     def __init__(self, name: str = "Workload") -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Sentence(QWidget):
         self._form: list[str] = []
 
     def put(self, parts: Sequence[Part[Any]]) -> bool:
-        """Show a sentence. Returns whether its fields are other widgets now."""
+        """Show a sentence. Returns whether the widgets of its fields have changed."""
         fields = [part for part in parts if isinstance(part, Field)]
         form = [part.name if isinstance(part, Field) else part for part in parts]
         built = form != self._form

@@ -14,13 +14,13 @@ _PAD_PX, _LEAST_PX = 22, 36
 
 
 class TextField(QLineEdit):
-    """A figure as text, as wide as its text. Enter, or leaving it, enters the text; Esc takes back
-    what was typed."""
+    """A figure as text, as wide as its text. Enter, or leaving the field, enters the text; Esc
+    reverts it."""
 
     entered = Signal(object, str)
-    """Field and text: another text than the field's was entered."""
+    """The field and its new text."""
     restored = Signal()
-    """What was typed is taken back."""
+    """The user reverted the text."""
 
     def __init__(self, field: Field[Any]) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class TextField(QLineEdit):
         self.put(field)
 
     def put(self, field: Field[Any]) -> None:
-        """Show another value, unless the user is typing one."""
+        """Show another value, unless the user is typing."""
         typing = self.hasFocus() and self.isModified() and self.text() != self.field.shown
         if not typing and self.text() != field.shown:
             self.setText(field.shown)
@@ -51,7 +51,7 @@ class TextField(QLineEdit):
         self.setToolTip(f"{field.name}: {field.tip}" if field.tip else field.name)
 
     def mark(self, reason: str) -> None:
-        """Mark the text as refused, or not."""
+        """Mark the text as refused, or remove the mark."""
         look = "wrongfield" if reason else "field"
         self.setAccessibleDescription(reason)
         if look == self.property("look"):
@@ -104,7 +104,7 @@ class MenuField(QToolButton):
         self.updateGeometry()
 
     def mark(self, reason: str) -> None:
-        """A choice is never refused for its text."""
+        """Do nothing: a choice is never refused for its text."""
 
     def sizeHint(self) -> QSize:
         return QSize(self.fontMetrics().horizontalAdvance(self.text()) + _PAD_PX, 26)

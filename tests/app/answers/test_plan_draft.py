@@ -196,7 +196,7 @@ def test_edits_of_cards_that_are_refused():
         ),
         (
             lambda: switched(one, "h200_sxm", False),
-            "the only GPU that is on cannot be switched off; switch on another first",
+            "the last GPU that is on cannot be switched off; switch on another first",
         ),
         (
             lambda: toggled(draft, "l40s", "engines", "vllm"),

@@ -24,6 +24,6 @@ def test_pictures_with_a_view_of_their_own_come_first() -> None:
 
 
 def test_two_of_one_title_are_refused() -> None:
-    message = "picture 'Roofline': expected one of a title, got two; rename one"
+    message = "picture 'Roofline': expected one picture per title, got two; rename one"
     with pytest.raises(ValueError, match=message):
         chart("Roofline")(lambda p, width, height, metrics: None)

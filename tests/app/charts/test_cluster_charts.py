@@ -138,9 +138,7 @@ def test_a_narrow_gpu_names_each_part_of_its_time():
 def test_the_scaling_marks_the_count_and_where_communication_takes_over():
     texts = words(scaling(CLUSTERED, 790, 420))
     assert {"90% of ideal", "ideal", "communication takes over at 32", "one node"} < {*texts}
-    assert words(scaling(ALONE, 400, 200)) == [
-        "One count of GPUs alone: this split has nothing to scale over."
-    ]
+    assert words(scaling(ALONE, 400, 200)) == ["Only one number of GPUs: this split cannot scale."]
 
 
 def test_bubbles_are_waits_beside_which_no_kernel_runs():

@@ -54,7 +54,7 @@ def test_the_cache_is_shown_and_cleared(net: str, run: Run, tmp_path: Path):
 
 def test_without_a_cache(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
-    assert run("cache").output == "Traces are not kept: RIDGEPOINT_TRACES is 'off'.\n"
+    assert run("cache").output == "The trace cache is off: RIDGEPOINT_TRACES is 'off'.\n"
 
 
 def test_a_damaged_trace_is_reported_and_made_again(net: str, run: Run, tmp_path: Path):

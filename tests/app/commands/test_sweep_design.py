@@ -88,7 +88,7 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--sample", "3"), "--sample without --into: expected a file for the rows; add --into"),
     (("--engine", "ray"), "--engine without --into: expected a file for the rows; add --into"),
     (("--into", "rows", "--json", "-"),
-     "--into and --json are both given: expected --csv or --parquet beside --into; remove one"),
+     "--into and --json are both given: expected --csv or --parquet with --into; remove one"),
     (("--into", "rows", "--over", "batch=1", "--over", "batch=2"),
      "--over batch is given twice: expected an axis once; remove one"),
     (("--into", "rows", "--over", "whatifs=none;cuda_graph"),

@@ -63,9 +63,9 @@ def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
     assert intensity(launch(), h200).sum == "3.10 GFLOP / 12.0 MiB = 246 FLOP/byte"
     assert intensity(launch(), h200).means == (
         "Ridge = peak / bandwidth = 989 TFLOP/s / 4.80 TB/s = 206 FLOP/byte: "
-        "arithmetic is the limit at best."
+        "at best, arithmetic is the limit."
     )
-    assert "memory is the limit at best" in intensity(launch(flops=10**9), h200).means
+    assert "at best, memory is the limit" in intensity(launch(flops=10**9), h200).means
     # two launches in 20 µs: 3.1e9 / 10e-6 = 310e12
     assert achieved(launch()).sum == "3.10 GFLOP / 10.0 µs = 310 TFLOP/s"
     assert achieved(launch(flops=0)).sum == "12.0 MiB / 10.0 µs = 1.26 TB/s"  # 12582912 / 10e-6

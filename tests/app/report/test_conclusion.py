@@ -19,8 +19,8 @@ def test_what_compiling_repays_is_said():
     steps = float(f"{60 / saved_s:.2g}")
     sentences = conclusion(A, b)
     assert sentences[-1] == (
-        "torch.compile also takes a time once, which is not predicted: each minute of it is repaid "
-        f"after {steps:,.0f} steps."
+        "torch.compile also takes compile time once, which is not predicted: each minute of it "
+        f"is repaid after {steps:,.0f} steps."
     )
     assert sentences[0].startswith("B is ") and " times faster than A: " in sentences[0]
 

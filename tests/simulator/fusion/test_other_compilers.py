@@ -77,7 +77,7 @@ def test_a_traced_step_has_no_python_and_eager_kernels() -> None:
 def test_the_help_says_what_is_approximate_and_why() -> None:
     text = " ".join(named("fusion").help.split())
     assert (
-        "xla, nvfuser and tensorrt approximate what is published of each, without "
+        "xla, nvfuser and tensorrt are approximations from published descriptions, without "
         "measurements" in text
     )
     assert "traced by torch.jit or torch.fx" in " ".join(named("no_python").help.split())

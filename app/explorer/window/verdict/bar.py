@@ -1,6 +1,5 @@
-"""The verdict bar: the regime, the time and its interval, and what changes the regime.
-
-It is painted; its accessible description says the same in words."""
+"""The verdict bar: the regime, the time and its interval, and the next regime shift. The bar is
+painted; its accessible description gives the same in words."""
 
 from __future__ import annotations
 
@@ -31,19 +30,19 @@ from app.widgets.paint import Paint
 from app.widgets.style import VERDICT_HEIGHT
 
 _PAD_PX, _NARROW_PAD_PX, _NARROW_PX = 14.0, 10.0, 1300
-"""The space beside a column's texts, and that in a bar narrower than the last."""
+"""The space beside a column's texts, the space in a narrow bar, and the width below which a bar is
+narrow."""
 GRACE_MS = 40
-"""Delay before an outdated answer is dimmed: while a slider is dragged, a new answer usually
-comes sooner, and nothing flickers."""
+"""Delay before an outdated answer is dimmed: during a slider's drag a new answer usually comes
+sooner, so nothing flickers."""
 
 
 class VerdictBar(QWidget):
     """The answer to the current scenario.
 
-    A `stale` answer belongs to an earlier scenario and is drawn at 60% opacity, as is the regime
-    shift while it belongs to an earlier answer. `explained` gives the screen position of the figure
-    whose formula the user wants to see.
-    """
+    A `stale` answer belongs to an earlier scenario and is drawn at 60% opacity, and so is the
+    regime shift of an earlier answer. `explained` gives the screen position of the figure whose
+    formula the user wants to see."""
 
     explained = Signal(QPoint)
 
@@ -66,7 +65,7 @@ class VerdictBar(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def show_answer(self, answer: Answer) -> None:
-        """Show an answer; the regime shift stays until it is searched again."""
+        """Show an answer; the previous regime shift stays until the next search."""
         self.answer, self.stale = answer, False
         if self.along is None and answer is not self.searched_for:
             self.searched = False
@@ -107,7 +106,7 @@ class VerdictBar(QWidget):
         return bisect_right(column_edges(self.width())[1:-1], x)
 
     def formula(self, at: QPoint) -> Formula | None:
-        """The formula of the figure at a screen position, else of the one that has the focus."""
+        """The formula of the figure at a screen position, else of the figure with the focus."""
         here = self.mapFromGlobal(at)
         column = self.column(here.x()) if self.rect().contains(here) else self.at or 0
         formulas = self.formulas()

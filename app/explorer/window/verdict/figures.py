@@ -1,6 +1,6 @@
 """Paint the figures of the verdict bar, each from pixel `x` and `wide` pixels wide.
 
-Where a column is narrow, a shorter text is painted instead of a cut one.
+A narrow column shows a shorter text instead of a cut text.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from simulator.prediction import REGIMES, Prediction
 
 _LABEL_Y, _FIGURE_Y, _BAR_Y, _NOTE_Y = 19.0, 43.0, 63.0, 77.0
 _REACH = 0.3
-"""The track of the interval reaches from 30% below the time to 30% above it."""
+"""The track of the interval spans ±30% of the time."""
 _MARK_PX = 13.0
-"""From the left of a regime's mark to its text."""
+"""Distance from the left edge of a regime's mark to its text, in pixels."""
 
 
 Draw = Callable[[Paint, float, float, Answer], None]
@@ -58,10 +58,10 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
             text if r != p.regime else percent(p.shares[r])
             for r, text in zip(REGIMES, words, strict=True)
         ]
-    if _marked_width(words) + 2 * 2 > wide:  # the marks alone name the regimes
+    if _marked_width(words) + 2 * 2 > wide:  # only the marks identify the regimes
         words = [percent(p.shares[r]) for r in REGIMES]
     total = _marked_width(words)
-    below = total + 2 * 10 > room  # then the texts begin below the mark
+    below = total + 2 * 10 > room  # if true, the texts begin below the mark
     at, y, room = (x, 75.0, wide) if below else (at, 71.0, room)
     gap = min(14.0, max(2.0, (room - total) / 2))
     for regime, text in zip(REGIMES, words, strict=True):
@@ -70,7 +70,7 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
 
 
 def _marked_width(words: list[str]) -> float:
-    """Pixels that texts take side by side, each behind a mark."""
+    """The width of texts side by side, each after a mark, in pixels."""
     return sum(width(text) + _MARK_PX for text in words)
 
 
@@ -120,7 +120,8 @@ def _figure(
     notes: Sequence[str],
     danger: bool = False,
 ) -> None:
-    """A figure with its unit, below a label and above a note; the longest of each that fits."""
+    """A figure with its unit, below a label and above a note, each in its longest text that
+    fits."""
     theme = paint.theme
     paint.text(x, _LABEL_Y, fitting(wide, *labels), theme.ink3, LABEL_PX, room=wide)
     box = paint.text(x, _FIGURE_Y, figure, theme.danger if danger else theme.ink, HEAD_PX, 600)

@@ -84,8 +84,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     assert said.startswith("mlp-tiny.json.gz seems to measure another step: it contains ")
     assert said.endswith(
         "of the ops of this inference step in mode eager, and 93% of its kernel time is in these "
-        "ops; expected at least half of each; choose the network, step and mode that were "
-        "measured, and open it again"
+        "ops; expected at least half of each; choose the network, step and mode of the "
+        "measurement, and open the trace again"
     )
     run_it(opening)
     assert session.state.sides[0].measured == str(TRACES / "mlp-tiny.json.gz")

@@ -89,7 +89,7 @@ def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Pa
         (
             "def make(width): ...",
             "bad.py has no factory that can be called without arguments: "
-            "make(width); expected at least one; give the arguments of one default values",
+            "make(width); expected at least one; give the arguments of one factory default",
         ),
         ("import os\nos._exit(3)", "bad.py ended the process that ran it"),
     ):

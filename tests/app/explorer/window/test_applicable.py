@@ -68,7 +68,7 @@ def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):
     for page in ("Cluster", "Lessons"):
         window.session.show(page)
         assert action(window, "Export report …").toolTip() == (
-            "The export is of the scenario on one GPU: go to a page that shows it"
+            "Exports show the scenario on one GPU: go to a page of the scenario"
         )
     window.session.show("Compare")
     assert action(window, "Export report …").isEnabled()

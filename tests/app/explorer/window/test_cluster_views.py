@@ -107,7 +107,7 @@ def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predicto
     assert offer.words == "H200 SXM 141GB in every node: 2xh200_sxm"
     assert cluster_view.under == node
     assert cluster_view.offered("network:gpt2", inside).words == (
-        "Nodes take GPUs: drop the card of one"
+        "Nodes take GPUs: drop the card of a GPU"
     )
     assert cluster_view.under is None
     assert cluster_view.offered("gpu:h200_sxm", QPointF(1, 1)).words == "Drop the GPU on a node"

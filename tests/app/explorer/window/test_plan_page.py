@@ -46,7 +46,7 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     shown = answer(planned)
     plan = planned.plan_page.planning.planned.plan
     assert plan is not None and shown.words.text() == plan.verdict
-    assert shown.subtitle() == "2 candidates, cheapest that surely fits first"
+    assert shown.subtitle() == "2 candidates, the cheapest that surely fits first"
     assert [row[0] for row in shown.rows()] == [
         "Configuration",
         "1 × L40S, vllm, bf16",
@@ -171,7 +171,7 @@ def test_cards_are_edited_with_pointer_and_keys(planned: Window):
     h200.setFocus()
     QTest.keyClick(h200, Qt.Key.Key_Space)
     assert view.message.text() == (
-        "the only GPU that is on cannot be switched off; switch on another first"
+        "the last GPU that is on cannot be switched off; switch on another first"
     )
     h200.switch.click()
     assert h200.switch.isChecked()
@@ -192,7 +192,7 @@ def test_a_gpu_is_dropped_into_the_contest(planned: Window):
     assert [c.card.id for c in view.cards] == ["h200_sxm", "l40s", "l4"]
     sides = planned.session.state.sides
     assert dropped(target, card("gpu:l4")) == "L4 is a candidate already; change its card"
-    assert dropped(target, card("whatif:fp8")) == "A plan takes GPUs: drop the card of one"
+    assert dropped(target, card("whatif:fp8")) == "A plan takes GPUs: drop the card of a GPU"
     assert planned.session.state.sides == sides
     planned.dropping.apply(planned.shelf.card("gpu:t4"), -1)  # pyright: ignore[reportArgumentType]
     assert [c.card.id for c in view.cards][-1] == "t4"

@@ -162,9 +162,9 @@ def test_a_lesson_that_was_cancelled_goes_on_when_it_is_shown_again(window: Wind
     assert window.worker.busy()
     cancel(window)
     assert window.panels.panels[offered].subtitle.accessibleName() == (
-        "cancelled; leave the page and come back to go on"
+        "cancelled; leave the page and come back to continue"
     )
-    assert view.page.reveal.waiting == "Cancelled; leave the page and come back to go on"
+    assert view.page.reveal.waiting == "Cancelled; leave the page and come back to continue"
     wait(window.worker)
     assert view.attempt is None
     window.session.show("Explore")
@@ -178,7 +178,7 @@ def test_a_page_without_the_verdict_does_not_explain_it(window: Window):
     window.explaining.open(QPoint(-1000, -1000))
     assert QApplication.activePopupWidget() is None
     assert window.banner.label.text() == (
-        "No figure here has a formula: point at one, or go to a page that shows the verdict"
+        "No figure here has a formula: point at a figure, or go to a page with the verdict"
     )
 
 
