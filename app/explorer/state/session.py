@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
@@ -19,6 +19,8 @@ from simulator.scenario.scenario import Scenario
 
 LETTERS = "ABCD"
 ThemeChoice = Literal["dark", "light", "system"]
+_CHANGES = 10_000
+"""Number of changes that can be undone; each holds about 1 kB."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Session(QObject):
         super().__init__()
         self.state = state
         self.history = QUndoStack(self)
+        self.history.setUndoLimit(_CHANGES)
         self._drags = 0
 
     def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
@@ -183,9 +186,35 @@ class Session(QObject):
         return replace(now, sides=tuple(sides), picked=picked)
 
     def _push(self, state: State, text: str, merge: str = "") -> None:
-        if state != self.state:
-            key = f"{merge} {self._drags} {self.state.current}" if merge else ""
+        if state == self.state:
+            return
+        key = f"{merge} {self._drags} {self.state.current}" if merge else ""
+        last = self._last_change
+        if key and last is not None and last.key == key:
+            self._extend(last, state, text)
+        else:
             self.history.push(_Change(self._set_state, self.state, state, text, key))
+
+    @property
+    def _last_change(self) -> _Change | None:
+        """The newest change; None if there is none, or if any is undone."""
+        if self.history.canRedo() or not self.history.count():
+            return None
+        return cast("_Change", self.history.command(self.history.count() - 1))
+
+    def _extend(self, change: _Change, state: State, text: str) -> None:
+        """Let the newest change end in another state; one that ends where it began is removed.
+
+        `QUndoStack.push` merges commands too, but PySide 6.12 never frees a merged command: Qt
+        deletes it before its Python object is handed over.
+        """
+        change.after = state
+        change.setText(text)
+        if state == change.before:
+            change.setObsolete(True)
+            self.history.undo()  # of an obsolete command: only removes it
+        self._set_state(state)
+        self.history.undoTextChanged.emit(self.history.undoText())
 
     def _set_state(self, state: State) -> None:
         before, self.state = self.state, state
@@ -211,17 +240,6 @@ class _Change(QUndoCommand):
 
     def undo(self) -> None:
         self.set_state(self.before)
-
-    def id(self) -> int:
-        return 1 if self.key else -1
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, _Change) or other.key != self.key:
-            return False
-        self.after = other.after
-        self.setObsolete(self.after == self.before)
-        self.setText(other.text())
-        return True
 
 
 def _same_ops(one: Scenario, other: Scenario) -> bool:
