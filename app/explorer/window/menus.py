@@ -14,8 +14,8 @@ from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
 from app.explorer.window.comparison_export import export_comparison
 from app.explorer.window.copying import copy_command, copy_link
-from app.explorer.window.gallery import Gallery
-from app.explorer.window.history_dialog import HistoryDialog
+from app.explorer.window.dialogs.gallery import Gallery
+from app.explorer.window.dialogs.history import HistoryDialog
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.examples.gallery import GALLERY, Example
-from app.explorer.window.gallery import Gallery
+from app.explorer.window.dialogs.gallery import Gallery
 from app.explorer.window.window import Window
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict
