@@ -70,9 +70,12 @@ class Session(QObject):
         self.history.setUndoLimit(_CHANGES)
         self._drags = 0
 
-    def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
-        """Replace the current scenario, or the one at `place`."""
-        self._push(self._with_scenario(scenario, place), text, merge)
+    def set_scenario(
+        self, scenario: Scenario, text: str, merge: str = "", place: int = -1, workspace: str = ""
+    ) -> None:
+        """Replace the current scenario, or the one at `place`. Also show `workspace` if one is
+        named, here and in the methods below."""
+        self._push(self._shown(self._with_scenario(scenario, place), workspace), text, merge)
 
     def add(
         self,
@@ -83,8 +86,7 @@ class Session(QObject):
     ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also show `workspace` if one is named, and set `cluster` if one is given. Raises InputError
-        if there are four scenarios.
+        Also set `cluster` if one is given. Raises InputError if there are four scenarios.
         """
         now = self.state
         if len(now.sides) == len(LETTERS):
@@ -98,10 +100,9 @@ class Session(QObject):
             sides=(*now.sides, new),
             current=len(now.sides),
             picked=frozenset(),
-            workspace=workspace or now.workspace,
             cluster=cluster or now.cluster,
         )
-        self._push(state, f"add scenario {LETTERS[len(now.sides)]}")
+        self._push(self._shown(state, workspace), f"add scenario {LETTERS[len(now.sides)]}")
 
     def remove(self, place: int) -> None:
         """Remove a scenario. Raises InputError if it is the only one."""
@@ -146,9 +147,9 @@ class Session(QObject):
         """Show a workspace."""
         self._push(replace(self.state, workspace=workspace), f"show {workspace}", "show")
 
-    def set_plan(self, plan: str, text: str, merge: str = "") -> None:
+    def set_plan(self, plan: str, text: str, merge: str = "", workspace: str = "") -> None:
         """Set the TOML of the plan."""
-        self._push(replace(self.state, plan=plan), text, merge)
+        self._push(self._shown(replace(self.state, plan=plan), workspace), text, merge)
 
     def set_cluster(
         self,
@@ -156,10 +157,11 @@ class Session(QObject):
         text: str,
         merge: str = "",
         scenario: Scenario | None = None,
+        workspace: str = "",
     ) -> None:
         """Set the cluster and the split over it, and in one change the current scenario."""
         state = self.state if scenario is None else self._with_scenario(scenario)
-        self._push(replace(state, cluster=cluster), text, merge)
+        self._push(self._shown(replace(state, cluster=cluster), workspace), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""
@@ -184,6 +186,11 @@ class Session(QObject):
         sides[place] = replace(sides[place], scenario=scenario)
         picked = now.picked if same else frozenset[int]()
         return replace(now, sides=tuple(sides), picked=picked)
+
+    @staticmethod
+    def _shown(state: State, workspace: str) -> State:
+        """The state with a workspace shown, if one is named."""
+        return replace(state, workspace=workspace or state.workspace)
 
     def _push(self, state: State, text: str, merge: str = "") -> None:
         if state == self.state:

@@ -58,11 +58,10 @@ class Menus(QMenuBar):
         self._add(menu, "Quit", window.leave, keys.Quit)
 
     def _gallery(self) -> None:
-        session = self.window_.session
-
         def show(example: Example) -> None:
-            session.set_scenario(example.scenario, f"example: {example.title}")
-            session.show("Explore")
+            self.window_.session.set_scenario(
+                example.scenario, f"example: {example.title}", workspace="Explore"
+            )
 
         Gallery(show, self.window_).show()
 
