@@ -39,14 +39,14 @@ def packaged() -> tuple[Lesson, ...]:
 
 
 def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Every lesson (the user's own and those of `opened` files come last), and the errors of
-    unreadable files."""
-    readable: list[Lesson] = []
+    """Every lesson, a user's own and those of `opened` files last, and the errors of unreadable
+    files. A lesson replaces an earlier one of its name, such as the one that it was copied from."""
+    readable: dict[str, Lesson] = {}
     wrong: list[str] = []
     paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
     for path in dict.fromkeys([*paths, *opened]):
         try:
-            readable += read_all(path)
+            readable |= {lesson.name: lesson for lesson in read_all(path)}
         except InputError as error:
             wrong.append(str(error))
-    return tuple(readable), tuple(wrong)
+    return tuple(readable.values()), tuple(wrong)

@@ -50,12 +50,15 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
 
 
 def pack_text(title: str, paths: Sequence[Path]) -> str:
-    """The TOML of a pack with the lessons of some files. Raises InputError if one is unreadable."""
+    """The TOML of a pack with the lessons of some files and packs. Raises InputError if one is
+    unreadable."""
     lines = [f"format = {literal(FORMAT)}", f"version = {VERSION}", f"title = {literal(title)}"]
     for path in paths:
-        lesson_file.read(path)
-        lesson = table_of(path.read_bytes(), str(path))
-        lines += _lesson_lines({k: v for k, v in lesson.items() if k not in ("format", "version")})
+        read_all(path)
+        file = table_of(path.read_bytes(), str(path))
+        for lesson in file["lesson"] if file.get("format") == FORMAT else [file]:
+            keys = {k: v for k, v in lesson.items() if k not in ("format", "version")}
+            lines += _lesson_lines(keys)
     return "\n".join(lines) + "\n"
 
 

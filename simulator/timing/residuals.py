@@ -28,7 +28,7 @@ _NEAREST = 48
 _CHUNK = 1 << 14  # points whose neighbours are searched together, 2 kB each
 _AT_ONCE = 16  # sets of neighbours that are solved together: they fit in a cache
 _SETS = 4096  # sets of neighbours in the cache, 0.4 kB each
-_KEPT = 50_000
+_KEPT = 1024  # works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
 

@@ -17,7 +17,7 @@ from simulator.scenario.scenario import Scenario
 _PAUSE_MS = 120
 """Delay after an answer before the regimes along the batch are searched."""
 _CACHED = 64
-"""Number of cached answers."""
+"""Number of cached answers, those of the sides among them."""
 
 
 class Answering(QObject):
@@ -43,6 +43,7 @@ class Answering(QObject):
         self.outdated = set[str]()
         """Keys of scenarios whose source file was saved after their answer."""
         self.refused: dict[str, str] = {}
+        """Why a side could not be predicted, by the key of its scenario."""
         self.clock = QElapsedTimer()
         self._pause = later(_PAUSE_MS, self._search_along, self)
 
@@ -56,6 +57,11 @@ class Answering(QObject):
         """The answer to the current scenario, or None."""
         return self.answers.get(self.session.state.scenario.key)
 
+    @property
+    def _keys(self) -> set[str]:
+        """The keys of the sides' scenarios."""
+        return {side.scenario.key for side in self.session.state.sides}
+
     def request(self) -> None:
         """Request an answer for every side that has none."""
         self._ask_sides()
@@ -66,7 +72,8 @@ class Answering(QObject):
 
     def _ask_sides(self) -> None:
         self.clock.start()
-        state = self.session.state
+        state, current = self.session.state, self._keys
+        self.refused = {key: reason for key, reason in self.refused.items() if key in current}
         self._cancel_beyond(len(state.sides))
         self.worker.cancel("along")
         for place, side in enumerate(state.sides):
@@ -84,7 +91,7 @@ class Answering(QObject):
     def reload(self, path: Path) -> None:
         """Request new answers for the sides that run a saved file. Old answers stay until new ones
         arrive, or if the new predictions fail."""
-        current = {side.scenario.key for side in self.session.state.sides}
+        current = self._keys
         for key, answer in list(self.answers.items()):
             if code_of(answer.scenario) != path:
                 continue
@@ -98,17 +105,22 @@ class Answering(QObject):
             self.outdated_shown.emit()
 
     def store(self, answer: Answer) -> None:
-        """Cache an answer."""
-        while len(self.answers) > _CACHED:  # drop the oldest
-            del self.answers[next(iter(self.answers))]
-        self.answers[answer.scenario.key] = answer
-        self.refused.pop(answer.scenario.key, None)
-        self.outdated.discard(answer.scenario.key)
+        """Cache an answer; drop the oldest ones that belong to no side."""
+        key = answer.scenario.key
+        self.answers.pop(key, None)
+        self.answers[key] = answer
+        current = self._keys
+        unused = [key for key in self.answers if key not in current]
+        for oldest in unused[: max(0, len(self.answers) - _CACHED)]:
+            del self.answers[oldest]
+        self.refused.pop(key, None)
+        self.outdated.discard(key)
 
     def clear(self) -> None:
         """Drop all answers, for example after a GPU file changed, and request them again."""
         self.answers.clear()
         self.refused.clear()
+        self.outdated.clear()
         self.request()
 
     def sides(self) -> tuple[tuple[Side, ...], int]:

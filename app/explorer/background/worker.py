@@ -28,6 +28,8 @@ Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 60, 1.0
 """Pause of slow jobs after a prediction, so that the prediction is painted first, and the limit of
 all pauses."""
+_REFUSALS = 256
+"""Number of cached reasons why there is no trace."""
 _TURN_S = 0.001
 """Python's thread switch interval: bounds how long the window waits for a worker thread."""
 LANES = LIVE, SLOW, PLAN, CLUSTER = 0, 1, 2, 3
@@ -196,6 +198,8 @@ class Worker(QObject):
                 f"the trace of {need.request.network} could not be written to disk: expected space "
                 f"in the cache; free some, or set {trace_source.FOLDER_VARIABLE} to another folder"
             )
+            while len(self._refused) > _REFUSALS:
+                del self._refused[next(iter(self._refused))]
 
 
 class _Lane:

@@ -45,6 +45,7 @@ class Layout:
         frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
         self._frames |= frames
         if frames:
+            self._wide = self._is_wide  # they are kept when the window is shown at this width
             self._frame()
         self._settle()  # docks share the current size of the window
         self.workspaces.restore(layout)
@@ -60,13 +61,17 @@ class Layout:
     def follow_width(self) -> None:
         """Show or hide the shelf on the pages that take the cards of GPUs, when the window becomes
         wide or narrow."""
-        wide = self.window.width() >= _WIDE_PX
+        wide = self._is_wide
         if wide != self._wide:
             self._wide = wide
             for name in _TAKING_GPUS:
                 self._frames.pop(name, None)
             if self.shown in _TAKING_GPUS:
                 self._frame()
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.window.width() >= _WIDE_PX
 
     def _settle(self) -> None:
         """Apply all sizes at once, which Qt otherwise does later."""
@@ -80,6 +85,6 @@ class Layout:
             self.window.restoreState(from_base64(self._frames[self.shown]))
             return
         shelf, inspector = self.beside
-        wide = self.window.width() >= _WIDE_PX and self.shown in _TAKING_GPUS
-        shelf.setVisible(self.shown == "Explore" or wide)
+        beside_gpus = self._is_wide and self.shown in _TAKING_GPUS
+        shelf.setVisible(self.shown == "Explore" or beside_gpus)
         inspector.setVisible(self.shown == "Explore")

@@ -161,8 +161,7 @@ class Opening(QObject):
     def _open_plan(self, path: Path) -> None:
         """Make a file's plan the plan of the session, and show it."""
         draft = opened(path)
-        self.session.set_plan(draft.text, f"open {path.name}")
-        self.session.show("Plan")
+        self.session.set_plan(draft.text, f"open {path.name}", workspace="Plan")
 
     def _open_lessons(self, path: Path) -> None:
         """Show the lessons of a file, and show them again whenever the file is saved."""
@@ -174,8 +173,7 @@ class Opening(QObject):
         """Make the scenario of a link the current one, or its plan the plan of the session. No code
         runs, because a link names no file."""
         if parts(address)[0] == "plan":
-            self.session.set_plan(linked(address).text, "open link")
-            self.session.show("Plan")
+            self.session.set_plan(linked(address).text, "open link", workspace="Plan")
         else:
             self.session.set_scenario(load(address), "open link")
 

@@ -32,6 +32,8 @@ class Goals(QWidget):
         super().__init__()
         self.session = session
         self.results: dict[str, SeekResult] = {}
+        self.questions: dict[str, str] = {}
+        """The questions in words whose search runs or has a result, by goal."""
         self.labels: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}
@@ -44,15 +46,14 @@ class Goals(QWidget):
 
     def wait(self) -> None:
         """Clear the results of the previous scenario."""
-        self.results.clear()
-        for goal, button in self.buttons.items():
-            button.setText("Seek")
-            button.setEnabled(True)
-            button.setAccessibleName(f"Seek: {GOALS[goal]}")
-            self.labels[goal].say("")
+        for goal in GOALS:
+            self._forget(goal)
 
     def show_result(self, goal: str, result: SeekResult | None, reason: str) -> None:
-        """Show the result of a search, or the reason why it failed."""
+        """Show the result of a search, or the reason why it failed; nothing if the question was
+        changed meanwhile."""
+        if goal not in self.questions:
+            return
         self.labels[goal].say(reason)
         if result is None:
             return
@@ -63,7 +64,7 @@ class Goals(QWidget):
         button = self.buttons[goal]
         button.setText("Apply")
         button.setEnabled(result.scenario.key != self.session.state.scenario.key)
-        button.setAccessibleName(f"Apply: {GOALS[goal]}, {result.sentence}")
+        button.setAccessibleName(f"Apply: {self.questions[goal]}, {result.sentence}")
 
     def _row(self, goal: str, words: str) -> QFrame:
         row = QFrame()
@@ -130,17 +131,28 @@ class Goals(QWidget):
     def _figure(self) -> str:
         return list(UNDER)[self.figure.currentIndex()]
 
+    def _question(self, goal: str) -> str:
+        """A goal in words, with its figure and its target as typed."""
+        words = f"{GOALS[goal]} {self._figure} under" if goal == "under" else GOALS[goal]
+        typed = self.boxes[goal].text() if goal in UNITS else ""
+        return f"{words} {typed} {self.units[goal].text()}" if typed else words
+
     def _forget(self, goal: str) -> None:
-        """Clear the result once another target is typed."""
+        """Clear the question and its result, such as once another target is typed."""
         self.results.pop(goal, None)
+        self.questions.pop(goal, None)
         self.labels[goal].say("")
-        self.buttons[goal].setText("Seek")
-        self.buttons[goal].setEnabled(True)
+        button = self.buttons[goal]
+        button.setText("Seek")
+        button.setEnabled(True)
+        button.setAccessibleName(f"Seek: {self._question(goal)}")
 
     def _clicked(self, goal: str) -> None:
         result = self.results.get(goal)
         if result is not None:
-            self.session.set_scenario(result.scenario, f"{GOALS[goal].lower()}: {result.value:g}")
+            question = self.questions[goal]
+            words = f"{question[:1].lower()}{question[1:]}: {result.value:g}"
+            self.session.set_scenario(result.scenario, words)
         else:
             self._seek(goal)
 
@@ -153,5 +165,7 @@ class Goals(QWidget):
                 box.setFocus()
                 return
             target = float(box.text())
+        self._forget(goal)
+        self.questions[goal] = self._question(goal)
         self.labels[goal].say("searching …")
         self.requested.emit(goal, target, self._figure)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
@@ -19,6 +19,8 @@ from simulator.scenario.scenario import Scenario
 
 LETTERS = "ABCD"
 ThemeChoice = Literal["dark", "light", "system"]
+_CHANGES = 10_000
+"""Number of changes that can be undone; each holds about 1 kB."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,15 @@ class Session(QObject):
         super().__init__()
         self.state = state
         self.history = QUndoStack(self)
+        self.history.setUndoLimit(_CHANGES)
         self._drags = 0
 
-    def set_scenario(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
-        """Replace the current scenario, or the scenario at `place`."""
-        self._push(self._with_scenario(scenario, place), text, merge)
+    def set_scenario(
+        self, scenario: Scenario, text: str, merge: str = "", place: int = -1, workspace: str = ""
+    ) -> None:
+        """Replace the current scenario, or the one at `place`. Also show `workspace` if one is
+        named, here and in the methods below."""
+        self._push(self._shown(self._with_scenario(scenario, place), workspace), text, merge)
 
     def add(
         self,
@@ -80,8 +86,7 @@ class Session(QObject):
     ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also show `workspace` if one is named, and set `cluster` if one is given. Raises InputError
-        if there are four scenarios.
+        Also set `cluster` if one is given. Raises InputError if there are four scenarios.
         """
         now = self.state
         if len(now.sides) == len(LETTERS):
@@ -95,10 +100,9 @@ class Session(QObject):
             sides=(*now.sides, new),
             current=len(now.sides),
             picked=frozenset(),
-            workspace=workspace or now.workspace,
             cluster=cluster or now.cluster,
         )
-        self._push(state, f"add scenario {LETTERS[len(now.sides)]}")
+        self._push(self._shown(state, workspace), f"add scenario {LETTERS[len(now.sides)]}")
 
     def remove(self, place: int) -> None:
         """Remove a scenario. Raises InputError if it is the only one."""
@@ -143,9 +147,9 @@ class Session(QObject):
         """Show a workspace."""
         self._push(replace(self.state, workspace=workspace), f"show {workspace}", "show")
 
-    def set_plan(self, plan: str, text: str, merge: str = "") -> None:
+    def set_plan(self, plan: str, text: str, merge: str = "", workspace: str = "") -> None:
         """Set the TOML of the plan."""
-        self._push(replace(self.state, plan=plan), text, merge)
+        self._push(self._shown(replace(self.state, plan=plan), workspace), text, merge)
 
     def set_cluster(
         self,
@@ -153,11 +157,12 @@ class Session(QObject):
         text: str,
         merge: str = "",
         scenario: Scenario | None = None,
+        workspace: str = "",
     ) -> None:
         """Set the cluster and the split over it, together with the current scenario in one
         change."""
         state = self.state if scenario is None else self._with_scenario(scenario)
-        self._push(replace(state, cluster=cluster), text, merge)
+        self._push(self._shown(replace(state, cluster=cluster), workspace), text, merge)
 
     def set_theme(self, theme: ThemeChoice) -> None:
         """Apply a theme."""
@@ -183,10 +188,41 @@ class Session(QObject):
         picked = now.picked if same else frozenset[int]()
         return replace(now, sides=tuple(sides), picked=picked)
 
+    @staticmethod
+    def _shown(state: State, workspace: str) -> State:
+        """The state with a workspace shown, if one is named."""
+        return replace(state, workspace=workspace or state.workspace)
+
     def _push(self, state: State, text: str, merge: str = "") -> None:
-        if state != self.state:
-            key = f"{merge} {self._drags} {self.state.current}" if merge else ""
+        if state == self.state:
+            return
+        key = f"{merge} {self._drags} {self.state.current}" if merge else ""
+        last = self._last_change
+        if key and last is not None and last.key == key:
+            self._extend(last, state, text)
+        else:
             self.history.push(_Change(self._set_state, self.state, state, text, key))
+
+    @property
+    def _last_change(self) -> _Change | None:
+        """The newest change; None if there is none, or if any is undone."""
+        if self.history.canRedo() or not self.history.count():
+            return None
+        return cast("_Change", self.history.command(self.history.count() - 1))
+
+    def _extend(self, change: _Change, state: State, text: str) -> None:
+        """Let the newest change end in another state; one that ends where it began is removed.
+
+        `QUndoStack.push` merges commands too, but PySide 6.12 never frees a merged command: Qt
+        deletes it before its Python object is handed over.
+        """
+        change.after = state
+        change.setText(text)
+        if state == change.before:
+            change.setObsolete(True)
+            self.history.undo()  # of an obsolete command: only removes it
+        self._set_state(state)
+        self.history.undoTextChanged.emit(self.history.undoText())
 
     def _set_state(self, state: State) -> None:
         before, self.state = self.state, state
@@ -212,17 +248,6 @@ class _Change(QUndoCommand):
 
     def undo(self) -> None:
         self.set_state(self.before)
-
-    def id(self) -> int:
-        return 1 if self.key else -1
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, _Change) or other.key != self.key:
-            return False
-        self.after = other.after
-        self.setObsolete(self.after == self.before)
-        self.setText(other.text())
-        return True
 
 
 def _same_ops(one: Scenario, other: Scenario) -> bool:

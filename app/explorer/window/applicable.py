@@ -46,8 +46,7 @@ class Applicable:
         unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
-        alone = "" if len(state.sides) > 1 else "There is one scenario; duplicate it"
-        reasons["Export comparison …"] = unpredicted or alone
+        reasons["Export comparison …"] = unpredicted or self._not_compared()
         reasons["Write plan report …"] = unplanned
         reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
         for place, letter in enumerate(LETTERS):
@@ -59,3 +58,12 @@ class Applicable:
                 reason = ""
             reasons[f"Switch to {letter}"] = reason
         return reasons
+
+    def _not_compared(self) -> str:
+        """Why the scenarios cannot be compared; "" if they can."""
+        sides, answers = self.window.session.state.sides, self.window.answering.answers
+        if len(sides) == 1:
+            return "There is one scenario; duplicate it"
+        letters = zip(LETTERS, sides, strict=False)
+        missing = [letter for letter, side in letters if side.scenario.key not in answers]
+        return f"There is no prediction of {' and '.join(missing)} yet" if missing else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint
 
 from app.answers.cards import SECTIONS
-from app.explorer.window.palette import Command, CommandPalette, action_commands
+from app.explorer.window.dialogs.palette import Command, CommandPalette, action_commands
 from app.views.catalogue import Offered
 
 if TYPE_CHECKING:

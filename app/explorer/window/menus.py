@@ -14,8 +14,8 @@ from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
 from app.explorer.window.comparison_export import export_comparison
 from app.explorer.window.copying import copy_command, copy_link
-from app.explorer.window.gallery import Gallery
-from app.explorer.window.history_dialog import HistoryDialog
+from app.explorer.window.dialogs.gallery import Gallery
+from app.explorer.window.dialogs.history import HistoryDialog
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -58,11 +58,10 @@ class Menus(QMenuBar):
         self._add(menu, "Quit", window.leave, keys.Quit)
 
     def _gallery(self) -> None:
-        session = self.window_.session
-
         def show(example: Example) -> None:
-            session.set_scenario(example.scenario, f"example: {example.title}")
-            session.show("Explore")
+            self.window_.session.set_scenario(
+                example.scenario, f"example: {example.title}", workspace="Explore"
+            )
 
         Gallery(show, self.window_).show()
 

@@ -26,18 +26,18 @@ from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
 from app.explorer.window.applicable import WITH_SIDES, Applicable
 from app.explorer.window.cancelling import cancel, is_busy
-from app.explorer.window.cluster_page import ClusterPage
 from app.explorer.window.commands import Commands
+from app.explorer.window.dialogs.keys import KeysDialog
+from app.explorer.window.dialogs.leaving import Leaving
+from app.explorer.window.dialogs.palette import view_keys
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
 from app.explorer.window.gpu_editing import GpuEditing
 from app.explorer.window.head import Head, WorkspaceButtons, subject_lines
-from app.explorer.window.keys import KeysDialog
-from app.explorer.window.leaving import Leaving
-from app.explorer.window.lessons_page import LessonsPage
 from app.explorer.window.menus import Menus
-from app.explorer.window.palette import view_keys
-from app.explorer.window.plan_page import PlanPage
+from app.explorer.window.pages.cluster import ClusterPage
+from app.explorer.window.pages.lessons import LessonsPage
+from app.explorer.window.pages.plan import PlanPage
 from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness

@@ -51,6 +51,7 @@ class Compare(View):
         self.nothing.added.connect(self.added)
         self.verdicts = Verdicts(theme)
         self.conclusion = QLabel()
+        self.conclusion.setTextFormat(Qt.TextFormat.PlainText)
         self.conclusion.setWordWrap(True)
         self.conclusion.setContentsMargins(14, 0, 14, 6)
         self.conclusion.setAccessibleName("Conclusion")

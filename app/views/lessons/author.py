@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -46,6 +46,8 @@ class Author(QDialog):
     """An editor of a lesson's TOML. `written` carries the Lesson of each valid text."""
 
     written = Signal(object)
+    saved = Signal(object)
+    """Path of a file with the text."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -61,6 +63,7 @@ class Author(QDialog):
         self.editor.setTabChangesFocus(True)
         self.error = QLabel()
         self.error.setProperty("tone", "danger")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setWordWrap(True)
         self.error.setAccessibleName("What is wrong")
         self.error.hide()
@@ -104,3 +107,7 @@ class Author(QDialog):
                 write("Save lesson", str(path), self.editor.toPlainText())
             except InputError as error:
                 self._say(str(error))
+                self.save.setEnabled(True)  # for another file
+            else:
+                self._say("")
+                self.saved.emit(path)

@@ -36,6 +36,8 @@ class Lessons(View):
     follows = False
     spread = Signal(object)
     """The ClusterQuestion of a lesson, to be opened."""
+    written = Signal(object)
+    """Path of a file of lessons that was written."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -53,6 +55,7 @@ class Lessons(View):
         column.setSpacing(0)
         self.error_label = QLabel()
         self.error_label.setProperty("tone", "danger")
+        self.error_label.setTextFormat(Qt.TextFormat.PlainText)
         self.error_label.setContentsMargins(20, 4, 12, 0)
         self.error_label.hide()
         self.page = LessonPage(theme)

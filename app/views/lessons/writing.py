@@ -28,6 +28,7 @@ class Writing:
         if self.author is None:
             self.author = Author(TEMPLATE, self.view)
             self.author.written.connect(self.view.preview)
+            self.author.saved.connect(self.view.written)
         self.author.show()
         self.author.read()
 
@@ -45,3 +46,6 @@ class Writing:
             write("Save lessons", str(path), pack_text(path.stem, paths))
         except InputError as error:
             self.view.report((str(error),))
+        else:
+            self.view.report(())
+            self.view.written.emit(path)

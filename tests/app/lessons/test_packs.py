@@ -23,6 +23,15 @@ def test_a_pack_has_the_lessons_of_its_files(tmp_path: Path):
     ]
 
 
+def test_packs_are_packed_with_single_lessons(tmp_path: Path):
+    first, both = tmp_path / "first.toml", tmp_path / "both.toml"
+    first.write_text(pack_text("First", FILES[:2]), "utf-8")
+    both.write_text(pack_text("Both", [first, FILES[2]]), "utf-8")
+    assert [lesson.title for lesson in read_all(both)] == [
+        lesson_file.read(file).title for file in FILES[:3]
+    ]
+
+
 def test_the_file_of_one_lesson_is_read_as_before():
     assert read_all(FILES[0]) == (lesson_file.read(FILES[0]),)
 

@@ -40,10 +40,23 @@ def test_the_page_shows_what_is_typed(view: Lessons, tmp_path: Path, monkeypatch
     assert view.lesson.title == "Does a CUDA graph help a word?"  # the last one that could be read
     author.editor.setPlainText(TEMPLATE)
     author.read()
-    path = tmp_path / "saved.toml"
-    monkeypatch.setattr("app.views.lessons.author.ask_where", lambda *_: path)
-    author.save.click()
-    assert author.error.isHidden() and read_all(path)[0].title == view.lesson.title
+    written = list[Path]()
+    view.written.connect(written.append)
+    for path in (tmp_path / "no folder" / "saved.toml", tmp_path / "saved.toml"):
+        monkeypatch.setattr("app.views.lessons.author.ask_where", lambda *_, path=path: path)
+        author.save.click()
+        assert author.error.isHidden() == (path.parent == tmp_path)
+        assert author.save.isEnabled()
+    assert written == [tmp_path / "saved.toml"]
+    assert read_all(written[0])[0].title == view.lesson.title
+
+
+def test_an_opened_copy_replaces_the_lesson_of_its_name(view: Lessons, tmp_path: Path):
+    copy = tmp_path / "first.toml"
+    copy.write_text((TOP + PAIR).replace("The title", "My title"), "utf-8")
+    view.open_file(copy)
+    assert [lesson.title for lesson in view.all] == ["My title"]
+    assert view.lesson is not None and view.lesson.title == "My title"
 
 
 def test_an_opened_pack_is_shown_and_read_again(view: Lessons, tmp_path: Path):
@@ -64,8 +77,10 @@ def test_lessons_of_ones_own_are_written_as_one_file(
 ):
     path = tmp_path / "pack.toml"
     monkeypatch.setattr(writing, "ask_where", lambda *_: path)
+    written = list[Path]()
+    view.written.connect(written.append)
     view.writing.save_pack()
-    assert [lesson.title for lesson in read_all(path)] == ["The title"]
+    assert [lesson.title for lesson in read_all(path)] == ["The title"] and written == [path]
     (tmp_path / "own" / "first.toml").unlink()
     view.writing.save_pack()
     assert view.error_label.text() == (

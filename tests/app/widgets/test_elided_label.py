@@ -27,3 +27,15 @@ def test_a_shorter_text_replaces_one_that_does_not_fit():
         assert label.text() == shown
     assert label.toolTip() == whole
     del running
+
+
+def test_a_name_is_no_markup():
+    running = application()
+    label = Elided()
+    label.show()
+    label.resize(400, 20)
+    label.say("<b>x</b>")
+    plain = label.sizeHint().width()
+    label.say("x")
+    assert plain > 3 * label.sizeHint().width()
+    del running

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,28 @@ def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
         len(messages) == 1
         and "could not be written to disk: expected space in the cache" in messages[0]
     )
+
+
+def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("app.explorer.background.worker._REFUSALS", 8)
+    resolved, requested = resolve(examples.FIRST), list[int | None]()
+
+    def refuse(need: UntracedError, urgent: bool, told: Callable[[str], None]) -> None:
+        requested.append(need.request.batch)
+        told("refused")
+
+    worker.tracing.request = refuse  # pyright: ignore
+
+    def ask(batch: int) -> None:
+        def run(cancelled: object) -> None:
+            raise UntracedError(replace(resolved.request, batch=batch), resolved.gpu)
+
+        worker.ask("side 0", run, lambda found: None)
+        wait(worker)
+
+    for batch in (*range(1, 10), 9, 1):
+        ask(batch)
+    assert requested == [*range(1, 10), 1]
 
 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(

@@ -2,6 +2,8 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from PySide6.QtCore import QCoreApplication
@@ -16,7 +18,7 @@ from app.explorer.inspector.goals import Goals
 from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
 from app.widgets.drawing import application
-from simulator.analysis.seek import batch_out_of_overhead
+from simulator.analysis.seek import SeekResult, batch_out_of_overhead
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict
 
@@ -124,3 +126,37 @@ def test_goals_are_found_and_applied(advising: Advising):
         assert (p.peak_memory_bytes + p.workspace_bytes <= 2 * 2**30) == fits
     goals.wait()
     assert goals.buttons["under"].text() == "Seek" and not goals.results
+
+
+def _result(batch: int) -> SeekResult:
+    scenario = replace(FIRST, batch=batch)
+    found = SimpleNamespace(axis="batch", value=batch, sentence="found", scenario=scenario)
+    return cast("SeekResult", found)
+
+
+def test_a_result_of_a_question_that_was_changed_is_not_shown():
+    goals = Goals(Session(State((NamedScenario("Today", FIRST),))))
+    goals.boxes["under"].setText("10")
+    goals.buttons["under"].click()
+    goals.figure.setCurrentIndex(2)  # memory, while the batch for a time is sought
+    goals.show_result("under", _result(38), "")
+    assert not goals.results and goals.buttons["under"].text() == "Seek"
+    goals.buttons["under"].click()
+    goals.boxes["under"].clear()
+    goals.boxes["under"].textEdited.emit("")
+    goals.show_result("under", None, "refused")
+    assert goals.labels["under"].accessibleName() == ""
+
+
+def test_the_step_of_a_goal_is_named_by_its_question():
+    session = Session(State((NamedScenario("Today", FIRST),)))
+    goals = Goals(session)
+    assert goals.buttons["under"].accessibleName() == "Seek: Largest batch with step alone under"
+    goals.boxes["under"].setText("10")
+    goals.buttons["under"].click()
+    goals.show_result("under", _result(38), "")
+    assert goals.buttons["under"].accessibleName() == (
+        "Apply: Largest batch with step alone under 10 ms, found"
+    )
+    goals.buttons["under"].click()
+    assert session.history.undoText() == "largest batch with step alone under 10 ms: 38"

@@ -1,9 +1,12 @@
 """The session: every change undone, drags merged, files that read back and files that do not."""
 
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QObject
 
 from app.answers.changes import with_field
 from app.explorer.state.session import NamedScenario, Session, State
@@ -45,6 +48,43 @@ def test_a_drag_is_one_step_and_the_next_one_another():
     assert session.state.scenario.batch == 90
     session.history.undo()
     assert session.state == START
+
+
+def _drag(session: Session, *batches: int) -> None:
+    for batch in batches:
+        changed = replace(session.state.scenario, batch=batch)
+        session.set_scenario(changed, f"batch {batch}", "batch")
+
+
+def test_a_drag_keeps_the_states_at_its_ends_alone_in_memory():
+    session = Session(START)
+    passed = list[weakref.ref[State]]()
+    for batch in range(65, 95):
+        _drag(session, batch)
+        passed.append(weakref.ref(session.state))
+    gc.collect()
+    assert [state for state in passed if state()] == passed[-1:]
+
+
+def test_the_undo_action_follows_a_drag():
+    session, parent = Session(START), QObject()
+    undo = session.history.createUndoAction(parent, "Undo")
+    _drag(session, 65, 70)
+    assert undo.text() == "Undo batch 70"
+    session.history.undo()
+    _drag(session, 90)  # the undone change is not extended
+    assert session.history.count() == 1 and undo.text() == "Undo batch 90"
+    session.history.undo()
+    assert session.state == START
+
+
+def test_a_drag_back_to_its_start_is_no_step():
+    session = Session(START)
+    session.rename(0, "Yesterday")
+    _drag(session, 65, 64)
+    assert session.state.scenario == START.scenario
+    assert session.history.count() == session.history.index() == 1
+    assert session.history.undoText() == "rename scenario A"
 
 
 def test_four_sides_and_no_fifth_one_and_not_none():

@@ -54,6 +54,11 @@ def test_a_comparison_is_exported_of_several_scenarios(
     export = action(window, "Export comparison …")
     assert not export.isEnabled()
     assert export.toolTip() == "There is one scenario; duplicate it"
+    window.session.add("Long", replace(INITIAL.sides[0].scenario, seq=5000))  # refused
+    window.session.switch_to(0)
+    wait(window.worker)
+    assert export.toolTip() == "There is no prediction of B yet"
+    window.session.remove(1)
     window.session.add("Graph", replace(INITIAL.sides[0].scenario, mode="cuda_graph"))
     wait(window.worker)
     assert export.isEnabled()

@@ -22,7 +22,7 @@ QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 _DROP_THE_WINDOW_OF_THE_PALETTE = """
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QWidget
-from app.explorer.window.palette import Command, CommandPalette
+from app.explorer.window.dialogs.palette import Command, CommandPalette
 
 application = QApplication([])
 window = QWidget()
@@ -35,7 +35,7 @@ _DROP_THE_WINDOW_OF_A_DIALOG = """
 from types import SimpleNamespace
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QWidget
-from app.explorer.window.leaving import Leaving
+from app.explorer.window.dialogs.leaving import Leaving
 
 application = QApplication([])
 window = QWidget()

@@ -3,8 +3,8 @@
 from PySide6.QtGui import QUndoCommand, QUndoStack
 from PySide6.QtWidgets import QWidget
 
+from app.explorer.window.dialogs.history import HistoryDialog
 from app.explorer.window.history_button import HistoryButton
-from app.explorer.window.history_dialog import HistoryDialog
 from app.widgets.drawing import application
 
 

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from app.explorer.state.places import FOLDER_VARIABLE, Remembered
-from app.explorer.window.keys import KeysDialog
+from app.explorer.window.dialogs.keys import KeysDialog
 from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.widgets.drawing import application
 

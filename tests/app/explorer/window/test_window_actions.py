@@ -21,7 +21,7 @@ from app.examples import FIRST
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session_file import load
 from app.explorer.window.cancelling import cancel
-from app.explorer.window.leaving import Leaving
+from app.explorer.window.dialogs.leaving import Leaving
 from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
 from simulator.planning.spec_file import read as read_plan

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
+from app.explorer.docks.layout import Layout
 from app.explorer.docks.workspaces import ORDER
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
@@ -52,3 +53,20 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
     trace_source.forget()
     assert {name: size for name, size in needed.items() if size[0] > 1280 or size[1] > 704} == {}
     del running
+
+
+def test_a_wide_window_keeps_the_panels_that_were_closed(window: Window):
+    window.resize(1950, 900)
+    window.session.show("Plan")
+    QCoreApplication.processEvents()
+    shelf = window.beside[0]
+    assert not shelf.isHidden()
+    shelf.hide()
+    frames = {k: v for k, v in window.layout_.current().items() if k.startswith("frame of ")}
+    restored = Layout(window, window.workspaces, window.beside)
+    restored.restore(frames)
+    restored.follow_width()  # the window is shown
+    restored.show("Plan")
+    assert shelf.isHidden()
+    window.resize(1280, 800)
+    QCoreApplication.processEvents()

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.examples.gallery import GALLERY, Example
-from app.explorer.window.gallery import Gallery
+from app.explorer.window.dialogs.gallery import Gallery
 from app.explorer.window.window import Window
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict
@@ -28,9 +28,11 @@ def test_an_example_opens_in_one_step(window: Window):
     action()
     gallery = next(w for w in QApplication.topLevelWidgets() if isinstance(w, Gallery))
     assert len(gallery.buttons) == len(GALLERY)
+    window.session.show("Map")
     before = window.session.history.count()
     gallery.buttons[1].click()
     assert window.session.state.scenario == GALLERY[1].scenario
+    assert window.session.state.workspace == "Explore"
     assert window.session.history.count() == before + 1
     wait(window.worker)
     assert window.verdict.answer is not None

@@ -80,10 +80,9 @@ class ClusterPage:
         self.window.session.set_cluster(
             question.choice,
             f"{question.scenario.network} on {question.choice.cluster}",
-            "",
-            question.scenario,
+            scenario=question.scenario,
+            workspace=self.workspace,
         )
-        self.window.session.show(self.workspace)
 
     def _created(self, view: View) -> None:
         if view.workspace == "Lessons":

@@ -4,7 +4,13 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from app.explorer.window.palette import Command, CommandPalette, action_commands, score, view_keys
+from app.explorer.window.dialogs.palette import (
+    Command,
+    CommandPalette,
+    action_commands,
+    score,
+    view_keys,
+)
 from app.widgets.drawing import application
 
 
