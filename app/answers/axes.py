@@ -6,6 +6,7 @@ given. A list gives the values themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolve import resolve
+from simulator.scenario.resolve import check_network, gpu_of, resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.scenario.whatif_text import value_of
 from simulator.whatif import whatifs
@@ -48,7 +49,7 @@ class AxisValues:
 def line(scenario: Scenario, text: str) -> AxisValues:
     """Parse an axis with its values. Raises InputError if the text is not an axis."""
     name, equals, listed = text.partition("=")
-    name = name.strip().removeprefix("+").replace("-", "_")
+    name = axis_name(name)
     axis_ = axis(scenario, name)
     numeric = axis_.kind != "choice"
     values = _values(text, axis_, listed.strip()) if equals else _usual(scenario, axis_)
@@ -61,6 +62,24 @@ def line(scenario: Scenario, text: str) -> AxisValues:
     if len(set(values)) < len(values):
         raise InputError(f"axis {text!r}: duplicate value: expected each value once; remove one")
     return AxisValues(name, tuple(values), axis_.unit, numeric, axis_.kind == "whole")
+
+
+def axis_name(text: str) -> str:
+    """The name of an axis as a person writes it: "+host-speed" is host_speed."""
+    return text.strip().removeprefix("+").replace("-", "_")
+
+
+def check_choices(axis_: Axis, values: Iterable[Value]) -> None:
+    """Raise InputError, with near names, for a value that the axis has nowhere: one of another
+    type, or an unknown name. A value that does not apply to every scenario passes."""
+    for value in values:
+        applied = axis_.applied(value)
+        if isinstance(applied, InputError):
+            raise InputError(f"axis {axis_.name!r}: {applied}")
+        if axis_.name == "gpu":
+            gpu_of(f"{value}")
+        elif axis_.name == "network":
+            check_network(f"{value}")
 
 
 def value_on(scenario: Scenario, name: str) -> float | None:
@@ -85,7 +104,9 @@ def value_on(scenario: Scenario, name: str) -> float | None:
 
 def _values(text: str, axis_: Axis, values: str) -> list[Value]:
     if axis_.kind == "choice":
-        return [value_of(part.strip()) for part in values.split(",") if part.strip()]
+        listed = [value_of(part.strip()) for part in values.split(",") if part.strip()]
+        check_choices(axis_, listed)
+        return listed
     if ":" in values:
         return _between(text, axis_, values)
     return sorted(_number(text, axis_, part) for part in values.split(",") if part.strip())

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from app.answers.axes import line
+from app.answers.axes import axis_name, check_choices, line
 from simulator.analysis.design.design import NONE, WHATIFS, Design, at_value, design
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
@@ -38,7 +38,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scenario: dict[str, Any]
     axes: dict[str, str | int | float | bool | list[str | int | float | bool]]
     sample: int | None = None
-    seed: int = 0
+    seed: int | None = None
 
 
 def of_options(scenario: Scenario, over: Sequence[str], sample: int | None, seed: int) -> Design:
@@ -49,7 +49,7 @@ def of_options(scenario: Scenario, over: Sequence[str], sample: int | None, seed
     texts: dict[str, str | None] = {}
     for text in over:
         name, equals, values = text.partition("=")
-        name = name.strip().removeprefix("+").replace("-", "_")
+        name = axis_name(name)
         if name in texts:
             raise InputError(f"--over {name} is given twice: expected an axis once; remove one")
         texts[name] = values.strip() if equals else None
@@ -72,8 +72,16 @@ def read(path: Path) -> Design:
         raise InputError(
             f"{path}: {error}: expected [scenario], [axes], and sample and seed; correct it"
         ) from None
+    if file.seed is not None and file.sample is None:
+        raise InputError(
+            f"{path}: seed without sample: expected the number of combinations to draw; add "
+            "sample, or remove seed"
+        )
+    axes = {axis_name(key): values for key, values in file.axes.items()}
+    if len(axes) < len(file.axes):
+        raise InputError(f"{path}: an axis is given twice: expected each axis once; remove one")
     head = {"format": "ridgepoint-scenario", "version": 1}
-    return _design(of_table({**head, **file.scenario}), file.axes, file.sample, file.seed)
+    return _design(of_table({**head, **file.scenario}), axes, file.sample, file.seed or 0)
 
 
 def _design(scenario: Scenario, axes: Mapping[str, Any], sample: int | None, seed: int) -> Design:
@@ -86,6 +94,8 @@ def _design(scenario: Scenario, axes: Mapping[str, Any], sample: int | None, see
 
 
 def _values(scenario: Scenario, name: str, given: Any) -> tuple[Value, ...]:
+    if given == []:
+        raise InputError(f"axis {name!r} has no values: expected some; add them")
     if name == WHATIFS:
         return _whatifs(scenario, given)
     if given is None or given == _ALL:
@@ -96,6 +106,7 @@ def _values(scenario: Scenario, name: str, given: Any) -> tuple[Value, ...]:
             raise InputError(
                 f"axis {name!r}: duplicate value: expected each value once; remove one"
             )
+        check_choices(axis(scenario, name), listed)
         return listed
     text = ",".join(map(str, given)) if isinstance(given, list) else given  # pyright: ignore[reportUnknownArgumentType]
     return line(scenario, f"{name}={text}").values

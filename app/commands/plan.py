@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 
+from app.commands.cores import cores
 from app.commands.option_types import ThemeName
 
 Target = "FILE|-"
@@ -49,11 +49,10 @@ def plan(
     targets = {"--json": json, "--csv": csv, "--html": html}
     outputs.check_all(targets, {"--svg": svg})
     colours = theme_of(theme.value)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     with progress.shown() as step:
         step("reading the plan")
         question = read(spec)
-        answer = run(question, workers=workers or cores, progress=step)
+        answer = run(question, workers=workers or cores(), progress=step)
     texts = {
         "--json": answer.to_json,
         "--csv": lambda: report.as_csv(answer),

@@ -5,12 +5,12 @@ need them."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.commands.cores import cores
 from app.commands.option_types import With
 from app.commands.options import Question, changed, expanded, whatif_words
 from app.commands.written import Written
@@ -56,7 +56,9 @@ Sample = Annotated[
     int | None,
     typer.Option(min=1, help="With --into: size of a random sample of the combinations."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="With --sample: seed of the random sample.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="With --sample: seed of the random sample.")
+]
 
 
 @expanded
@@ -67,7 +69,7 @@ def sweep(
     variant: With = None,
     into: Into = None,
     sample: Sample = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     parquet: Parquet = None,
     engine: EngineName = _ENGINE,
     workers: Workers = 0,
@@ -80,6 +82,7 @@ def sweep(
     if into is None:
         alone = {"--sample": sample, "--parquet": parquet, "several --over": len(over or []) > 1}
         alone |= {"a design": file, "--engine": engine != _ENGINE, "--workers": workers}
+        alone |= {"--seed": seed is not None}
         if needing := next((name for name, given in alone.items() if given), None):
             raise InputError(f"{needing} without --into: expected a file for the rows; add --into")
         _one_axis(question, written, (over or ["batch"])[0], variant or [])
@@ -90,12 +93,13 @@ def sweep(
             f"--into and {refused} are both given: expected --csv or --parquet with --into; "
             "remove one"
         )
+    _check_into(into, sample, seed, file, engine, workers)
     from app.answers.designed import of_options, read
     from simulator.scenario.scenario import Scenario
 
     if file is None:
-        chosen = of_options(question.scenario, over or ["batch"], sample, seed)
-    elif question != Question(Scenario(file)) or over or sample or seed:
+        chosen = of_options(question.scenario, over or ["batch"], sample, seed or 0)
+    elif question != Question(Scenario(file)) or over or sample or seed is not None:
         raise InputError(
             f"{file} and other options of the design are both given: expected the file alone; "
             "write them into it"
@@ -103,6 +107,32 @@ def sweep(
     else:
         chosen = read(Path(file))
     _design(chosen, written, Path(into), parquet, engine, workers)
+
+
+def _check_into(
+    into: str,
+    sample: int | None,
+    seed: int | None,
+    file: str | None,
+    engine: str,
+    workers: int,
+) -> None:
+    """Raise InputError for standard output as the file of rows, and for options without effect."""
+    if into == "-":
+        raise InputError(
+            "--into -: the same command goes on from the rows of its file: expected a file name; "
+            "name one, and add --csv - for the rows on standard output"
+        )
+    if seed is not None and sample is None and file is None:
+        raise InputError(
+            "--seed without --sample: expected the number of combinations to draw; add --sample, "
+            "or remove --seed"
+        )
+    if workers and "://" in engine:
+        raise InputError(
+            f"--workers with --engine {engine}: the workers of a cluster are started there: "
+            "expected --workers with local or ray alone; remove it"
+        )
 
 
 def _design(
@@ -124,8 +154,7 @@ def _design(
     outputs.check_all({"--csv": written.csv, "--parquet": parquet, "--into": f"{into}"}, {})
     if parquet:
         report.need_parquet()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    where = engine(engine_name, workers or cores)
+    where = engine(engine_name, workers or cores())
     with RowsFile(into, design) as file, progress.shown() as step:
         run(
             file,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from itertools import product
 from typing import Any, Literal, overload
 
@@ -69,8 +70,12 @@ def axis(scenario: Scenario, name: str) -> Axis:
     if name in own_sizes:
         return Axis(name, "choice")
     more = f", or a size of {scenario.network}: {', '.join(own_sizes)}" if own_sizes else ""
-    others = ", ".join(sorted(w.name for w in whatifs() if _whatif_of(w.name)))
-    raise InputError(f"no axis {name!r} for {scenario.network}: expected {others}{more}")
+    others = sorted(w.name for w in whatifs() if _whatif_of(w.name))
+    near = get_close_matches(name, [*others, *own_sizes], 2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise InputError(
+        f"no axis {name!r} for {scenario.network}: {hint}expected {', '.join(others)}{more}"
+    )
 
 
 def _whatif_of(name: str) -> WhatIf | None:

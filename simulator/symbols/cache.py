@@ -44,10 +44,11 @@ T = TypeVar("T")
 def key(network: str, gpu: GPU, **request: Any) -> str:
     """The key of one trace: 64 hexadecimal digits. `request` holds batch, seq, dtype, phase, sizes
     and the like, values that differ in their `repr`."""
+    files = [f"{name} {digest}" for name, digest in network_digests(network).items()]
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
     parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}"]
-    parts += [*_versions(network), _own_source(), *_content(network)]
+    parts += [*_versions(network), _own_source(), *files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -180,16 +181,18 @@ def _own_source() -> str:
     return digest.hexdigest()
 
 
-def _content(network: str) -> list[str]:
-    """Digests of a network's own files; networks of the catalogue and timm have none."""
+def network_digests(network: str) -> dict[str, str]:
+    """Digests of a network's own files by name; networks of the catalogue and timm have none."""
     if network.startswith("hf:"):
         path = Path(network.removeprefix("hf:"))
-        return [_digest(path / "config.json" if is_folder(path) else path)]
+        path = path / "config.json" if is_folder(path) else path
+        return {path.name: file_digest(path)}
     place = Path(network.rpartition(":")[0] if ".py:" in network else network)
-    return source_digests(place) if place.suffix == ".py" else []
+    return source_digests(place) if place.suffix == ".py" else {}
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file; "unreadable" if it cannot be read."""
     if not is_file(path):  # reading a pipe would block
         return "unreadable"
     try:

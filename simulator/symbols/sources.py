@@ -22,25 +22,25 @@ _OWN_CODE = Path(__file__).parents[1]
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def source_digests(path: Path) -> list[str]:
-    """A line for a file and for each module that it imports, directly or not."""
-    lines: dict[Path, str] = {}
-    _follow(path, path.parent, lines)
-    return sorted(lines.values())
+def source_digests(path: Path) -> dict[str, str]:
+    """The digests of a file and of each module that it imports, directly or not, by name."""
+    digests: dict[Path, tuple[str, str]] = {}
+    _follow(path, path.parent, digests)
+    return dict(sorted(digests.values()))
 
 
-def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
-    """Add a file of the user and its imports; packages of the user are added whole."""
-    if path in lines:
+def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> None:
+    """Add a file of the user and what it imports; packages of the user as a whole."""
+    if path in digests:
         return
     try:
         content = path.read_bytes() if is_file(path) else None  # reading a pipe would block
     except OSError:
         content = None
     if content is None:
-        lines[path] = f"{path.name} unreadable"
+        digests[path] = path.name, "unreadable"
         return
-    lines[path] = f"{_relative(path, folder)} {sha256(content).hexdigest()}"
+    digests[path] = _relative(path, folder), sha256(content).hexdigest()
     try:
         names = set(_imports(ast.parse(content)))
     except (SyntaxError, ValueError):
@@ -49,9 +49,9 @@ def _follow(path: Path, folder: Path, lines: dict[Path, str]) -> None:
         spec = PathFinder.find_spec(name, [str(folder)]) or _installed(name)
         for file in _files(spec):
             if _is_users(file):
-                _follow(file, folder, lines)
-            elif _OWN_CODE not in file.parents:  # this package has a separate digest
-                lines[file] = _stat(name, file)
+                _follow(file, folder, digests)
+            elif _OWN_CODE not in file.parents:  # this package has a digest of its own
+                digests[file] = name, _stat(file)
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -86,12 +86,12 @@ def _is_users(path: Path) -> bool:
     return not installed and path != _OWN_CODE and _OWN_CODE not in path.parents
 
 
-def _stat(name: str, path: Path) -> str:
+def _stat(path: Path) -> str:
     try:
         stat = path.stat()
     except OSError:
-        return f"{name} unreadable"
-    return f"{name} {stat.st_size} {stat.st_mtime_ns}"
+        return "unreadable"
+    return f"{stat.st_size} {stat.st_mtime_ns}"
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:

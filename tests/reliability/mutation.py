@@ -6,7 +6,8 @@
 A mutant has one operator, number or condition changed. Mutants are drawn by a seed, the same number
 of each part of the model, and run in a copy of the repository. A line of JSON a mutant: what was
 answered already is skipped. A mutant on which the tests take over 60 s of processor time is killed
-by them too. Tests that fail without a mutant are left out, and named.
+by them too. Tests that fail without a mutant are left out, and named; a folder whose other tests do
+not pass within that limit ends the run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from tests.reliability import promises
+from tests.reliability.answers import answered
 from tests.reliability.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[2]
@@ -145,18 +147,6 @@ def run(mutant: Mutant, part: str, tree: Path, left_out: tuple[str, ...]) -> dic
     }
 
 
-def answered(path: Path) -> dict[str, dict[str, Any]]:
-    """The lines of earlier runs by mutant; one that was cut off at its end is left out."""
-    answers: dict[str, dict[str, Any]] = {}
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            continue
-        answers[answer["key"]] = answer
-    return answers
-
-
 def _left(
     path: Path, mutants: int, seed: int, parts: Sequence[str]
 ) -> Iterator[tuple[str, Mutant]]:
@@ -170,23 +160,41 @@ def _left(
                 yield part, queue[place]
 
 
-def _failing(path: Path, tree: Path, tests: str, file: TextIO) -> tuple[str, ...]:
-    """The tests of a folder that fail without a mutant; found once and kept in the file."""
+def failing_tests(path: Path, tree: Path, tests: str, file: TextIO) -> tuple[str, ...]:
+    """The tests of a folder that fail without a mutant; run once and stored in the file.
+
+    Raises SystemExit if the other tests do not pass as they are run on a mutant: each mutant would
+    count as killed.
+    """
     key = f"no mutant {tests}"
-    if (known := answered(path).get(key)) is not None:
-        return tuple(known["failed"])
-    outcome = run_tests(tree, tests, (), first_only=False)
-    for test in outcome.failed:
+    stored = answered(path).get(key)
+    if stored is not None and stored["state"] == "passed":
+        return tuple(stored["failed"])
+    failed = run_tests(tree, tests, (), first_only=False).failed
+    for test in failed:
         print(f"fails without a mutant, left out: {test}", flush=True)
-    line = {"key": key, "part": "", "failed": outcome.failed, "seconds": outcome.seconds}
+    outcome = run_tests(tree, tests, failed, first_only=True)
+    if outcome.state != "passed":
+        by = f" ({outcome.failed[0]})" if outcome.failed else ""
+        raise SystemExit(
+            f"{tests} without a mutant: {outcome.state}{by} after {outcome.seconds} s: expected "
+            f"tests that pass within {_LIMIT_S} s of processor time, else every mutant counts as "
+            "killed; correct them, or choose other --parts"
+        )
+    line = {"key": key, "part": "", "failed": failed, "seconds": outcome.seconds}
     file.write(json.dumps({**line, "state": outcome.state}) + "\n")
     file.flush()
-    return outcome.failed
+    return failed
+
+
+def mutants_run(path: Path) -> list[dict[str, Any]]:
+    """The answers for mutants, without those of the runs without one."""
+    return [answer for answer in answered(path).values() if answer["part"] in PARTS]
 
 
 def figure(path: Path) -> str:
     """The share of killed mutants, of all and by part."""
-    answers = [a for a in answered(path).values() if a["part"] in PARTS]
+    answers = mutants_run(path)
     killed = [a for a in answers if a["state"] == "killed"]
     parts: list[str] = []
     for part in PARTS:
@@ -221,7 +229,7 @@ def main() -> int:
             ):
                 if time.monotonic() > until:
                     break
-                failing = _failing(options.results, Path(folder), PARTS[part][1], file)
+                failing = failing_tests(options.results, Path(folder), PARTS[part][1], file)
                 file.write(json.dumps(run(mutant, part, Path(folder), failing)) + "\n")
                 file.flush()
     for answer in answered(options.results).values():
@@ -231,7 +239,8 @@ def main() -> int:
     if options.record:
         promises.write(
             "tests of a folder kill its mutants",
-            f"python -m tests.reliability.mutation RESULTS.jsonl --mutants {options.mutants}",
+            "python -m tests.reliability.mutation RESULTS.jsonl --mutants "
+            f"{len(mutants_run(options.results))}",
             figure(options.results),
         )
     return 0

@@ -38,6 +38,7 @@ from simulator.errors import InputError
 from simulator.networks.loading.load import load
 from simulator.tracing.raising import line_of
 from tests.reliability import promises
+from tests.reliability.answers import answered
 
 PHASES = ("inference", "training")
 _DEPTHS = (
@@ -162,18 +163,6 @@ def _answer(case: Case, state: str, text: str) -> dict[str, str]:
 def _where(error: Exception) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} at {Path(last.filename).name}:{last.lineno}"
-
-
-def answered(path: Path) -> dict[str, dict[str, str]]:
-    """The lines of earlier runs by case; one that was cut off at its end is left out."""
-    answers: dict[str, dict[str, str]] = {}
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            continue
-        answers[answer["key"]] = answer
-    return answers
 
 
 def _left(path: Path, shard: str, begins: str = "") -> Iterator[Case]:

@@ -33,6 +33,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from simulator import predict
 from simulator.errors import InputError
 from tests.reliability import promises
+from tests.reliability.answers import answered
 
 if find_spec("expecttest") is None:  # torch's own tests derive from it; no test of it is run here
     sys.modules["expecttest"] = ModuleType("expecttest")
@@ -183,18 +184,6 @@ def _where(error: Exception) -> str:
     return (
         f"{type(error).__name__}: {error} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"
     )
-
-
-def answered(path: Path) -> dict[str, dict[str, Any]]:
-    """The lines of earlier runs by case; one that was cut off at its end is left out."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        try:
-            each = json.loads(line)
-        except ValueError:
-            continue
-        found[each["key"]] = each
-    return found
 
 
 def _left(path: Path, shard: str) -> Iterator[Case]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import io
+import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.reliability import mutation
+from tests.reliability import mutation, promises
+from tests.reliability.answers import answered
 from tests.reliability.mutants import mutants_of
+from tests.reliability.mutation import Outcome
 
 SOURCE = '''"""1 < 2"""
 def price(a: int = 3, *, strict=True):
@@ -64,3 +69,71 @@ def test_a_test_kills_a_mutant(tmp_path: Path) -> None:
     assert failed[:2] == ("failed", ("test_it.py::test_one",))
     left_out = mutation.run_tests(tmp_path, "test_it.py", failed.failed, True)
     assert left_out.state == "broken"  # no test is left
+
+
+TESTS = "tests/simulator/costs"
+
+
+def outcomes(monkeypatch: pytest.MonkeyPatch, *each: Outcome) -> list[tuple[tuple[str, ...], bool]]:
+    """Let the runs of a folder's tests end so; returns the list of their arguments."""
+    runs: list[tuple[tuple[str, ...], bool]] = []
+    coming = iter(each)
+
+    def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool) -> Outcome:
+        runs.append((left_out, first_only))
+        return next(coming)
+
+    monkeypatch.setattr(mutation, "run_tests", run_tests)
+    return runs
+
+
+def test_tests_that_fail_without_a_mutant_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    runs = outcomes(monkeypatch, Outcome("failed", ("a::b",), 9.0), Outcome("passed", (), 7.0))
+    with path.open("a") as file:
+        assert mutation.failing_tests(path, tmp_path, TESTS, file) == ("a::b",)
+        assert mutation.failing_tests(path, tmp_path, TESTS, file) == ("a::b",)  # from the file
+    assert runs == [((), False), (("a::b",), True)]
+    assert answered(path)[f"no mutant {TESTS}"]["seconds"] == 7.0
+
+
+@pytest.mark.parametrize(("first", "second", "how"), [
+    (Outcome("over time", (), 600.0), Outcome("over time", (), 60.4), "over time after 60.4 s"),
+    (Outcome("passed", (), 70.0), Outcome("over time", (), 60.4), "over time after 60.4 s"),
+    (Outcome("broken", (), 1.0), Outcome("broken", (), 1.1), "broken after 1.1 s"),
+    (Outcome("failed", ("a::b",), 9.0), Outcome("failed", ("a::c",), 7.0),
+     "failed (a::c) after 7.0 s"),
+])  # fmt: skip
+def test_a_folder_that_does_not_pass_without_a_mutant_kills_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: Outcome, second: Outcome, how: str
+) -> None:
+    path = tmp_path / "results.jsonl"
+    earlier = {"key": f"no mutant {TESTS}", "part": "", "failed": [], "state": "over time"}
+    path.write_text(json.dumps(earlier) + "\n", "utf-8")
+    outcomes(monkeypatch, first, second)
+    with pytest.raises(SystemExit) as error:
+        mutation.failing_tests(path, tmp_path, TESTS, io.StringIO())
+    assert error.value.code == (
+        f"{TESTS} without a mutant: {how}: expected tests that pass within 60 s of processor time, "
+        "else every mutant counts as killed; correct them, or choose other --parts"
+    )
+
+
+def test_the_row_records_the_mutants_that_were_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, readme = tmp_path / "results.jsonl", tmp_path / "README.md"
+    readme.write_text("<!-- promises -->\n<!-- /promises -->\n", "utf-8")
+    lines = [
+        {"key": f"no mutant {TESTS}", "part": "", "failed": [], "state": "passed"},
+        {"key": "a.py:1", "part": "costs", "state": "killed"},
+        {"key": "a.py:2", "part": "costs", "state": "survived", "line": "x = 1"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    monkeypatch.setattr(promises.write, "__defaults__", (readme,))
+    monkeypatch.setattr(sys, "argv", ["mutation", str(path), "--summary", "--record"])
+    assert mutation.main() == 0
+    row = readme.read_text("utf-8").splitlines()[3]
+    assert "RESULTS.jsonl --mutants 2` | 1 of 2 mutants killed (50%): costs 1 of 2," in row

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.reliability import opinfo
+from tests.reliability.answers import answered
 
 _BUDGET_S = 20.0  # of this processor; what is left then is the whole run's
 CHOSEN = [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
@@ -37,7 +38,7 @@ def test_answers_are_not_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     first, second, *_ = opinfo.cases()
     path.write_text(json.dumps(opinfo.run(first, samples=1)._asdict()) + '\n{"key": "cut', "utf-8")
-    assert list(opinfo.answered(path)) == [first.key]
+    assert list(answered(path)) == [first.key]
     left = list(opinfo._left(path, "0/1"))
     assert first not in left and second in left
     shards = [set(opinfo._left(path, f"{i}/3")) for i in range(3)]

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("transformers")
 from tests.reliability import networks
+from tests.reliability.answers import answered
 
 _BUDGET_S = 15.0  # of this processor; what is left then is the whole run's
 
@@ -38,7 +39,7 @@ def test_answers_are_not_asked_again(tmp_path: Path) -> None:
     first, *_ = networks.cases()
     answer = {"key": first.key, "state": "predicted", "text": ""}
     path.write_text(json.dumps(answer) + '\n{"key": "cut', "utf-8")
-    assert list(networks.answered(path)) == [first.key]
+    assert list(answered(path)) == [first.key]
     assert first not in list(networks._left(path, "0/1"))
     assert networks.figure(path).startswith(
         "1 of the 1 that torch runs are predicted (100.0%), 0 refused"

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.reliability import promises
+from tests.reliability.answers import answered
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = "installed"
@@ -135,12 +136,6 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
             else:
                 errors[name] = answer.stderr.strip()[-300:]
     return {"key": stack.key, "versions": versions, "periods_s": periods, "errors": errors}
-
-
-def answered(path: Path) -> dict[str, dict[str, Any]]:
-    """The lines of earlier runs by stack."""
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return {answer["key"]: answer for answer in map(json.loads, lines)}
 
 
 def figure(answers: list[dict[str, Any]]) -> str:

@@ -177,7 +177,16 @@ def _whatifs(scenario: Scenario, name: str, value: Value) -> Iterator[Applied | 
     if name != WHATIFS:
         yield axis(scenario, name).applied(value)
     elif value != NONE:
-        yield from (checked(*parse(text)) for text in shlex.split(str(value)))
+        yield from (checked(*parse(word)) for word in _words(f"{value}"))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InputError(
+            f"axis {WHATIFS!r}: {text!r}: {error}: expected what-ifs; close the quotation"
+        ) from None
 
 
 def summed(parts: Sequence[Rows]) -> Rows:

@@ -21,6 +21,9 @@ from typing import Any
 from simulator.analysis.design.design import Design, Rows, predicted
 from simulator.analysis.design.release import release
 from simulator.errors import InputError
+from simulator.networks.loading.watching import WATCH, Watch
+from simulator.scenario.isolated import ISOLATION
+from simulator.scenario.isolated.limits import Limits
 
 Chunk = Sequence[int]
 Task = Callable[[Chunk], Rows]
@@ -39,11 +42,17 @@ class EngineLostError(Exception):
 
 @dataclass(frozen=True)
 class DesignTask:
-    """Predict chunks of a design in any process. Raises InputError if the process has another
-    release of the simulator."""
+    """Predict chunks of a design, in whichever process it is sent to.
+
+    `limits` are those of the process that runs a user's code, None if the predicting process runs
+    it itself; `limit_s` is the time limit of a trace. Raises InputError in a process that has
+    another release of the simulator.
+    """
 
     design: Design
     release: str
+    limits: Limits | None = None
+    limit_s: float | None = None
 
     def __call__(self, chunk: Chunk) -> Rows:
         """The rows of points of the design."""
@@ -53,13 +62,29 @@ class DesignTask:
                 "install it there"
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
+        self._supervise()
         with _ONE_AT_A_TIME, redirect_stdout(stderr):
             return predicted(self.design, chunk)
 
+    def _supervise(self) -> None:
+        """Run a user's code as the process does that made the task."""
+        if self.limits is None:
+            ISOLATION.end()
+        else:
+            ISOLATION.begin(self.limits)
+        if self.limit_s != _limit_s():
+            WATCH.set(None if self.limit_s is None else Watch(self.limit_s))
+
 
 def task(design: Design) -> DesignTask:
-    """The task that predicts a design's points with this release."""
-    return DesignTask(design, release())
+    """The task of predicting a design's points by this release, with the limits of this process for
+    a user's code."""
+    return DesignTask(design, release(), ISOLATION.limits, _limit_s())
+
+
+def _limit_s() -> float | None:
+    watch = WATCH.get()
+    return None if watch is None else watch.limit_s
 
 
 def engine(name: str, workers: int) -> Engine:

@@ -1,6 +1,6 @@
 """The file of a design's rows: a line for each part, appended, with its checksum.
 
-    <crc32 of the rest, in hex> {"format": "ridgepoint-rows", "version": 1, "design": …, …}
+    <crc32 of the rest, in hex> {"format": "ridgepoint-rows", "version": 2, "design": …, …}
     <crc32 of the rest, in hex> {"points": […], "table": [[…], …], "refused": {…}}
 
 Lines are never changed: a line that is damaged or cut off by a crash is skipped, and its points are
@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from simulator.analysis.design.design import Design, Rows
+from simulator.analysis.design.network_files import changed_files, network_files
 from simulator.analysis.design.release import release
 from simulator.errors import InputError
 from simulator.simulate.step_columns import COLUMNS
@@ -27,7 +28,7 @@ from simulator.simulate.step_columns import COLUMNS
 if sys.platform != "win32":
     import fcntl
 
-FORMAT, VERSION = "ridgepoint-rows", 1
+FORMAT, VERSION = "ridgepoint-rows", 2
 
 
 class RowsFile:
@@ -36,7 +37,8 @@ class RowsFile:
 
     def __init__(self, path: Path, design: Design) -> None:
         """Open or create the file. Raises InputError if it cannot be written, another process
-        writes it, or it holds rows of another design or of another release."""
+        writes it, or it holds rows of another design, of another release or of networks whose
+        files have changed since."""
         self.path, self.design = path, design
         self.parts: list[Rows] = []
         self.damaged = 0
@@ -120,6 +122,12 @@ class RowsFile:
                     f"--into {self.path}: holds rows of {what}: expected this one's; name another "
                     "file"
                 )
+        if changed := changed_files(head["networks"], own["networks"]):
+            raise InputError(
+                f"--into {self.path}: holds rows of networks before {', '.join(changed)} changed: "
+                "expected the files that its rows were predicted from; restore them, or name "
+                "another file"
+            )
         for text in filter(None, lines[1:]):
             line = _line(text)
             if line is None:
@@ -142,6 +150,7 @@ class RowsFile:
             "axes": {name: list(values) for name, values in self.design.axes.items()},
             "columns": COLUMNS,
             "design": self.design.key,
+            "networks": network_files(self.design),
         }
 
     def _write(self, line: dict[str, Any]) -> None:

@@ -18,6 +18,11 @@ class Isolation:
         self._limits: Limits | None = None
         self._process: IsolatedProcess | None = None
 
+    @property
+    def limits(self) -> Limits | None:
+        """The limits of the child; None if networks are traced in this process."""
+        return self._limits
+
     def begin(self, limits: Limits | None = None) -> None:
         """Trace networks of a user's file in a child process from now on. Do nothing in a bundle,
         which has no Python to start a child with, and no torch."""

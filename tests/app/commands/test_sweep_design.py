@@ -94,6 +94,34 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--over", "whatifs=none;cuda_graph"),
      "axis 'whatifs': 'cuda_graph': expected 'none' or what-ifs, such as '+cuda_graph "
      "+precision=fp16'; correct it"),
+    (("--into", "rows", "--over", "whatifs=none;+remove='gelu"),
+     "axis 'whatifs': \"+remove='gelu\": No closing quotation: expected what-ifs; close the "
+     "quotation"),
+    (("--into", "rows", "--over", "precision=bf61"),
+     "axis 'precision': precision: dtype is 'bf61': did you mean 'bf16'?"),
+    (("--into", "rows", "--over", "network=gtp2,bert-base"),
+     "unknown network 'gtp2': did you mean 'gpt2'? `ridgepoint networks` lists all"),
+    (("--over", "gpu=h100,h2o0"),
+     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71"),
+    (("--into", "rows", "--over", "bach=1,2"),
+     "no axis 'bach' for mlp-tiny: did you mean 'batch'? expected accumulate, bandwidth, batch, "
+     "figure, fp8, freeze, fuse, fusion, gpu, host, host_speed, kv_cache, l2, l2_bandwidth, "
+     "launch_cost, launch_latency, memory, mode, network, nvfp4, optimizer, power_limit, "
+     "precision, queue_depth, rate, recompute, remove, sdpa, seq, sustained_clock, tensor_peak, "
+     "training, utilisation, vector_peak, weights, or a size of mlp-tiny: width, depth, classes"),
+    (("--into", "rows", "--seed", "3"),
+     "--seed without --sample: expected the number of combinations to draw; add --sample, or "
+     "remove --seed"),
+    (("--seed", "0"), "--seed without --into: expected a file for the rows; add --into"),
+    (("--into", "rows", "--workers", "2", "--engine", "dask://here:8786"),
+     "--workers with --engine dask://here:8786: the workers of a cluster are started there: "
+     "expected --workers with local or ray alone; remove it"),
+    (("--into", "rows", "--workers", "2", "--engine", "ray://here:10001"),
+     "--workers with --engine ray://here:10001: the workers of a cluster are started there: "
+     "expected --workers with local or ray alone; remove it"),
+    (("--into", "-"),
+     "--into -: the same command goes on from the rows of its file: expected a file name; name "
+     "one, and add --csv - for the rows on standard output"),
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
@@ -108,7 +136,7 @@ def test_what_is_no_sweep(
 ):
     monkeypatch.chdir(tmp_path)
     assert message(run("sweep", "mlp-tiny", *arguments)) == expected
-    assert not (tmp_path / "rows").exists()
+    assert not (tmp_path / "rows").exists() and not (tmp_path / "-").exists()
 
 
 def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
@@ -129,6 +157,67 @@ def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
     assert message(run("sweep", design)) == (
         "a design without --into: expected a file for the rows; add --into"
     )
+
+
+@pytest.mark.parametrize(("axes", "expected"), [
+    ('network = []', "axis 'network' has no values: expected some; add them"),
+    ('batch = []', "axis 'batch' has no values: expected some; add them"),
+    ('whatifs = []', "axis 'whatifs' has no values: expected some; add them"),
+    ('precision = ["fp32", "bf61"]',
+     "axis 'precision': precision: dtype is 'bf61': did you mean 'bf16'?"),
+    ('training = [1]', "axis 'training': training: on is 1: expected true or false"),
+    ('network = ["gpt2", "gtp2"]',
+     "unknown network 'gtp2': did you mean 'gpt2'? `ridgepoint networks` lists all"),
+    ('gpu = ["h2o0"]',
+     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71"),
+    ('"+host-speed" = [1, 2]\nhost_speed = [3]',
+     "{}: an axis is given twice: expected each axis once; remove one"),
+    ('batch = [1]\n[unused]', "{}: Object contains unknown field `unused`: expected [scenario], "
+     "[axes], and sample and seed; correct it"),
+])  # fmt: skip
+def test_values_that_no_scenario_has_are_refused_before_the_first_row(
+    run: Run, into: Path, tmp_path: Path, axes: str, expected: str
+):
+    design = tmp_path / "design.toml"
+    design.write_text(f'[scenario]\nnetwork = "mlp-tiny"\n[axes]\n{axes}\n')
+    assert message(run("sweep", design, "--into", into, "--workers", 1)) == expected.format(design)
+    assert not into.exists()
+
+
+def test_names_of_axes_are_written_as_on_the_command_line(run: Run, into: Path, tmp_path: Path):
+    design = tmp_path / "design.toml"
+    design.write_text('[scenario]\nnetwork = "mlp-tiny"\n[axes]\n"+host-speed" = [1, 2]\n')
+    stdout(run("sweep", design, "--into", into, "--workers", 1))
+    same = ("--over", "host_speed=1,2")
+    assert "2 rows" in stdout(run("sweep", "mlp-tiny", *same, "--into", into, "--workers", 1))
+
+
+def test_a_seed_draws_nothing_without_a_sample(run: Run, into: Path, tmp_path: Path):
+    design = tmp_path / "design.toml"
+    design.write_text(f"seed = 3\n{DESIGN}")
+    assert message(run("sweep", design, "--into", into)) == (
+        f"{design}: seed without sample: expected the number of combinations to draw; add sample, "
+        "or remove seed"
+    )
+
+
+def test_there_are_as_many_processes_as_the_container_allows(
+    run: Run, into: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """joblib counts by the affinity and the share that a container has."""
+    from simulator.analysis.design import engines
+
+    started: list[int] = []
+    real = engines.engine
+
+    def counted(name: str, workers: int) -> Any:
+        started.append(workers)
+        return real(name, 1)
+
+    monkeypatch.setattr(engines, "engine", counted)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 3)
+    stdout(run("sweep", "mlp-tiny", "--over", "batch=1", "--into", into))
+    assert started == [3]
 
 
 def test_rows_as_parquet(run: Run, into: Path, tmp_path: Path):
@@ -163,7 +252,7 @@ def test_an_engine_that_does_not_answer_keeps_the_rows(
 
     monkeypatch.setattr(engines, "dask", silent)
     engine = ("--engine", "dask://127.0.0.1:9")
-    assert message(run("sweep", "mlp-tiny", *AXES, "--into", into, *engine)) == (
+    assert message(run("sweep", "mlp-tiny", *AXES[:4], "--into", into, *engine)) == (
         f"--engine dask://127.0.0.1:9: no scheduler answers: timed out: 0 of 4 rows are in {into}; "
         "run the same command again to go on"
     )

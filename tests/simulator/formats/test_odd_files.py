@@ -92,4 +92,4 @@ def test_a_device_and_a_folder_are_named(kind: str, tmp_path: Path) -> None:
 def test_the_key_of_a_stored_trace_does_not_read_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "nets.py"
     os.mkfifo(path)
-    assert source_digests(path) == ["nets.py unreadable"]
+    assert source_digests(path) == {"nets.py": "unreadable"}

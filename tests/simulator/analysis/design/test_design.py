@@ -76,6 +76,16 @@ def test_parts_are_put_together_in_order():
     np.testing.assert_allclose(both.table, whole.table, rtol=1e-14)
 
 
+def test_a_quotation_that_is_not_closed_is_refused_as_a_row():
+    """A value of the API: commands refuse it before the first row."""
+    open_quotation = design(BASE, {"whatifs": ["none", "+remove='gelu"]})
+    rows = predicted(open_quotation, open_quotation.points)
+    assert rows.refused == {
+        1: "axis 'whatifs': \"+remove='gelu\": No closing quotation: expected what-ifs; close the "
+        "quotation"
+    }
+
+
 def refusal(*arguments: object, **options: object) -> str:
     with pytest.raises(InputError) as error:
         design(*arguments, **options)  # pyright: ignore

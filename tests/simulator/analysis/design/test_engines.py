@@ -4,6 +4,7 @@ end."""
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -19,10 +20,14 @@ import numpy as np
 import pytest
 
 from simulator.analysis.design.design import Design, design, predicted, summed
-from simulator.analysis.design.engines import DesignTask, engine
+from simulator.analysis.design.engines import DesignTask, engine, task
+from simulator.analysis.design.release import release
 from simulator.analysis.design.rows_file import RowsFile
 from simulator.analysis.design.run import run
 from simulator.errors import InputError
+from simulator.networks.loading.watching import WATCH, Watch
+from simulator.scenario.isolated import ISOLATION
+from simulator.scenario.isolated.limits import Limits
 from simulator.scenario.scenario import Scenario
 
 SMALL = design(Scenario("mlp-tiny"), {"gpu": ["h100", "h200"], "batch": range(1, 101)})
@@ -30,6 +35,29 @@ LONG = design(
     Scenario("mlp-tiny"),
     {"gpu": ["h100", "h200"], "mode": ["eager", "compiled"], "batch": range(1, 101)},
 )
+
+
+HOSTILE = """
+import sys, torch
+from pathlib import Path
+
+class Loops(torch.nn.Linear):
+    def __init__(self): super().__init__(8, 8)
+    def example_inputs(self, batch=1): return (torch.empty(batch, 8),)
+    def forward(self, x):
+        with Path(__file__).with_suffix(".log").open("a") as log:
+            log.write(sys.orig_argv[-1] + "\\n")
+        while True: pass
+"""
+
+
+@pytest.fixture
+def unsupervised() -> Iterator[None]:
+    """Leave the limits of this process as they were."""
+    token = WATCH.set(None)
+    yield
+    WATCH.reset(token)
+    ISOLATION.end()
 
 
 def need(package: str, extra: str) -> None:
@@ -226,6 +254,37 @@ def test_the_rows_of_a_killed_ray_worker_are_predicted_again(tmp_path: Path):
     os.kill(processes("ray::_called")[0], signal.SIGKILL)
     sweep.join()
     check(path, LONG)
+
+
+@pytest.mark.usefixtures("unsupervised")
+def test_a_worker_takes_the_limits_of_the_command():
+    limits = Limits(memory_bytes=2**30)
+    DesignTask(SMALL, release(), limits, 5.0)([0])
+    assert ISOLATION.limits == limits and WATCH.get() == Watch(5.0)
+    WATCH.set(watch := Watch(5.0, print))
+    here = pickle.loads(pickle.dumps(task(SMALL)))
+    assert here == DesignTask(SMALL, release(), limits, 5.0)
+    here([0])
+    assert WATCH.get() == watch  # its progress is that of this process
+    DesignTask(SMALL, release())([0])  # of a program without limits
+    assert ISOLATION.limits is None and WATCH.get() is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsupervised")
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_local_processes_run_a_users_code_in_children_with_a_time_limit(tmp_path: Path):
+    need("joblib", "none: it is a dependency")
+    nets, path = tmp_path / "nets.py", tmp_path / "rows"
+    nets.write_text(HOSTILE)
+    hostile = design(Scenario(f"{nets}:Loops"), {"batch": [1]})
+    ISOLATION.begin()
+    WATCH.set(Watch(8.0))  # parts of torch are imported in it
+    with RowsFile(path, hostile) as file:
+        run(file, engine("local", 2))
+        refused = summed(file.parts).refused
+    assert list(refused) == [0] and "Loops took more than 8 s; it was at nets.py:" in refused[0]
+    assert set(nets.with_suffix(".log").read_text().split()) == {"simulator.scenario.isolated"}
 
 
 def test_workers_of_another_release_are_refused():

@@ -10,6 +10,7 @@ import pytest
 
 from simulator.analysis.design.design import Design, design, predicted, summed
 from simulator.analysis.design.engines import Chunk, EngineLostError, Task, local
+from simulator.analysis.design.network_files import changed_files, network_files
 from simulator.analysis.design.rows_file import RowsFile
 from simulator.analysis.design.run import chunks, run
 from simulator.errors import InputError
@@ -126,6 +127,53 @@ def test_rows_of_another_release_are_refused(path: Path, monkeypatch: pytest.Mon
         f"--into {path}: holds rows of another release of Ridgepoint: expected this one's; name "
         "another file"
     )
+
+
+NET = """
+import torch
+from blocks import WIDTH
+
+class Net(torch.nn.Linear):
+    def __init__(self): super().__init__(WIDTH, WIDTH)
+    def example_inputs(self, batch=1): return (torch.empty(batch, WIDTH),)
+"""
+
+
+def test_rows_of_a_network_that_was_edited_are_refused(path: Path, tmp_path: Path):
+    """The network's file, and one that it imports; the first network is the catalogue's."""
+    net, blocks = tmp_path / "net.py", tmp_path / "blocks.py"
+    net.write_text(NET)
+    blocks.write_text("WIDTH = 8")
+    own = design(Scenario("mlp-tiny"), {"network": ["mlp-tiny", f"{net}:Net"], "batch": [1]})
+    with RowsFile(path, own) as file:
+        file.append(predicted(own, [0]))
+    before = path.read_bytes()
+    blocks.write_text("WIDTH = 16")
+    expected = (
+        f"--into {path}: holds rows of networks before {{}} changed: expected the files that its "
+        "rows were predicted from; restore them, or name another file"
+    )
+    assert refusal(path, own) == expected.format("blocks.py")
+    net.write_text(NET + "# edited")
+    assert refusal(path, own) == expected.format("blocks.py, net.py")
+    assert path.read_bytes() == before
+    net.write_text(NET)
+    blocks.write_text("WIDTH = 8")
+    with RowsFile(path, own) as file:
+        assert file.missing() == [1]
+
+
+@pytest.mark.parametrize(("name", "network"), [
+    ("config.json", "hf:{}"), ("net.rpt.json", "{}/net.rpt.json"),
+])  # fmt: skip
+def test_a_configuration_and_a_saved_trace_have_a_digest(tmp_path: Path, name: str, network: str):
+    network = network.format(tmp_path)
+    (tmp_path / name).write_text("{}")
+    before = network_files(design(Scenario(network), {"batch": [1]}))
+    assert {key: [*files] for key, files in before.items()} == {network: [name]}
+    (tmp_path / name).write_text("{ }")
+    after = network_files(design(Scenario(network), {"batch": [1]}))
+    assert changed_files(before, after) == [name]
 
 
 def test_a_file_that_is_being_written_is_refused(path: Path):

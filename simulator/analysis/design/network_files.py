@@ -1,0 +1,36 @@
+"""The contents of the files that a design's networks are read from: rows hold for these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simulator.analysis.design.design import Design
+from simulator.scenario.scenario import Scenario
+from simulator.symbols.cache import file_digest, network_digests
+
+Digests = Mapping[str, Mapping[str, str]]
+"""By network, the SHA-256 of each of its files by name."""
+
+
+def network_files(design: Design) -> Digests:
+    """The files of a design's networks: a user's file and those that it imports, a configuration,
+    or a saved trace. An installed package that it imports counts with its size and time."""
+    networks = dict.fromkeys([design.scenario.network, *design.axes.get("network", ())])
+    digests = {f"{network}": _digests(f"{network}") for network in networks}
+    return {network: files for network, files in digests.items() if files}
+
+
+def changed_files(before: Digests, after: Digests) -> list[str]:
+    """The names of the files that differ, are new or are gone."""
+    return sorted(
+        {
+            name
+            for network in {*before, *after}
+            for name, _ in {*before.get(network, {}).items()} ^ {*after.get(network, {}).items()}
+        }
+    )
+
+
+def _digests(network: str) -> dict[str, str]:
+    trace = Scenario(network).trace_file
+    return {trace.name: file_digest(trace)} if trace else network_digests(network)
