@@ -56,9 +56,7 @@ Sample = Annotated[
     int | None,
     typer.Option(min=1, help="With --into: size of a random sample of the combinations."),
 ]
-Seed = Annotated[
-    int | None, typer.Option(min=0, help="With --sample: seed of the random sample.")
-]
+Seed = Annotated[int | None, typer.Option(min=0, help="With --sample: the random seed.")]
 
 
 @expanded

@@ -1,8 +1,7 @@
 """Record the kernels that attention launches, by mask, strides, dtype, lengths and mode.
 
 `python -m calibration.measure.attention_paths FILE --seconds 110` on a machine with a GPU writes
-one line of JSON per case, the most valuable first. A failed case records its error, and the next
-one follows. The parts:
+one line of JSON per case, the most valuable first; a failed case's line holds its error. Parts:
 
 - `network`: small networks of transformers, random weights, in eager mode, captured and compiled:
   the kernels of a step in order with their seconds, its period and how long the GPU is busy.

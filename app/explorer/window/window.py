@@ -46,8 +46,7 @@ from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 
 _WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
-"""Workspaces without the verdict bar, because their views show the prediction or let the user guess
-it."""
+"""Workspaces without the verdict bar: their views show the prediction, or let the user guess it."""
 
 
 class Window(QMainWindow):
