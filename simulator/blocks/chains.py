@@ -41,7 +41,7 @@ class Chains:
         self.end += self.added
 
     def at(self, chain: int, place: int) -> int:
-        """The storage at a place of the longer chain: first old, all new, other old ones."""
+        """The storage at a place of the longer chain: first old one, new ones, other old ones."""
         new, old = self.new[chain], self.elements[chain]
         if place <= 0:
             return old[0]

@@ -50,7 +50,7 @@ class Graphs:
         return bool(self.cuts) and any(self.of[each] != self.of[index] for each in others)
 
     def breaks_between(self, breaks: Iterable[Break], stretches: Iterable[int]) -> list[Break]:
-        """The breaks of a trace whose ops are, in order, in these stretches."""
+        """The breaks of a trace whose ops, in order, have these stretches."""
         reached = list(accumulate(stretches, max))
 
         def at(old: int) -> int:

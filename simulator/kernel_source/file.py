@@ -114,7 +114,7 @@ def _constants(kernel: Kernel, info: KernelInfo) -> list[str]:
         *(f'    "{case}": {{{text}}},' for case, text in values),
         "}",
         f"# The reference rounds to {worst} after each op; the kernel computes in fp32",
-        f"TOLERANCE = {tolerance:.3g}  # of the element, and of the root mean square of its tensor",
+        f"TOLERANCE = {tolerance:.3g}  # relative to an element, and to its tensor's RMS",
         f"# Seconds on {info.gpu}: alone with operands out of L2, and in the step",
         f'PREDICTED_S = {{"kernel": {info.kernel_s:.4g}, "unfused": {info.unfused_s:.4g}, '
         f'"in the step": {info.in_step_s:.4g}}}',

@@ -115,7 +115,7 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
 
 
 def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
-    """Raise InputError if the group is not complete ops."""
+    """Raise InputError unless the group consists of complete ops."""
     if group.library:
         raise InputError(f"{trace.ops[members[-1]].name} is a library call: no kernel is generated")
     if any(node.partial for node in group.nodes):

@@ -76,7 +76,7 @@ def _persistent_dims(work: Work, itemsize: int) -> dict[str, Any]:
 
 @lowering("rnn_input")
 def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The product of a layer's inputs of all steps, or its gradient; dims as of a "gemm".
+    """The product of a layer's inputs of all steps, or its gradient, with the dims of a "gemm".
 
     Stacked unidirectional layers overlap: the next starts after some steps of the previous, so the
     product is split into chunks of steps. It is whole for one layer, for both directions, and for a

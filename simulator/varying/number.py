@@ -285,5 +285,5 @@ def _bits(a: int, b: int) -> int:
 
 
 def _exact_quotient(a: int, b: int) -> int:
-    """Bound that makes operands above 2^53, which floats cannot represent, divide in Python."""
+    """A bound so that operands above 2^53, which floats cannot represent, are divided in Python."""
     return _LONG if max(a, b) > _EXACT else 0

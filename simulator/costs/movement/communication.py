@@ -47,7 +47,7 @@ from simulator.records import Signature
     "_c10d_functional.irecv.default",
 )
 def collective(op: Signature) -> Work:
-    """Reads the bytes that it sends, writes the bytes that it receives."""
+    """A collective reads the bytes that it sends, and writes the bytes that it receives."""
     return Work("collective", 0, op.read_bytes, op.write_bytes)
 
 

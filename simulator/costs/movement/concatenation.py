@@ -39,8 +39,8 @@ def cat(op: Signature) -> tuple[Work, ...]:
     """One launch per 128 tensors that are contiguous in one memory format, or per 64 if not.
 
     An empty tensor of one dimension, with which a cache begins, counts as one of the tensors and is
-    not contiguous. One copy per tensor for a single tensor, more than 4 dimensions, mixed dtypes,
-    or channels-last images with gaps.
+    not contiguous. A single tensor, more than 4 dimensions, mixed dtypes and channels-last images
+    with gaps take one copy per tensor.
     """
     tensors = op.tensors("tensors")
     parts = [t for t in tensors if t.numel]

@@ -78,8 +78,8 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
 
 
 def reordered(key: Key, elements: int) -> tuple[Key, Map]:
-    """Split a read of `elements` by a loop whose dimensions may be reordered into the read without
-    its final walks that only permute all elements, and these walks."""
+    """Separate a read of `elements`, by a loop whose dimensions may be reordered, from its final
+    walks that only permute all elements. Return the rest of the read, and these walks."""
     if not isinstance(key, Part):
         return key, ()
     at = len(key.way)

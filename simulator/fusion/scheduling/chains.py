@@ -39,7 +39,7 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
 
 
 def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
-    """Each product with the first op of its owner that reads its result."""
+    """Pairs of a product and the first op of the same owner that reads the product's result."""
     for index in owner:
         if is_product(chosen.trace.ops[index]):
             users = chosen.flow.users.get(chosen.flow.makes[index][0], [])

@@ -1,7 +1,7 @@
 """Fuse loop nests into kernels as Inductor's scheduler does (`can_fuse` of
-torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): the two have the same
-iteration space, share memory, and have no path between them through another kernel; the pair that
-shares most fuses first."""
+torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): two nests fuse if they have
+the same iteration space, share memory, and have no path between them through another kernel; the
+pair that shares most fuses first."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ _HALVES = ("bfloat16", "float16")
 
 
 def faster(trace: Trace, seconds: Seconds) -> Pays:
-    """Whether a template with the loops in its epilogue takes less than the library's product and
-    their own kernel. `seconds` times an op alone whose operands come from DRAM."""
+    """Whether a template with the loops in its epilogue takes less time than the library's product
+    and their own kernel. `seconds` times an op alone whose operands come from DRAM."""
 
     def pays(product: Group, loops: Group) -> bool:
         node = product.nodes[0]

@@ -1,4 +1,4 @@
-"""Networks of optional libraries: Hugging Face configurations and timm models."""
+"""Networks from optional libraries: Hugging Face configurations and timm models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of a network of transformers by its configuration and the parameters of `forward`."""
+"""Inputs of a transformers network, from its configuration and the parameters of `forward`."""
 
 from __future__ import annotations
 
