@@ -32,9 +32,11 @@ class Chains:
     elements: list[list[int]] = field(default_factory=list[list[int]])
     new: list[list[int]] = field(default_factory=list[list[int]])
     of_block_1: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    _by_shift: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
 
     def add(self, elements: list[int]) -> None:
         """Add a chain."""
+        self._by_shift.clear()
         self.place_of.update((s, (len(self.elements), i)) for i, s in enumerate(elements))
         self.elements.append(elements)
         self.new.append(list(range(self.end, self.end + self.added)))
@@ -49,8 +51,12 @@ class Chains:
 
     def moved(self, storages: tuple[int, ...], shift: int) -> tuple[int, ...]:
         """The storages, where each storage of a chain is moved by `shift` places."""
-        of = self.place_of
-        return tuple([s if s not in of else self.at(of[s][0], of[s][1] + shift) for s in storages])
+        moved = self._by_shift.get(shift)
+        if moved is None:
+            of = self.place_of.items()
+            moved = {s: self.at(chain, place + shift) for s, (chain, place) in of}
+            self._by_shift[shift] = moved
+        return tuple([moved.get(s, s) for s in storages])
 
     def first_places(self, listed: tuple[int, ...]) -> list[int]:
         """The places of first elements of chains in a list."""

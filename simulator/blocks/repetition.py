@@ -115,6 +115,8 @@ class Repetition:
 
     def _after(self, i: int) -> tuple[int, ...]:
         """The ops for which a traced op waits, if it is appended now."""
+        if not self._traced.ops[i].after:
+            return ()
         here = len(self._ops)
         near = self._run_of[i] - _NEAR
         return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simulator.records import Trace
 
@@ -53,6 +54,7 @@ def path_of_blocks(trace: Trace) -> str:
     return max(most, key=lambda path: most[path], default="")
 
 
+@lru_cache(8192)
 def renumbered(path: str, blocks: str, shift: int) -> str:
     """The module path, with the number of its block increased by `shift`."""
     block = block_of(path, blocks) if shift else None
