@@ -1,9 +1,9 @@
 """An architect: what limits my network, and what would change it?
 
-Run it as a script, or cell by cell where an editor knows `# %%`.
+Run it as a script, or cell by cell in an editor that supports `# %%`.
 """
 
-# %% A network of one's own, and the same network under CUDA graphs and torch.compile.
+# %% Your own network, eager, under CUDA graphs and under torch.compile.
 import torch
 from torch import nn
 

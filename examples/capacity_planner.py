@@ -1,6 +1,6 @@
 """A capacity planner: which GPU serves our network, how many of them, and for how much?
 
-Run it as a script, or cell by cell where an editor knows `# %%`.
+Run it as a script, or cell by cell in an editor that supports `# %%`.
 """
 
 # %% The network is yours: any nn.Module, here a small recommender of two towers.

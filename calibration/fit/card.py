@@ -68,7 +68,7 @@ def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card
         gpu=gpu.id,
         of=known.id,
         source=f"{len(samples)} kernels of 3,608 calls, and 20 networks, measured on an NVIDIA "
-        f"{gpu.name} with torch 2.11, CUDA 13.0, cuDNN 9.19; all else as of {known.id}",
+        f"{gpu.name} with torch 2.11, CUDA 13.0, cuDNN 9.19; other figures from {known.id}",
         kernel_s=kernel_s(samples, gpu, known),
         graph_gap_s=float(f"{known.graph_gap_s + longer_s:.3g}"),
         interval=known.interval,

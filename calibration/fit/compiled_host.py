@@ -38,8 +38,8 @@ from simulator.timing.profile import profile
 _APART = ("resumed_s", "node_s", "reference_op_s")
 COSTS = tuple(field.name for field in fields(HostCosts) if field.name not in _APART)
 SOURCE = (
-    "non-negative least squares on relative errors over small compiled steps and networks that "
-    "their host rules, beside an H200 and an H100; launches without a profiler's hooks; torch "
+    "non-negative least squares on relative errors over small host-bound compiled steps and "
+    "networks, on the hosts of an H200 and an H100; launches without a profiler's hooks; torch "
     "2.11, triton 3.6"
 )
 BLIND = "h200_sxm_second"

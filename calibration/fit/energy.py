@@ -44,8 +44,8 @@ SPEEDS = ((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0))
 
 
 def _weight(case: EnergyCase) -> float:
-    """Weight of a case: steps are what the fit is for and have data of their own; the driver's
-    copy in a graph moves two thirds of the bytes per second of a kernel."""
+    """Weight of a case: steps are the purpose of the fit and have separate data; the driver's copy
+    in a graph moves two thirds of the bytes per second of a kernel."""
     if case.step or case.name == "sum/1024MiB":  # the only kernel bound by DRAM alone
         return 2.0
     return 0.3 if "copy" in case.name and "8MiB" not in case.name else 1.0

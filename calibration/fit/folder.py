@@ -76,7 +76,7 @@ def host_profile(measured: Measurements) -> Host:
         slower,
         id="own",
         cpu=str(last["cpu"]),
-        source=f"{known.id}, each part as many times as long as fixed steps took here: {said}",
+        source=f"{known.id}, with each part scaled by the time of fixed steps here: {said}",
         seconds={count: float(f"{slower.seconds[count]:.4g}") for count in COUNTS},
         spread=OWN_SPREAD,
         reference=here,

@@ -38,7 +38,7 @@ DRAM_REACH = 0.91
 
 TRANSFERRED = (0.85, 1.15)
 TRANSFERRED_SOURCE = (
-    "58 timm networks on an RTX 3090 and an RTX 4090 that the transfer was not looked at with "
+    "58 timm networks on an RTX 3090 and an RTX 4090 that were not used for the transfer "
     "(results of huggingface/pytorch-image-models, Apache-2.0): 0.85 to 1.13; a little wider for "
     "GPUs without public figures"
 )

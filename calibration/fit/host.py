@@ -166,8 +166,8 @@ def main() -> None:
     host = Host(
         version=VERSION,
         id=DEFAULT,
-        cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, beside an H200 or an H100",
-        source=f"the median of {hosts.processes} processes beside H200s and H100s; Python 3.12, "
+        cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, with an H200 or an H100",
+        source=f"the median of {hosts.processes} processes with H200s and H100s; Python 3.12, "
         f"torch 2.11; times by non-negative least squares over {len(of)} steps; {said}",
         seconds=seconds,
         latency_s=5e-6,
@@ -197,8 +197,8 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
         slower,
         id="xeon-h100",
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores on a busy machine with H100s",
-        source=f"{default.id}, each part as many times as long as fixed work took in "
-        f"{len(rounds)} rounds beside measured steps: "
+        source=f"{default.id}, with each part scaled by the time of fixed work in "
+        f"{len(rounds)} rounds next to measured steps: "
         + ", ".join(f"{name} {value:.2f}" for name, value in here._asdict().items()),
         seconds={name: float(f"{s:.3e}") for name, s in slower.seconds.items()},
         spread=(

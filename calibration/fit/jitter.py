@@ -45,8 +45,8 @@ def main() -> None:
     """Write the file."""
     ratios = log_ratios()
     fitted = {
-        "source": f"calibration/fit/jitter.py: {len(ratios)} steps that their host rules, run by "
-        "two ranks beside each other on a GPU each "
+        "source": f"calibration/fit/jitter.py: {len(ratios)} host-bound steps, run at the "
+        "same time by two ranks, each on its own GPU "
         "(calibration/measurements/h200_sxm_x2/parallel_steps_second)",
         "sigma": round(sigma(ratios), 3),
     }

@@ -139,7 +139,7 @@ def series(rows: list[Row], begin_s: float) -> list[list[float | None]]:
 def measured(
     case: EnergyCase, meter: Meter, device: str, shrink: int, scale: float
 ) -> dict[str, Any]:
-    """The fields of a case's line. Raises what the case raises."""
+    """The fields of a case's line. Raises the errors of the case."""
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
     with torch.device(device), torch.no_grad():

@@ -65,7 +65,7 @@ ROUNDS = 9
 
 
 class Idle:
-    """A backend whose code returns what its first call returned."""
+    """A backend whose code returns the result of its first call."""
 
     def __init__(self) -> None:
         self.graphs = 0

@@ -141,9 +141,9 @@ def _intact_bytes(raw: bytes) -> int:
 class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
-    A torn last line is cut off; `found.corrupt_lines` numbers damaged ones before it, whose
-    samples count as not measured. InputError for another GPU's or version's log, for one that
-    another process writes, and for a disk that is full: nothing written before is lost.
+    A torn last line is cut off; `found.corrupt_lines` numbers the damaged lines before it, whose
+    samples count as not measured. Raises InputError for another GPU's or version's log, for one
+    that another process writes, and for a disk that is full: nothing written before is lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:

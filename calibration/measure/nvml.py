@@ -1,7 +1,7 @@
 """Energy, power and clocks of the current GPU, read from the driver's own library.
 
-ctypes on libnvidia-ml, which comes with every driver, so that nothing has to be installed where
-energy is measured. Functions and constants as in NVIDIA's NVML API reference. Only reads.
+It uses ctypes on libnvidia-ml, which comes with every driver, so that measuring energy needs no
+further package. Functions and constants are those of NVIDIA's NVML API reference. It only reads.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ the earlier ones. A step that fails or hangs is recorded as failed, and the next
 processes. In the remaining time, the same steps run again under the profiler, which slows all later
 launches of its process; their lines hold only `rank_kernels_s`.
 
-    period_s, periods_s     the slowest rank's seconds a step, the median of three blocks, and each
+    period_s, periods_s     the slowest rank's seconds per step, the median of three blocks, and
+                            each
     rank_periods_s          each rank's own median, before it waits for the others at a block's end
     peak_bytes              each rank's peak of allocated memory
     one_gpu                 the same figures of the twin on one GPU, all ranks at once

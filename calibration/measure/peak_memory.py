@@ -119,7 +119,7 @@ def cases() -> Iterator[Row]:
 
 
 def step_of(case: Row, device: str) -> Callable[[], object]:
-    """A step of the case: forward, and backward where it trains."""
+    """A step of the case: forward, and backward if it trains."""
     torch.manual_seed(0)
     with torch.device(device):
         if case["kind"] == "unet":

@@ -131,7 +131,7 @@ class Measuring:
 
     @torch.no_grad()
     def static(self) -> Row:
-        """Seconds of one batch: its prefill, and each of its decodes, as graphs where captured."""
+        """Seconds of one batch: its prefill, and each of its decodes, as graphs if captured."""
         batch, prompt, answer = self.suite.static
         prefill = self.call(Point("prefill", batch, prompt))
         prefill()

@@ -231,9 +231,9 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     runs   number of warm runs of each, and of cold runs
 
     Warm: back to back. Cold: after a kernel that reads and writes as much as L2 holds, four times
-    over. It leaves lines to be written back beside clean ones, as a network's kernels do: on an
-    H200 a 16 MB copy takes 8.5 µs after reading alone, 10.1 µs after writing alone. It lies outside
-    the ranges by which kernels are assigned.
+    over. It leaves both written and clean lines in L2, like a network's kernels: on an H200 a 16 MB
+    copy takes 8.5 µs after reading alone, 10.1 µs after writing alone. It lies outside the ranges
+    by which kernels are assigned.
     """
     l2_bytes = torch.cuda.get_device_properties().L2_cache_size
     read, written = torch.randn(2, 2 * l2_bytes // 4, device="cuda")

@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--card", default="h200_sxm", help="h200_sxm or h100_sxm")
     parser.add_argument("--write", type=Path, help="file for the predictions")
-    parser.add_argument("--before", type=Path, help="file of kept predictions")
+    parser.add_argument("--before", type=Path, help="file of stored predictions")
     options = parser.parse_args()
     known = measured(options.card)
     if options.before:

@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("pattern", nargs="?", default="", help="regular expression on names")
     parser.add_argument("--suites", nargs="+", choices=SUITES, help="default: the packages'")
     parser.add_argument("--write", type=Path, help="file for the predictions")
-    parser.add_argument("--before", type=Path, help="file of kept predictions")
+    parser.add_argument("--before", type=Path, help="file of stored predictions")
     options = parser.parse_args()
     kept = before(options.before) if options.before else None
     predicted: list[Row] = []

@@ -217,7 +217,7 @@ def _advice(
     memory = _saved(_need(base), _need(p))
     money = million = None
     before, after = _price(base.gpu, prices), _price(p.gpu, prices)
-    if before and after:  # a price buys seconds: dollars · seconds a sample
+    if before and after:  # a price buys seconds: dollars · seconds per sample
         money = _saved(before * sample_s(base), after * sample_s(p))
         million = after / 3600 * sample_s(p) * 1e6 if prices else None
     local = _saved(

@@ -1,5 +1,5 @@
 """A step as a block diagram: ops with their bytes and times, the values between them, the sets that
-a scenario fuses, and what fusing one more set would change."""
+a scenario fuses, and the effect of fusing one more set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Compare scenarios: what each change does, alone and with the others, and which kernels moved."""
+"""Compare scenarios: the effect of each change, alone and with the others, and the changed
+kernels."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def next_shift(
 
     Steps of a factor of two bracket the change, and a search narrows the bracket: a regime that
     comes and goes within one step can be missed. Values that need no new trace are predicted
-    together, and the two values beside the change each alone. `watch` is called with the figures
+    together, and the two values next to the change one by one. `watch` is called with the figures
     tried so far. Raises InputError for an axis without numbers.
     """
     line = axis(scenario, along)

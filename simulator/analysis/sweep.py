@@ -28,7 +28,7 @@ Predictor = Callable[[Scenario], Prediction]
 
 @dataclass(frozen=True)
 class Axis:
-    """What a sweep varies: the first parameter of a what-if, or a size of the network. `kind` is
+    """An axis of a sweep: the first parameter of a what-if, or a size of the network. `kind` is
     "whole" if only whole numbers are allowed."""
 
     name: str

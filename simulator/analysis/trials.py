@@ -164,8 +164,8 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+weights=int4", ("memory",), "weights are read in 4 bits", "what is computed"),
     Trial("+kv_cache=fp8", ("memory",), "the cache is read in 8 bits", "what is computed"),
     Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
-    Trial("+l2=4", ("memory",), "more of what was just written is read from L2", "machine"),
-    Trial("+l2_bandwidth=2", ("memory",), "what is in L2 is read twice as fast", "machine"),
+    Trial("+l2=4", ("memory",), "more of the data just written is read from L2", "machine"),
+    Trial("+l2_bandwidth=2", ("memory",), "data in L2 is read twice as fast", "machine"),
     Trial("+recompute", (), "blocks that run again need not store their activations", "code"),
     Trial("+optimizer=sgd", ("memory",), "SGD keeps and reads half of AdamW's state",
           "what is computed"),
@@ -173,7 +173,7 @@ TRIALS: tuple[Trial, ...] = (
 )  # fmt: skip
 
 UNTRIED = {
-    "batch": "tried at two and four times what it is",
+    "batch": "tried at two and four times its value",
     "seq": "it changes the question", "size": "another network", "network": "another network",
     "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
     "training": "it changes the question", "freeze": "it changes the question",

@@ -1,4 +1,4 @@
-"""Peaks derived from a GPU's units, clock and FLOPs a clock, compared with the stated ones."""
+"""Peaks derived from a GPU's units, clock and FLOPs per clock, compared with the stated ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DerivedPeak:
 
     @property
     def flops_per_s(self) -> float:
-        """units x clock x FLOPs a clock."""
+        """The derived peak: units × clock × FLOPs per clock."""
         return self.units * self.hz * self.flops_per_clock_per_unit
 
     @property

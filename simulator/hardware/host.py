@@ -73,7 +73,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Host seconds of each op, its launches excepted."""
+        """Host seconds of each op, without its launches."""
         weights = np.array([self.seconds[name] for name in COUNTS[:-1]])
         return counts @ weights
 
@@ -109,7 +109,7 @@ def host(name: str | None = None) -> Host:
             f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
             "a host's name (`ridgepoint hosts`)"
         )
-    from simulator.hardware.host_catalogue import catalogue, derived  # see hosts
+    from simulator.hardware.host_catalogue import catalogue, derived  # see `hosts`
 
     if name in catalogue():
         return derived(name, host())

@@ -1,7 +1,7 @@
 """A PyTorch profiler's trace: the kernels of one measured step, and the ops that launched them.
 
-The file is what `profiler.export_chrome_trace` writes (Chrome's trace event format, plain or
-gzipped): ops have the category `cpu_op`, kernels `kernel`, and both name the launch that joins them
+The file comes from `profiler.export_chrome_trace` (Chrome's trace event format, plain or gzipped):
+ops have the category `cpu_op`, kernels `kernel`, and both name the launch that joins them
 (`correlation` of a CUDA runtime call, whose time lies within its ops).
 """
 
@@ -138,8 +138,8 @@ def _events(path: Path) -> list[_Event]:
         return msgspec.json.decode(raw, type=_Document).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a profiler trace: {error}; expected what export_chrome_trace of "
-            "torch.profiler writes; choose another"
+            f"{path} is not a profiler trace: {error}; expected a file of torch.profiler's "
+            "export_chrome_trace; choose another"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The assumptions of a plan of a served network, and how much each of them matters."""
+"""The assumptions of a plan of a served network, and the influence of each."""
 
 from __future__ import annotations
 

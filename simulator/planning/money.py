@@ -11,7 +11,7 @@ from simulator.planning.spec import Prices
 
 @dataclass(frozen=True)
 class Bill:
-    """Costs of all GPUs of a candidate per hour; None: not known."""
+    """Costs per hour of all GPUs of a candidate; None if not known."""
 
     usd_per_h: float | None
     source: str

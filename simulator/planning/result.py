@@ -68,8 +68,8 @@ class Row:
 
     @property
     def layout(self) -> str:
-        """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; "" where
-        each GPU is a replica."""
+        """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; "" if each
+        GPU is a replica."""
         noun = "replica" if self.replicas == 1 else "replicas"
         tp = "" if self.split == 1 else f"tp={self.split}"
         if self.pools is not None:

@@ -85,7 +85,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     waiting: deque[int] = deque()
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
     ends: list[tuple[int, int]] = []  # iteration of the last token, request
-    entered: dict[int, tuple[int, int]] = {}  # decoding: its first iteration, cache then
+    entered: dict[int, tuple[int, int]] = {}  # decodes: first iteration, cache then
     held = reserved = 0  # tokens of cache in use, and reserved
     gaps: list[float] = []
     decoded: list[int] = []
@@ -119,7 +119,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             flat, knee_at = decode_s[batch] + host, knee * batch
             slope, beyond, began = near[batch], far[batch], len(gaps)
             most_ticks = ends[0][0] - tick
-            if not rules.reserve:  # the iteration that begins with room for it is the last
+            if not rules.reserve:  # up to the last iteration that fits in the cache
                 most_ticks = min(most_ticks, max((room - held) // batch, 0))
             for cached in range(held, held + most_ticks * batch, batch):
                 if clock >= stop:

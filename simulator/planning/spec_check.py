@@ -1,4 +1,4 @@
-"""Check a plan's spec as a whole: what is missing, and what contradicts itself."""
+"""Check a plan's spec as a whole for missing keys and contradictions."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def check(spec: Spec) -> None:
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):
             raise InputError(
-                "workload.tokens and workload.samples: expected one of the two; give "
-                "what is to be trained on"
+                "workload.tokens and workload.samples: expected one of the two; give the amount to "
+                "train on"
             )
         if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
             raise InputError(

@@ -17,7 +17,7 @@ BLOCK_BYTES = 512
 
 @dataclass(frozen=True)
 class Memory:
-    """`bytes_at[i]` is what is allocated while op i runs; `at_peak` splits the peak by role."""
+    """`bytes_at[i]` are the bytes allocated while op i runs; `at_peak` splits the peak by role."""
 
     bytes_at: NDArray[np.int64]
     peak_bytes: int

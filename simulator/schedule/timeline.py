@@ -27,7 +27,7 @@ class Launches:
 
     host_s      host work before this launch, its own launch call included [..., kernels]
     duration_s  time on the GPU [..., kernels]
-    sync_after  True where the host then waits until the GPU is idle [kernels]
+    sync_after  True if the host then waits until the GPU is idle [kernels]
     tail_s      host work after the last launch of the step, a number or [...]
     """
 

@@ -110,8 +110,8 @@ def sustained_clock(
 def power_limit(
     resolved: ResolvedScenario, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
 ) -> ResolvedScenario:
-    """A lower power limit of the GPU, as `nvidia-smi -pl` sets it. The clock settles where the mean
-    power of the step is within the limit."""
+    """A lower power limit of the GPU, as `nvidia-smi -pl` sets it. The clock settles at the value
+    at which the mean power of the step meets the limit."""
     own = resolved.gpu.power_limit_w or resolved.gpu.tdp_w
     if own == watts:
         return resolved

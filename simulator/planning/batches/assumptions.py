@@ -1,4 +1,4 @@
-"""The assumptions of a plan of fixed batches, and how much each of them matters."""
+"""The assumptions of a plan of fixed batches, and the influence of each."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _quantised(trace: Trace, products: list[Product]) -> Trace:
                 change.resize(own, size)
             else:
                 own = change.storage(size, "weight", kept=True)
-            # scales lie beside their weight in a storage of 0 bytes: the op reads both
+            # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
             copies[p.b[1]] = own, change.storage(0, "weight", kept=True)
         a, scale_a = zip(_stored(m, k), copies[p.a[1]], strict=True)
         scales, at = _stored(n, k)[1], copies[p.b[1]]

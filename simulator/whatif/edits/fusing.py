@@ -1,7 +1,7 @@
 """Fuse chosen ops: each set becomes one kernel, in any mode.
 
-Ops chosen by name, in a module or in the whole network, are fused chain by chain as far as that is
-legal. Ops chosen by number, or all ops of a module, become one kernel or raise an error.
+Ops chosen by name, in a module or in the whole network, are fused chain by chain if that is legal.
+Ops chosen by number, or all ops of a module, become one kernel or raise an error.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ class Product:
 
 
 def linears(trace: Trace, modules: str) -> Iterator[Product]:
-    """Products with a weight, and products that make a weight's gradient, in matching modules."""
+    """Products with a weight, and products that compute a weight's gradient, in matching
+    modules."""
     weights = _weights(trace)
     for index, op in enumerate(trace.ops):
         operands = _OPERANDS.get(op.name)

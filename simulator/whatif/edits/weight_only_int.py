@@ -92,7 +92,7 @@ class SmallWeights:
     def _ops(
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
     ) -> list[Op]:
-        # scales lie beside their weight in a storage of 0 bytes: the op reads both
+        # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
         side = change.storage(0, "weight", kept=True)
         names = ("scales",) if self.dtype == "int8" else ("qScaleAndZeros",)
         inputs = {"self": p.a, "mat2": weight, names[0]: (extra, side)}

@@ -112,7 +112,8 @@ def test_what_is_no_profiler_trace_is_refused(tmp_path: Path) -> None:
     for text in (b"", b"{", b'{"ops": []}', b"[1]", b"\xff\xfe", b'{"traceEvents": [1]}'):
         place.write_bytes(text)
         with pytest.raises(
-            InputError, match=r"some\.json is not a profiler trace: .*; expected what export_chrome"
+            InputError,
+            match=r"some\.json is not a profiler trace: .*; expected a file of torch\.profiler's",
         ):
             read(place)
     _written(place, [_event("cpu_op", "aten::add", 0.0, 1.0)])
