@@ -1,8 +1,7 @@
-"""Profiles from a folder of measurements: of a GPU of one's own, and of the host beside it.
+"""Fit the profiles of the user's GPU and its host to a folder of measurements.
 
 `ridgepoint calibrate fit FOLDER` writes `FOLDER/<gpu>.json` and `FOLDER/host.json`; with
-`--install` the GPU's goes where predictions find it by themselves.
-"""
+`--install`, the GPU's profile is written to the folder that predictions use."""
 
 from __future__ import annotations
 
@@ -85,8 +84,10 @@ def host_profile(measured: Measurements) -> Host:
 def main() -> None:
     """Fit the profiles of a folder."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("folder", type=Path, help="what `measure` filled")
-    parser.add_argument("--install", action="store_true", help="predict with the GPU's from now on")
+    parser.add_argument("folder", type=Path, help="the folder that `measure` filled")
+    parser.add_argument(
+        "--install", action="store_true", help="use the GPU's profile in predictions"
+    )
     options = parser.parse_args()
     folder: Path = options.folder
     logs = [path for path in (folder / "samples.jsonl", folder / "host.jsonl") if path.is_file()]

@@ -1,4 +1,4 @@
-"""Predicted against measured, on steps and calls that were never fitted.
+"""Compare predictions with measurements of steps and calls that were never fitted.
 
 `python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
 the summary into `docs/accuracy.md` and its most important rows into the README, `--json FILE`
