@@ -36,7 +36,7 @@ PANELS = {
         "sweep": "Sweep one axis, such as batch or sequence length: time, throughput and shares.",
         "map": "Map the regime over two axes, with the boundaries between regimes.",
         "seek": "Find the batch that meets a goal, or the rate that flips the regime.",
-        "plan": "Choose the GPU, the number and the cost: a verdict, a ranked table, the "
+        "plan": "Choose GPUs for a load and its limits: a verdict, a ranked table, the "
         "assumptions.",
         "split": "Find the fastest split of a network over a cluster, under the memory limit.",
         "trace": "Save a network's ops as a trace, which later predictions read without torch.",

@@ -38,7 +38,7 @@ def plan(
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 15,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one per core.")] = 0,
 ) -> None:
-    """Choose the GPU, the number and the cost: a verdict, a ranked table, the assumptions."""
+    """Choose GPUs for a load and its limits: a verdict, a ranked table, the assumptions."""
     from app import outputs, progress
     from app.html.plan import plan_page, plan_svg
     from app.report import plan as report

@@ -39,7 +39,7 @@ def whatif(
     def page(metrics: Metrics) -> Drawing:
         from app.charts.waterfall.waterfall import waterfall_page  # only if a picture is drawn
 
-        return waterfall_page(fall, title(fall.a, subjects[0]), ("as asked", "changed"), metrics)
+        return waterfall_page(fall, title(fall.a, subjects[0]), ("baseline", "changed"), metrics)
 
     written.write(lambda: report.document(fall, subjects), lambda: report.as_csv(fall), page)
     write_scenario(save_scenario, after)

@@ -66,7 +66,7 @@ def show(searches: list[Search], heading: str) -> None:
     console.print()
     shown = table()
     words(shown, "goal")
-    numbers(shown, "answer", "step there", "80%")
+    numbers(shown, "answer", "step time", "80%")
     words(shown, "bound by")
     for search in searches:
         if search.sought is None:

@@ -105,7 +105,7 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
     """The changes from one scenario to another: each alone, and after the changes above it."""
     shown = table()
     words(shown, "change")
-    numbers(shown, "alone", "", "after those above", "", "step then")
+    numbers(shown, "alone", "", "after those above", "", "step time")
     total = fall.a.period_s
     shown.add_row(before, "", "", "", "", Text(seconds(total), "bold"))
     for step in fall.steps:

@@ -61,7 +61,7 @@ def show(
     console.print()
     console.print(verdict, width=width)
     console.print()
-    console.print(Group(steps_table(fall, "as asked", "all together"), Text()), width=width)
+    console.print(Group(steps_table(fall, "baseline", "all together"), Text()), width=width)
     for text in idle:
         console.print(Text(f"{text} has no effect here", "yellow"), width=width)
     console.print(Group(sides(("before", "after"), (fall.a, fall.b), True), Text()), width=width)

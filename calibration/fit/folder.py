@@ -86,8 +86,10 @@ def host_profile(measured: Measurements) -> Host:
 def main() -> None:
     """Fit the profiles of a folder."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("folder", type=Path, help="what `measure` filled")
-    parser.add_argument("--install", action="store_true", help="predict with the GPU's from now on")
+    parser.add_argument("folder", type=Path, help="the folder that `measure` filled")
+    parser.add_argument(
+        "--install", action="store_true", help="use the GPU's profile in predictions"
+    )
     options = parser.parse_args()
     folder: Path = options.folder
     logs = [path for path in (folder / "samples.jsonl", folder / "host.jsonl") if path.is_file()]

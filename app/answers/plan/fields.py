@@ -93,7 +93,7 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
         "in",
         _precisions(draft),
         "on",
-        _rate(draft, "Samples a second", empty="as many as it can"),
+        _rate(draft, "Samples a second", empty="the most"),
         "samples a second, in batches of",
         _key(draft, "Batch", "workload", "batch", empty="the best size"),
         ", each batch within",

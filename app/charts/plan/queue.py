@@ -79,7 +79,7 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
         f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
         f"{latency(d.decode_s)}",
         f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
-        f"{d.preempted:,} sequences started again",
+        f"{d.preempted:,} sequences restarted",
     )
     spots += [Spot(n, b, f"{n}: {w}") for n, b, w in zip(names, boxes, words, strict=True)]
     return items

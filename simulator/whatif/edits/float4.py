@@ -35,7 +35,7 @@ class Float4:
         if not gpu.peak("tensor", "fp4"):
             raise InputError(
                 f"nvfp4: {gpu.name} has no tensor cores of 4 bits: expected a GPU that has them "
-                "(Blackwell); choose another GPU, or weights=nvfp4, for weights alone"
+                "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
             )
 
     def __call__(self, trace: Trace) -> Trace:

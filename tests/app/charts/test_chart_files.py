@@ -23,7 +23,7 @@ COMMANDS = {
     "map": (["--x", "batch=1:65536:5", "--y", "host_speed=0.5:2:3"],
             ["Overhead-bound", "Host speed, ×", "Batch, samples"]),
     "whatif": (["+cuda_graph", "+precision=fp16"],
-               ["+cuda_graph", "+precision=fp16", "Step time", "as asked", "80% interval"]),
+               ["+cuda_graph", "+precision=fp16", "Step time", "baseline", "80% interval"]),
     "compare": (["--with", "+cuda_graph"], ["A  mlp-tiny", "B  +cuda_graph", "per step"]),
     "advise": (["--top", "3"], ["+cuda_graph", "end to end", "a step"]),
     "seek": (["--out-of-overhead"], ["Smallest batch that is not overhead-bound", "Share of time"]),

@@ -106,10 +106,10 @@ def test_the_bar_under_the_pointer_is_outlined(frame: Frame) -> None:
 
 
 def test_a_page_names_both_ends(fall: Waterfall) -> None:
-    page = waterfall_page(fall, "bert & co", ("as asked", "changed"), TABULATED)
+    page = waterfall_page(fall, "bert & co", ("baseline", "changed"), TABULATED)
     words = words_of(page.items)
     assert words[0] == page.title == "bert & co"
-    assert {"as asked", "changed", f"{fall.a.regime}-bound", "this change alone"} <= set(words)
+    assert {"baseline", "changed", f"{fall.a.regime}-bound", "this change alone"} <= set(words)
     assert any(each.startswith(seconds(fall.b.period_s)) for each in words)
     assert page.width == 190 + 150 * 4
 

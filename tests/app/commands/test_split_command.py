@@ -48,7 +48,7 @@ def test_what_ifs_and_scaling_are_about_the_layout(run: Run) -> None:
             "  scaling: GPUs, step, efficiency, communication's share",
             "         1    1.12 ms  100.0%  0%",
             "         2    1.12 ms   50.0%  0%",
-            "    communication is the largest share on none of these",
+            "    communication is never the largest share",
         )
     )
 

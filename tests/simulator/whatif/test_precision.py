@@ -142,7 +142,7 @@ def test_nvfp4_is_refused_on_a_card_without_it_and_in_training():
         apply(asked("bert-base", gpu="h100"), "nvfp4")
     assert str(error.value) == (
         "nvfp4: H100 SXM5 80GB has no tensor cores of 4 bits: expected a GPU that has them "
-        "(Blackwell); choose another GPU, or weights=nvfp4, for weights alone"
+        "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
     )
     training = asked("bert-base", gpu="b200", training=True)
     with pytest.raises(InputError) as error:
