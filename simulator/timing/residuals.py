@@ -8,10 +8,10 @@ the exponential covariance). Far from all of them the residual tends to 0, the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,12 +23,13 @@ from simulator.varying import anywhere, in_column
 from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
 
 _NEAREST = 48
 _CHUNK = 1 << 14  # points whose neighbours are searched together, 2 kB each
 _AT_ONCE = 16  # sets of neighbours that are solved together: they fit in a cache
-_SETS = 4096  # sets of neighbours in the cache, 0.4 kB each
-_KEPT = 1024  # works whose means are cached, 0.6 kB each
+_SETS = 1024  # sets of neighbours in the cache, 0.8 kB each
+_KEPT = 512  # works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
 
@@ -73,15 +74,12 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(unit_count, _key(work)) for work in works]
-        cached = self._kept
-        new = {key: work for key, work in zip(keys, works, strict=True) if key not in cached}
+        means = {key: self._kept.get(key) for key in keys}
+        new = {key: work for key, work in zip(keys, works, strict=True) if means[key] is None}
         if new:
-            if len(cached) > _KEPT:
-                cached.clear()
-                new = dict(zip(keys, works, strict=True))
             cold = coordinates(list(new.values()), 0, self.features, units)
-            cached.update(zip(new, self._means(cold), strict=True))
-        return np.array([cached[key] for key in keys])
+            means |= _add(self._kept, _KEPT, zip(new, self._means(cold), strict=True))
+        return np.array([means[key] for key in keys])
 
     @cached_property
     def _kept(self) -> dict[tuple[int, bytes | str], Floats]:
@@ -120,19 +118,16 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         """The weight of each of the nearest points, [points, nearest]: the inverse of the
         covariance between them times their values. Shapes that are close to each other share their
         neighbours, so results are cached by neighbours."""
-        solved = self._solved
         first, of = distinct_rows(near)
         distinct = near[first]
         keys = [row.tobytes() for row in distinct.astype(np.int32)]
-        new = {key: row for key, row in zip(keys, distinct, strict=True) if key not in solved}
+        weights = {key: self._solved.get(key) for key in keys}
+        new = {key: row for key, row in zip(keys, distinct, strict=True) if weights[key] is None}
         if new:
-            if len(solved) > _SETS:
-                solved.clear()
-                new = dict(zip(keys, distinct, strict=True))
             sets = np.array(list(new.values()))
             some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
-            solved.update(zip(new, np.concatenate(some), strict=True))
-        return np.array([solved[key] for key in keys])[of]
+            weights |= _add(self._solved, _SETS, zip(new, np.concatenate(some), strict=True))
+        return np.array([weights[key] for key in keys])[of]
 
     def _inverted(self, sets: NDArray[np.int64]) -> Floats:
         """The inverse of the covariance between some points, times their values [sets, points]."""
@@ -183,6 +178,18 @@ class Residuals(Mapping[str, Residual]):
 
     def __len__(self) -> int:
         return len(self._encoded)
+
+
+def _add(
+    cached: dict[Key, Floats], most: int, values: Iterable[tuple[Key, Floats]]
+) -> dict[Key, Floats]:
+    """Add values to a cache that several threads use; empty it first if it would hold more than
+    `most`. Returns the values."""
+    added = dict(values)
+    if len(cached) + len(added) > most:
+        cached.clear()
+    cached.update(added)
+    return added
 
 
 def _key(work: Work) -> bytes | str:

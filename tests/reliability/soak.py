@@ -59,7 +59,9 @@ class Growth(NamedTuple):
         return not grows and self.files_after <= self.files_before
 
     def __str__(self) -> str:
+        limits = f"asked for less than {_MOST_MB_PER_H:g} MB/h and no more open files"
         return (
+            f"{'passed' if self.is_flat else 'failed'} ({limits}): "
             f"{self.hours * 60:.0f} minutes, {self.events:,} events: memory "
             f"{self.mb_per_h:+.1f} ± {self.error_mb_per_h:.1f} MB/h after the warm-up, open files "
             f"{self.files_before} → {self.files_after}"

@@ -35,6 +35,10 @@ def test_noise_is_no_growth_and_an_open_file_is() -> None:
 
 
 def test_a_run_is_told_in_a_line() -> None:
-    assert str(growth(samples(3.0))) == (
-        "60 minutes, 3,600 events: memory +3.0 ± 0.0 MB/h after the warm-up, open files 9 → 9"
+    line = (
+        "{} (asked for less than 1 MB/h and no more open files): 60 minutes, 3,600 events: "
+        "memory {} ± 0.0 MB/h after the warm-up, open files 9 → {}"
     )
+    assert str(growth(samples(3.0))) == line.format("failed", "+3.0", 9)
+    assert str(growth(samples(0.5))) == line.format("passed", "+0.5", 9)
+    assert str(growth(samples(0.5, files=10))) == line.format("failed", "+0.5", 10)

@@ -52,7 +52,7 @@ def test_the_means_kept_are_bounded() -> None:
     residual = Residual(("bytes",), (2.0,), ((4.0,), (8.0,)), (0.5, -0.5), 0.4, 0.001)
     works = [Work("copy", flops=0, read_bytes=n, write_bytes=0) for n in range(1, 2001)]
     means = [residual.of(works[i : i + 50], 1) for i in range(0, 2000, 50)]
-    assert len(residual._kept) <= 1024 + 50
+    assert len(residual._kept) <= 512
     assert residual.of(works[:50], 1) == pytest.approx(means[0])
 
 

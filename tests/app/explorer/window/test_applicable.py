@@ -54,7 +54,7 @@ def test_a_comparison_is_exported_of_several_scenarios(
     export = action(window, "Export comparison …")
     assert not export.isEnabled()
     assert export.toolTip() == "There is one scenario; duplicate it"
-    window.session.add("Long", replace(INITIAL.sides[0].scenario, seq=5000))  # refused
+    window.session.add("None", replace(INITIAL.sides[0].scenario, batch=0))  # refused
     window.session.switch_to(0)
     wait(window.worker)
     assert export.toolTip() == "There is no prediction of B yet"
