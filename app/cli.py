@@ -22,8 +22,8 @@ from typer.main import get_command
 from app.conversion import Command, converted_early
 from app.printable import printable
 from simulator.errors import RidgepointError
+from simulator.isolated import ISOLATION
 from simulator.networks.loading.watching import WATCH
-from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.trace_folder import TRACE_FOLDER
 
 PANELS = {

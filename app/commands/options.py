@@ -43,8 +43,8 @@ from app.commands.option_types import (
 from app.commands.written import written
 from simulator.errors import InputError
 from simulator.formats.link import is_link, parts
+from simulator.isolated import ISOLATION
 from simulator.networks.loading.watching import DEFAULT_LIMIT_S, WATCH, Watch
-from simulator.scenario.isolated import ISOLATION
 
 if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario

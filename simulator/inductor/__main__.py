@@ -1,5 +1,6 @@
-"""The child process: `python -m simulator.inductor FILE` reads a question from standard input,
-reports its progress on standard output, and writes the answer to FILE."""
+"""The child process: `python -m simulator.inductor FILE [LIMITS]` reads a question from standard
+input, reports its progress on standard output, and writes the answer to FILE. LIMITS are those of
+the process, as JSON."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from simulator.inductor.child import Message
 from simulator.inductor.forked import end_with_input
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
+from simulator.isolated.limits import Limits, confine
 
 
 def main() -> None:
@@ -26,6 +28,8 @@ def main() -> None:
     def send(message: Message) -> None:
         messages.write(msgspec.json.encode(message) + b"\n")
 
+    for limits in sys.argv[2:]:
+        confine(msgspec.json.decode(limits, type=Limits))
     question = decoded(sys.stdin.buffer.readline())
     threading.Thread(target=end_with_input, daemon=True).start()
     try:

@@ -20,6 +20,7 @@ import msgspec
 from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question, encoded
 from simulator.inductor.refusal import RefusalError
+from simulator.isolated.limits import Limits
 
 LIMIT_S = 600.0
 _WAIT_S = 0.05
@@ -39,10 +40,14 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 class Child:
     """A process that starts at once; `cancel` ends it from any thread, `result` waits for it.
 
+    `limits` are what the process may use of the machine, None for all of it.
+
     Raises RefusalError on systems other than POSIX.
     """
 
-    def __init__(self, question: Question, limit_s: float = LIMIT_S) -> None:
+    def __init__(
+        self, question: Question, limit_s: float = LIMIT_S, limits: Limits | None = None
+    ) -> None:
         if os.name != "posix":
             raise RefusalError(f"it needs Linux, got {sys.platform}")
         self._began, self._limit_s = time.monotonic(), limit_s
@@ -56,8 +61,9 @@ class Child:
             "TORCHINDUCTOR_CACHE_DIR": self._folder.name,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         }
+        confined = [] if limits is None else [msgspec.json.encode(limits).decode()]
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "simulator.inductor", str(self._target)],
+            [sys.executable, "-P", "-m", "simulator.inductor", str(self._target), *confined],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

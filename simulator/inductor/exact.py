@@ -19,6 +19,7 @@ from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
+from simulator.isolated import ISOLATION
 from simulator.modes import autotunes
 from simulator.records import Trace
 from simulator.scenario.predict import scaled_profile
@@ -91,7 +92,7 @@ def ask(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Ans
     cached = cache.get(name) if cache else None
     if cached is not None:
         return cached
-    answer = Child(question, limit_s).result(progress)
+    answer = Child(question, limit_s, ISOLATION.limits_for(question.network)).result(progress)
     if cache:
         cache.put(name, answer)
     return answer

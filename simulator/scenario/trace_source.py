@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import fields
 from dataclasses import replace as replaced
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -23,12 +24,12 @@ from simulator.errors import InputError, UntracedError
 from simulator.formats.present import is_file
 from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
+from simulator.isolated import ISOLATION
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_disk
 from simulator.scenario.gpu_class import content, seen
-from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.mode_queries import ModeQueries
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
@@ -193,10 +194,16 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
         if stored := trace_disk.facts(request, gpu):
             return stored
         child = ISOLATION.process_for(request.network)
-        name, batch, seq = child.facts(request, gpu) if child else load(request).facts
+        work = partial(module_facts, request)
+        name, batch, seq = child.facts(request.network, work) if child else work()
         return Facts(name, batch or trace.samples, seq)
 
     return _FACTS.get(_key(request, gpu), loaded)
+
+
+def module_facts(request: TraceRequest) -> Facts:
+    """The facts of a network, which is loaded and not traced."""
+    return load(request).facts
 
 
 def reason_to_trace(request: TraceRequest, gpu: GPU) -> str | None:
@@ -290,7 +297,8 @@ def _run(request: TraceRequest, gpu: GPU) -> Trace:
     if _ELSEWHERE:
         raise UntracedError(request, gpu)
     child = ISOLATION.process_for(request.network)
-    trace, network_facts = (child.trace if child else trace_module)(request, gpu)
+    work = partial(trace_module, request, gpu)
+    trace, network_facts = child.trace(request.network, work) if child else work()
     _FACTS.get(_key(request, gpu), lambda: network_facts)
     if request.network not in CATALOGUE:
         trace_disk.save_facts(request, gpu, network_facts)

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.errors import InputError, RidgepointError
+from simulator.isolated import ISOLATION
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -116,11 +117,17 @@ class ClusterProcess:
     def _start(self) -> Connection:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        child = context.Process(target=serve, args=(theirs,), daemon=True)
+        child = context.Process(target=_main, args=(theirs,), daemon=True)
         child.start()
         theirs.close()
         self._child, self._pipe = child, ours
         return ours
+
+
+def _main(pipe: Connection) -> None:
+    """Serve the pipe. The code of users' networks runs in a process of its own."""
+    ISOLATION.begin()
+    serve(pipe)
 
 
 def serve(pipe: Connection) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from simulator.errors import InputError
+from simulator.isolated.limits import Limits, confine
 from simulator.networks.loading.factories import Factory, factories
 from simulator.networks.loading.load import load
-from simulator.scenario.isolated.limits import Limits, confine
 
 
 class ChosenFactory(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.isolated import ISOLATION
 from simulator.scenario import trace_source
-from simulator.scenario.isolated import ISOLATION
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_families import Line
 

@@ -21,9 +21,9 @@ from typing import Any
 from simulator.analysis.design.design import Design, Rows, predicted
 from simulator.analysis.design.release import release
 from simulator.errors import InputError
+from simulator.isolated import ISOLATION
+from simulator.isolated.limits import Limits
 from simulator.networks.loading.watching import WATCH, Watch
-from simulator.scenario.isolated import ISOLATION
-from simulator.scenario.isolated.limits import Limits
 
 Chunk = Sequence[int]
 Task = Callable[[Chunk], Rows]

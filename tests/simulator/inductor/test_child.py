@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,16 @@ from threading import Timer
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from simulator.hardware.gpu import gpu
+from simulator.inductor.answer import Answer
 from simulator.inductor.child import Child, Message
+from simulator.inductor.exact import ask
 from simulator.inductor.question import Question, encoded
 from simulator.inductor.refusal import RefusalError
+from simulator.isolated import ISOLATION
+from simulator.isolated.limits import Limits
 
 TINY = Question("mlp-tiny", gpu("h200"))
 RUN = """
@@ -119,3 +125,36 @@ def test_a_dead_child_whose_pipe_another_holds(
         child.result()
     os.killpg(child._process.pid, signal.SIGKILL)  # the sleep
     assert time.monotonic() - began < 30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are read from /proc")
+def test_a_child_has_the_limits_that_it_is_given() -> None:
+    child = Child(TINY, limits=Limits(file_bytes=12_345_678))
+    limits, until = Path(f"/proc/{child._process.pid}/limits"), time.monotonic() + 30
+    while not re.search(r"Max file size +12345678 +12345678 ", limits.read_text()):
+        assert time.monotonic() < until and child._process.poll() is None
+        time.sleep(0.02)
+    child.cancel()
+    assert gone(child)
+
+
+def test_a_users_network_is_compiled_with_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Limits | None] = []
+
+    class Refusing:
+        def __init__(self, question: Question, limit_s: float, limits: Limits | None) -> None:
+            given.append(limits)
+
+        def result(self, progress: object) -> Answer:
+            raise RefusalError("no")
+
+    monkeypatch.setattr(sys.modules["simulator.inductor.exact"], "Child", Refusing)
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    ISOLATION.begin()
+    for network in ("nets.py:Net", "mlp-tiny"):
+        with pytest.raises(RefusalError):
+            ask(replace(TINY, network=network), print)
+    ISOLATION.end()
+    with pytest.raises(RefusalError):
+        ask(replace(TINY, network="nets.py:Net"), print)
+    assert given == [Limits(), None, None]

@@ -25,9 +25,9 @@ from simulator.analysis.design.release import release
 from simulator.analysis.design.rows_file import RowsFile
 from simulator.analysis.design.run import run
 from simulator.errors import InputError
+from simulator.isolated import ISOLATION
+from simulator.isolated.limits import Limits
 from simulator.networks.loading.watching import WATCH, Watch
-from simulator.scenario.isolated import ISOLATION
-from simulator.scenario.isolated.limits import Limits
 from simulator.scenario.scenario import Scenario
 
 SMALL = design(Scenario("mlp-tiny"), {"gpu": ["h100", "h200"], "batch": range(1, 101)})
@@ -284,7 +284,7 @@ def test_local_processes_run_a_users_code_in_children_with_a_time_limit(tmp_path
         run(file, engine("local", 2))
         refused = summed(file.parts).refused
     assert list(refused) == [0] and "Loops took more than 8 s; it was at nets.py:" in refused[0]
-    assert set(nets.with_suffix(".log").read_text().split()) == {"simulator.scenario.isolated"}
+    assert set(nets.with_suffix(".log").read_text().split()) == {"simulator.isolated"}
 
 
 def test_workers_of_another_release_are_refused():

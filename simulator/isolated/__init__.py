@@ -3,6 +3,6 @@
 Off until `ISOLATION.begin`: a program that calls the simulator traces in its own process.
 """
 
-from simulator.scenario.isolated.isolation import ISOLATION
+from simulator.isolated.isolation import ISOLATION
 
 __all__ = ["ISOLATION"]

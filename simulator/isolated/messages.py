@@ -6,18 +6,22 @@ message is its length in 8 bytes, then msgpack.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
-from simulator.hardware.gpu import GPU
+from simulator.errors import InputError
+from simulator.isolated.limits import Limits
+from simulator.isolated.rank_ops import RankOp
 from simulator.networks.loading.loaded import Facts
-from simulator.scenario.isolated.limits import Limits
-from simulator.scenario.resolved import TraceRequest
+from simulator.records import Trace
 
 LENGTH_BYTES = 8
 MOST_BYTES = 2**29
 """The longest message, in bytes."""
+Work = Callable[[], tuple[Trace, Facts] | Facts]
+"""Trace a network, or load it for its facts alone. The child reads it pickled, by reference."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,9 @@ class Start:
 
 @dataclass(frozen=True)
 class Job:
-    """A request to trace, or to load the network for its facts alone; `limit_s` as in `Watch`."""
+    """The work of one request; `limit_s` as in `Watch`, None for no limit."""
 
-    request: TraceRequest
-    gpu: GPU
-    facts_only: bool
+    work: Work
     limit_s: float | None
 
 
@@ -51,24 +53,32 @@ class Printed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The text of an InputError."""
+    """The text of an InputError. `ends`: the process ends, and another one takes the next job."""
 
     text: str
+    ends: bool = False
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
-    """The facts of a network and its trace, as in a file; b"" for the facts alone."""
+    """The facts of a network and its trace, as in a file, b"" for the facts alone; and what ops of
+    several GPUs have beside."""
 
     facts: Facts
     trace: bytes
+    rank_ops: list[RankOp] = []
 
 
 Message = Progress | Printed | Refused | Answered
 
 
 def encoded(message: Message) -> bytes:
-    """Encode a message, with its length in front."""
+    """Encode a message, with its length in front. Raises InputError if it is too long."""
     data = msgspec.msgpack.encode(message)
+    if len(data) > MOST_BYTES:
+        raise InputError(
+            f"the trace has {len(data):,} bytes: expected {MOST_BYTES:,} at most, which a traced "
+            "network's process may send; give fewer layers, or run it with --no-sandbox"
+        )
     return len(data).to_bytes(LENGTH_BYTES) + data
 
 

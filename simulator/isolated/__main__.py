@@ -1,4 +1,4 @@
-"""The process that runs a user's code: `python -m simulator.scenario.isolated`."""
+"""The process that runs a user's code: `python -m simulator.isolated`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import BinaryIO
 
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded as encoded_trace
-from simulator.networks.loading.watching import WATCH, Watch
-from simulator.scenario.isolated.limits import confine
-from simulator.scenario.isolated.messages import (
+from simulator.isolated.limits import confine
+from simulator.isolated.messages import (
     Answered,
     Job,
     Message,
@@ -24,8 +23,12 @@ from simulator.scenario.isolated.messages import (
     Start,
     encoded,
 )
-from simulator.scenario.module import load
-from simulator.scenario.trace_module import trace_module
+from simulator.isolated.rank_ops import rank_ops
+from simulator.networks.loading.loaded import Facts
+from simulator.networks.loading.watching import WATCH, Watch
+
+_PRINTED = 2**20
+"""Most characters of a message."""
 
 
 class _Channel:
@@ -52,7 +55,8 @@ class _Printing(io.TextIOBase):
         return True
 
     def write(self, text: str, /) -> int:
-        self._channel.send(Printed(text))
+        for at in range(0, len(text), _PRINTED):
+            self._channel.send(Printed(text[at : at + _PRINTED]))
         return len(text)
 
     def fileno(self) -> int:
@@ -65,19 +69,29 @@ def _serve(requests: BinaryIO, channel: _Channel) -> None:
             job: Job = pickle.load(requests)
         except EOFError:
             return
-        if job.limit_s is not None:
-            WATCH.set(Watch(job.limit_s, lambda text: channel.send(Progress(text))))
+        WATCH.set(_watch(job.limit_s, channel))
         try:
             channel.send(_answer(job))
         except InputError as error:
-            channel.send(Refused(str(error)))
+            # a time limit may stop an import, which leaves half a module behind
+            over_time = isinstance(error.__context__, KeyboardInterrupt)
+            channel.send(Refused(str(error), ends=over_time))
+            if over_time:
+                return
+
+
+def _watch(limit_s: float | None, channel: _Channel) -> Watch | None:
+    if limit_s is None:
+        return None
+    return Watch(limit_s, lambda text: channel.send(Progress(text)))
 
 
 def _answer(job: Job) -> Answered:
-    if job.facts_only:
-        return Answered(load(job.request).facts, b"")
-    trace, facts = trace_module(job.request, job.gpu)
-    return Answered(facts, encoded_trace(trace))
+    result = job.work()
+    if isinstance(result, Facts):
+        return Answered(result, b"")
+    trace, facts = result
+    return Answered(facts, encoded_trace(trace), rank_ops(trace))
 
 
 def main() -> None:

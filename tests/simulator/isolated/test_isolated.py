@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,15 @@ import pytest
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded
 from simulator.hardware.gpu import gpu
+from simulator.isolated.isolation import Isolation
+from simulator.isolated.limits import Limits
+from simulator.isolated.process import IsolatedProcess
+from simulator.networks.loading.loaded import Facts
 from simulator.networks.loading.watching import WATCH, Watch
-from simulator.scenario.isolated.isolation import Isolation
-from simulator.scenario.isolated.limits import Limits
-from simulator.scenario.isolated.process import IsolatedProcess, _ending
+from simulator.records import Trace
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_module import trace_module
+from simulator.scenario.trace_source import module_facts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 ROOT = Path(__file__).parents[3]
@@ -88,17 +92,21 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IsolatedProcess]
     os.chdir(before)
 
 
+def traced(child: IsolatedProcess, asked: TraceRequest) -> tuple[Trace, Facts]:
+    return child.trace(asked.network, partial(trace_module, asked, CARD))
+
+
 def error(child: IsolatedProcess, network: str) -> str:
     with pytest.raises(InputError) as caught:
-        child.trace(request(network), CARD)
+        traced(child, request(network))
     return str(caught.value)
 
 
 def test_the_trace_and_the_facts_are_those_of_this_process(child: IsolatedProcess) -> None:
-    trace, facts = child.trace(request("Plain"), CARD)
+    trace, facts = traced(child, request("Plain"))
     here, facts_here = trace_module(request("Plain"), CARD)
     assert encoded(trace) == encoded(here) and facts == facts_here
-    assert child.facts(request("Plain"), CARD) == facts_here
+    assert child.facts("nets.py:Plain", partial(module_facts, request("Plain"))) == facts_here
 
 
 @pytest.mark.parametrize("network", ["Raises", "Exits", "Leaves", "NoInputs", "Absent"])
@@ -111,7 +119,7 @@ def test_an_error_is_that_of_this_process(child: IsolatedProcess, network: str) 
 def test_prints_go_to_standard_error(
     child: IsolatedProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    child.trace(request("Prints"), CARD)
+    traced(child, request("Prints"))
     assert capsys.readouterr() == ("", "width 8\ncareful\n")
 
 
@@ -146,8 +154,8 @@ def test_it_reaches_no_port_of_this_machine_but_its_own(child: IsolatedProcess) 
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(InputError, match="ConnectionRefusedError"):
-            child.trace(request("Connects", (("port", port),)), CARD)
-    child.trace(request("TalksToItself"), CARD)
+            traced(child, request("Connects", (("port", port),)))
+    traced(child, request("TalksToItself"))
 
 
 def test_a_crash_ends_the_child_alone_and_the_next_one_answers(child: IsolatedProcess) -> None:
@@ -160,14 +168,6 @@ def test_a_crash_ends_the_child_alone_and_the_next_one_answers(child: IsolatedPr
         "the process that traced nets.py:Ends ended with status 0: expected code that returns and "
         "does not end its process; correct the network, or run it with --no-sandbox, where a "
         "debugger can follow it"
-    )
-
-
-def test_a_child_that_was_killed_says_so() -> None:
-    assert _ending("a/nets.py:Net", -signal.SIGKILL, "") == (
-        "the process that traced nets.py:Net was killed, perhaps because memory or its time ran "
-        "out: expected a network that the machine can hold; give smaller sizes, or allow more time "
-        "with --time-limit"
     )
 
 

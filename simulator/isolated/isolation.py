@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from simulator.scenario.isolated.limits import Limits
+from simulator.isolated.limits import Limits
 
 if TYPE_CHECKING:
-    from simulator.scenario.isolated.process import IsolatedProcess
+    from simulator.isolated.process import IsolatedProcess
 
 
 class Isolation:
@@ -26,8 +26,11 @@ class Isolation:
     def begin(self, limits: Limits | None = None) -> None:
         """Trace networks of a user's file in a child process from now on. Do nothing in a bundle,
         which has no Python to start a child with, and no torch."""
+        limits = limits or Limits()
+        if limits != self._limits:
+            self.end()
         if not getattr(sys, "frozen", False):
-            self._limits = limits or Limits()
+            self._limits = limits
 
     def end(self) -> None:
         """Trace in this process from now on, and end the child."""
@@ -37,14 +40,20 @@ class Isolation:
 
     def process_for(self, network: str) -> IsolatedProcess | None:
         """The child that runs the code of this network; None if this process runs it."""
-        if self._limits is None or not (network.endswith(".py") or ".py:" in network):
+        limits = self.limits_for(network)
+        if limits is None:
             return None
         if self._process is None:
             # needs subprocess, which commands on networks of the catalogue do not load
-            from simulator.scenario.isolated.process import IsolatedProcess
+            from simulator.isolated.process import IsolatedProcess
 
-            self._process = IsolatedProcess(self._limits)
+            self._process = IsolatedProcess(limits)
         return self._process
+
+    def limits_for(self, network: str) -> Limits | None:
+        """The limits of a process that runs the code of this network; None for those of the
+        catalogue and of packages, and where isolation is off."""
+        return self._limits if network.endswith(".py") or ".py:" in network else None
 
 
 ISOLATION = Isolation()
