@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
+from calibration.fit.student_noise import solved
 from simulator.costs import Work
 from simulator.timing.residuals import Residual, coordinates, features
 
@@ -41,13 +42,16 @@ def fit_residual(
     values = np.asarray(np.round(values, 4), np.float64)
     judged = random.permutation(len(values))[:_JUDGED]
     lengths, spread, noise = _most_likely(table[judged], values[judged])
-    return Residual(
-        names,
-        tuple(_digits(lengths)),
-        tuple(tuple(row) for row in table.tolist()),
-        tuple(values.tolist()),
-        *_digits(np.array([spread, noise])),
+    spread, noise = _digits(np.array([spread, noise]))
+    residual = Residual(
+        features=names,
+        lengths=tuple(_digits(lengths)),
+        points=tuple(tuple(row) for row in table.tolist()),
+        values=tuple(values.tolist()),
+        spread=spread,
+        noise=noise,
     )
+    return solved(residual)
 
 
 def _digits(values: Floats) -> list[float]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.hardware.host import COUNTS, PYTHON, Host
 from simulator.records import Signature, Trace
 
@@ -26,6 +28,43 @@ _JOINING = ("aten.cat.default", "aten.stack.default")
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
+class _Ops(NamedTuple):
+    """The host's work for each op, whatever it launches [ops]: the kind of a launch, whether the op
+    touches no tensor on the GPU, is recurrent, and of the backward pass or the optimizer; Python's
+    steps and autograd's nodes [ops, len(PYTHON) + 1]; how cold it is; and the tensors that it
+    walks through in lists, returns and joins."""
+
+    kinds: NDArray[np.str_]
+    on_cpu: NDArray[np.bool_]
+    recurrent: NDArray[np.bool_]
+    backward: NDArray[np.bool_]
+    update: NDArray[np.bool_]
+    python: NDArray[np.int64]
+    cold: NDArray[np.float64]
+    listed: NDArray[np.int64]
+    returned: NDArray[np.int64]
+    joined: NDArray[np.int64]
+
+
+_OPS = Derived[_Ops]()
+
+
+def _ops(trace: Trace) -> _Ops:
+    signatures, rows = trace.signatures
+    return _Ops(
+        kinds=np.array([_kind(s) for s in signatures], str)[rows],
+        on_cpu=np.array([_on_cpu(s) for s in signatures], np.bool_)[rows],
+        recurrent=np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows],
+        backward=np.array([op.phase == "backward" for op in trace.ops], np.bool_),
+        update=np.array([op.phase == "optimizer" for op in trace.ops], np.bool_),
+        python=np.array([_FIELDS(op) for op in trace.ops], np.int64).reshape(-1, len(PYTHON) + 1),
+        cold=coldness([signature.name for signature in signatures], rows),
+        listed=np.array([_listed(s) for s in signatures], np.int64)[rows],
+        returned=np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows],
+        joined=np.array([_joined(s) for s in signatures], np.int64)[rows],
+    )
+
+
 def counts(
     trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -33,34 +72,24 @@ def counts(
     other ops each op calls [ops]: they cost as much as ops called from Python, and are as cold as
     the op that calls them. A view counts once for each tensor that it returns; each tensor that
     `cat` and `stack` join counts as one more."""
-    signatures, rows = trace.signatures
-    many = np.array([_listed(s) for s in signatures], np.int64)[rows]
-    on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
-    kinds = np.array([_kind(s) for s in signatures], str)[rows]
-    done = np.array([_FIELDS(op) for op in trace.ops], np.int64).reshape(-1, len(PYTHON) + 1)
-    backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
-    update = np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)
-    launching = (launches > 0) & ~on_cpu
-    nodes = done[:, -1]
-    cold = coldness([signature.name for signature in signatures], rows)
-    viewing = ~launching & ~on_cpu
-    returned = np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows]
-    joined = np.array([_joined(s) for s in signatures], np.int64)[rows] * launching
-    recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
+    ops = _OPS.get(trace, lambda: _ops(trace))
+    launching = (launches > 0) & ~ops.on_cpu
+    nodes = ops.python[:, -1]
+    viewing = ~launching & ~ops.on_cpu
     columns = {
-        **{kind: launching & (kinds == kind) for kind in _KINDS},
-        "op": (launching & (kinds == "op")) + np.where(launching, inner_ops, 0),
-        "cold_op": np.where(launching, cold * (1 + inner_ops), 0.0),
-        "view": np.where(viewing, returned, joined),
-        "cold_view": np.where(viewing, cold, 0.0),
-        "cpu_op": on_cpu,
-        "recurrent_kernel": np.where(recurrent, launches, 0),
-        "foreach_tensor": many,
-        **dict(zip(PYTHON, done.T, strict=False)),
-        "forward_node": np.where(backward, 0, nodes),
-        "backward_node": np.where(backward, nodes, 0),
-        "backward_call": _first(backward),
-        "optimizer_call": _first(update),
+        **{kind: launching & (ops.kinds == kind) for kind in _KINDS},
+        "op": (launching & (ops.kinds == "op")) + np.where(launching, inner_ops, 0),
+        "cold_op": np.where(launching, ops.cold * (1 + inner_ops), 0.0),
+        "view": np.where(viewing, ops.returned, ops.joined * launching),
+        "cold_view": np.where(viewing, ops.cold, 0.0),
+        "cpu_op": ops.on_cpu,
+        "recurrent_kernel": np.where(ops.recurrent, launches, 0),
+        "foreach_tensor": ops.listed,
+        **dict(zip(PYTHON, ops.python.T, strict=False)),
+        "forward_node": np.where(ops.backward, 0, nodes),
+        "backward_node": np.where(ops.backward, nodes, 0),
+        "backward_call": _first(ops.backward),
+        "optimizer_call": _first(ops.update),
     }
     return np.stack([columns[name] for name in COUNTS[:-1]], axis=1).astype(float)
 

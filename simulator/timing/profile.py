@@ -18,7 +18,7 @@ from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual, Residuals
 
 FOLDER = Path(__file__).parent / "profiles"
-_MOST_BYTES = 2**26  # limit on a profile's file, six times the largest
+_MOST_BYTES = 2**26  # limit on a profile's file, four times the largest
 
 
 class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

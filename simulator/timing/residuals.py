@@ -3,7 +3,8 @@
 A family's roofline has few parameters; a library has many kernels and chooses by shape. The
 logarithm of measured over predicted time is interpolated between the shapes that were measured
 (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 2.25 and 2.26, with
-the exponential covariance). Far from all of them the residual tends to 0, the roofline alone.
+the exponential covariance; `simulator.timing.local_experts` evaluates it). Far from all of them the
+residual tends to 0, the roofline alone.
 """
 
 from __future__ import annotations
@@ -18,17 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.timing.nearest import Neighbours
+from simulator.timing.local_experts import Experts, LocalExperts, local_experts
 from simulator.varying import anywhere, in_column
 from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 
-_NEAREST = 48
-_CHUNK = 1 << 14  # points whose neighbours are searched together, 2 kB each
-_AT_ONCE = 16  # sets of neighbours that are solved together: they fit in a cache
-_SETS = 1024  # sets of neighbours in the cache, 0.8 kB each
 _KEPT = 512  # works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
@@ -43,6 +40,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     values     log(measured / roofline) of each point
     spread     standard deviation of the values between distant shapes
     noise      standard deviation between kernels of the same shape
+    experts    the solved process over these points; None: it is solved at its first use
     """
 
     features: tuple[str, ...]
@@ -51,6 +49,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     values: tuple[float, ...]
     spread: float
     noise: float
+    experts: Experts | None = None
 
     def __post_init__(self) -> None:
         if {len(self.features)} != {len(self.lengths), *map(len, self.points)} or (
@@ -59,6 +58,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             raise ValueError("points of other lengths than its features")
         if not all(0 < length <= _LONGEST for length in self.lengths):
             raise ValueError(f"a length that is not above 0 and at most {_LONGEST:g}")
+        if self.experts is not None:
+            self.experts.check(len(self.values))
 
     def of(
         self,
@@ -97,64 +98,22 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return both
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
-        """`at`, computed once for each distinct point, in chunks that bound the memory."""
+        """`at`, computed once for each distinct point."""
         first, of = distinct_rows(coordinates)
-        distinct = np.empty(first.size)
-        for begin in range(0, first.size, _CHUNK):
-            some = slice(begin, begin + _CHUNK)
-            distinct[some] = self.at(coordinates[first[some]])
-        return distinct[of]
+        return self.at(coordinates[first])[of]
 
     def at(self, coordinates: Floats) -> Floats:
-        """Mean of log(time / roofline) at these points, [points, features].
-
-        Each mean depends only on the nearest measured points, as in Vecchia's approximation:
-        further points add next to nothing.
-        """
-        near, far = self._neighbours.of(coordinates / np.array(self.lengths))
-        return np.einsum("pn,pn->p", self.spread**2 * np.exp(-far), self._weights(near))
-
-    def _weights(self, near: NDArray[np.int64]) -> Floats:
-        """The weight of each of the nearest points, [points, nearest]: the inverse of the
-        covariance between them times their values. Shapes that are close to each other share their
-        neighbours, so results are cached by neighbours."""
-        first, of = distinct_rows(near)
-        distinct = near[first]
-        keys = [row.tobytes() for row in distinct.astype(np.int32)]
-        weights = {key: self._solved.get(key) for key in keys}
-        new = {key: row for key, row in zip(keys, distinct, strict=True) if weights[key] is None}
-        if new:
-            sets = np.array(list(new.values()))
-            some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
-            weights |= _add(self._solved, _SETS, zip(new, np.concatenate(some), strict=True))
-        return np.array([weights[key] for key in keys])[of]
-
-    def _inverted(self, sets: NDArray[np.int64]) -> Floats:
-        """The inverse of the covariance between some points, times their values [sets, points]."""
-        around = self._neighbours.points[sets]
-        own = np.sum(around**2, axis=2)
-        covariance = -2 * around @ around.transpose(0, 2, 1)
-        covariance += own[:, :, None]
-        covariance += own[:, None, :]
-        np.maximum(covariance, 0, out=covariance)
-        np.sqrt(covariance, out=covariance)
-        np.negative(covariance, out=covariance)
-        np.exp(covariance, out=covariance)
-        covariance *= self.spread**2
-        covariance += self.noise**2 * np.eye(sets.shape[1])
-        return np.linalg.solve(covariance, self._values[sets][..., None])[..., 0]
+        """Mean of log(time / roofline) at these points, [points, features]."""
+        return self._process.means(coordinates / np.array(self.lengths))
 
     @cached_property
-    def _values(self) -> Floats:
-        return np.array(self.values)
-
-    @cached_property
-    def _solved(self) -> dict[bytes, Floats]:
-        return {}
-
-    @cached_property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
+    def _process(self) -> LocalExperts:
+        points = np.array(self.points) / np.array(self.lengths)
+        experts = self.experts
+        if experts is None:
+            noise = np.full(len(points), self.noise)
+            experts = local_experts(points, np.array(self.values), self.spread, noise)
+        return LocalExperts(points, self.spread, experts)
 
 
 class Residuals(Mapping[str, Residual]):

@@ -9,7 +9,7 @@ from simulator.analysis.sweep import sweep
 from simulator.scenario import predict_many
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import COLUMNS
-from simulator.timing import residuals
+from simulator.timing import local_experts
 from simulator.whatif import apply
 
 BERT = Scenario("bert-base", batch=8, seq=128, dtype="fp16")
@@ -19,7 +19,7 @@ AXES = {"mode": ("eager", "cuda_graph"), "batch": range(1, 24, 2), "seq": (16, 1
 def test_points_in_chunks_are_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sweep(BERT, AXES)
     monkeypatch.setattr(predict_many, "_POINTS_AT_ONCE", 5)
-    monkeypatch.setattr(residuals, "_CHUNK", 7)
+    monkeypatch.setattr(local_experts, "_AT_ONCE", 2000)
     parts = sweep(BERT, AXES)
     # a sequence beyond the table of positions is refused, in its own rows
     assert dict(parts.refused) == dict(whole.refused)

@@ -45,6 +45,10 @@ def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
         ({"points": [[1.0, 2.0]]}, "points of other lengths than its features"),
         ({"values": [0.5, 0.5]}, "points of other lengths than its features"),
         ({"lengths": [0.0]}, "a length that is not above 0 and at most 1e+09"),
+        (
+            {"experts": {"size": 1, "points": "AQA=", "weights": "AACAPw=="}},  # point 1, weight 1
+            "experts of points beyond the 1 that were measured",
+        ),
     ],
 )
 def test_a_profile_of_a_user_is_checked_whole(

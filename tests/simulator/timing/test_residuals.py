@@ -24,7 +24,7 @@ def test_between_two_points_by_hand() -> None:
     assert alone.at(np.array([[6.0]])) == pytest.approx([0.5 * np.exp(-1)], rel=1e-4)
 
 
-def test_nearest_points_say_what_all_do() -> None:
+def test_local_experts_say_what_all_points_do() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(0, 20, (400, 2)).round(2)
     values = np.sin(points[:, 0]) * 0.3

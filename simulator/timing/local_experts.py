@@ -1,0 +1,175 @@
+"""A Gaussian process over many points as local experts, each solved beforehand.
+
+A process over thousands of points takes as many covariances for each point that is asked. Here the
+measured points are parted into cells, and an expert for each cell knows the points that are nearest
+to the cell's own (Snelson and Ghahramani, "Local and global sparse Gaussian process
+approximations", AISTATS 2007). Its weights, the inverse of the covariance between its points times
+their values, do not depend on the question and are stored: a mean is one matrix-vector product.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_KNOWN = 320  # points of an expert
+_CELL = 48  # points of a cell, in the mean
+_MOST = 1 << 16  # points of a process, whose numbers have 16 bits
+_ROUNDS = 8  # of Lloyd's algorithm
+_AT_ONCE = 1 << 17  # covariances that are computed at once: they fit a cache
+_SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
+_CLOSE = 1e-3
+
+
+class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Experts of a process as a file holds them.
+
+    size     points that each knows
+    points   their numbers, [experts, size] of 16 bits, first the centre of the cell
+    weights  and their weights, [experts, size] of 32 bits
+    """
+
+    size: int
+    points: bytes
+    weights: bytes
+
+    def numbers(self) -> Ints:
+        """The points of each expert [experts, size]."""
+        return np.frombuffer(self.points, "<u2").reshape(-1, self.size).astype(np.int64)
+
+    def check(self, points: int) -> None:
+        """Raises ValueError if these are not experts of so many points."""
+        cells = self.size and len(self.points) // (2 * self.size)
+        if self.size < 1 or cells < 1 or len(self.points) != 2 * self.size * cells:
+            raise ValueError(f"experts without {self.size} points each")
+        if len(self.weights) != 2 * len(self.points):
+            raise ValueError("experts without a weight for each point")
+        if self.numbers().max() >= points:
+            raise ValueError(f"experts of points beyond the {points} that were measured")
+        if not np.isfinite(np.frombuffer(self.weights, "<f4")).all():
+            raise ValueError("an expert's weight that is not a finite number")
+
+
+class LocalExperts:
+    """The experts of a process with the covariance spread² · e^−distance, of these points
+    [points, axes]."""
+
+    def __init__(self, points: Floats, spread: float, experts: Experts) -> None:
+        numbers = experts.numbers()
+        self._points = points[numbers]
+        self._centres = self._points[:, 0]
+        weights = np.frombuffer(experts.weights, "<f4").reshape(numbers.shape)
+        self._weights = spread**2 * weights.astype(np.float64)
+
+    def means(self, points: Floats) -> Floats:
+        """The mean at each point, [points] from [points, axes], by the expert of the nearest
+        centre."""
+        means = np.empty(len(points))
+        if len(self._centres) == 1:
+            expert = np.zeros(len(points), np.int64)
+        else:
+            expert = _nearest(points, self._centres)
+        order = np.argsort(expert, kind="stable")
+        ends = np.cumsum(np.bincount(expert, minlength=len(self._centres)))
+        most = max(1, _AT_ONCE // self._weights.shape[1])
+        begin = 0
+        for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+            while begin < ends[number]:
+                rows = order[begin : min(begin + most, ends[number])]
+                near = _near(points[rows], self._points[number])
+                means[rows] = near @ self._weights[number]
+                begin += rows.size
+        return means
+
+
+class Cell(NamedTuple):
+    """A cell's own points, and those that its expert knows, by number. The point at the centre is
+    the first that it knows."""
+
+    own: Ints
+    known: Ints
+
+
+def local_experts(points: Floats, values: Floats, spread: float, noise: Floats) -> Experts:
+    """The experts of these points [points, axes], of whose values each has a deviation `noise`
+    of its own [points]. Raises ValueError for more than 65,536 points."""
+    if len(points) > _MOST:
+        raise ValueError(f"{len(points)} points of one process: expected at most {_MOST}")
+    known = np.array([cell.known for cell in cells(points)])
+    weights = [
+        np.linalg.solve(covariance(points[of], spread, noise[of]), values[of]) for of in known
+    ]
+    return Experts(
+        size=known.shape[1],
+        points=known.astype("<u2").tobytes(),
+        weights=np.array(weights).astype("<f4").tobytes(),
+    )
+
+
+def covariance(points: Floats, spread: float, noise: Floats) -> Floats:
+    """The covariance between the values of these points [points, points]."""
+    return spread**2 * _near(points, points) + np.diag(noise**2)
+
+
+def cells(points: Floats) -> list[Cell]:
+    """The cells of these points [points, axes], by Lloyd's algorithm; their centres are points."""
+    if len(points) <= _KNOWN:
+        every = np.arange(len(points))
+        return [Cell(every, every)]
+    first = np.random.default_rng(0).permutation(len(points))[: len(points) // _CELL]
+    centres = points[first]
+    for _ in range(_ROUNDS):
+        nearest = _nearest(points, centres)
+        sizes = np.bincount(nearest, minlength=len(centres))
+        sums = [np.bincount(nearest, axis, len(centres)) for axis in points.T]
+        centres = (np.array(sums) / np.maximum(sizes, 1)).T[sizes > 0]
+    middle = np.unique(_nearest(centres, points))
+    nearest = _nearest(points, points[middle])
+    members = [np.flatnonzero(nearest == number) for number in range(len(middle))]
+    return [Cell(own, _known(points, own, at)) for own, at in zip(members, middle, strict=True)]
+
+
+def _known(points: Floats, own: Ints, centre: int) -> Ints:
+    """The points nearest to any of a cell, first its centre."""
+    away = np.min(_squares(points[[centre, *own]], points), axis=0)
+    away[centre] = -1.0
+    return np.argsort(away, kind="stable")[:_KNOWN]
+
+
+def _nearest(points: Floats, centres: Floats) -> Ints:
+    """The nearest centre of each point, of those equally near the first one, in whatever company
+    a point is asked."""
+    nearest = np.empty(len(points), np.int64)
+    most = max(1, _AT_ONCE // len(centres))
+    for begin in range(0, len(points), most):
+        some = slice(begin, begin + most)
+        squares = np.rint(_squares(points[some], centres) / _SAME)
+        nearest[some] = squares.argmin(axis=1)
+    return nearest
+
+
+def _near(points: Floats, others: Floats) -> Floats:
+    """e^−distance of each pair of points."""
+    covariance = _squares(points, others)
+    np.sqrt(covariance, out=covariance)
+    np.negative(covariance, out=covariance)
+    return np.exp(covariance, out=covariance)
+
+
+def _squares(points: Floats, others: Floats) -> Floats:
+    """Squares of distances [points, others]."""
+    middle = others.mean(axis=0)
+    away, beside = points - middle, others - middle
+    own, of_others = np.einsum("pa,pa->p", away, away), np.einsum("pa,pa->p", beside, beside)
+    left = np.column_stack([-2 * away, own, np.ones(len(away))])
+    squares = left @ np.vstack([beside.T, np.ones(len(beside)), of_others])
+    close = np.flatnonzero(squares < _CLOSE)  # differences of large numbers: computed again
+    apart = away[close // len(others)] - beside[close % len(others)]
+    squares.put(close, np.einsum("pa,pa->p", apart, apart))
+    return squares

@@ -1,0 +1,110 @@
+"""Local experts: those of few points are the exact process, those of many are close to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.timing import local_experts as module
+from simulator.timing.local_experts import Experts, LocalExperts, cells, local_experts
+
+SPREAD = 0.3
+
+
+def exact(
+    points: np.ndarray, values: np.ndarray, noise: np.ndarray, asked: np.ndarray
+) -> np.ndarray:
+    """The mean of the process over all points."""
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return SPREAD**2 * np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2))
+
+    own = covariance(points, points) + np.diag(noise**2)
+    return covariance(asked, points) @ np.linalg.solve(own, values)
+
+
+def drawn(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points on a plane, their values and their noise."""
+    rng = np.random.default_rng(count)
+    points = rng.uniform(0, 8, (count, 2)).round(2)
+    values = 0.3 * np.sin(points[:, 0]) + rng.normal(0, 0.02, count)
+    return points, values, rng.uniform(0.01, 0.1, count)
+
+
+def test_one_point_by_hand() -> None:
+    experts = local_experts(np.zeros((1, 1)), np.array([0.5]), 2.0, np.array([1.0]))
+    # the weight is 0.5 / (2² + 1²); at distance 1 the covariance is 2²·e⁻¹
+    assert np.frombuffer(experts.weights, "<f4") == pytest.approx([0.1])
+    mean = LocalExperts(np.zeros((1, 1)), 2.0, experts).means(np.array([[0.0], [1.0], [-1.0]]))
+    assert mean == pytest.approx([0.4, 0.4 * np.exp(-1), 0.4 * np.exp(-1)], rel=1e-6)
+
+
+def test_few_points_are_one_exact_expert() -> None:
+    points, values, noise = drawn(320)
+    asked = np.random.default_rng(1).uniform(-2, 10, (50, 2))
+    experts = local_experts(points, values, SPREAD, noise)
+    assert experts.size == 320 and len(experts.points) == 2 * 320
+    means = LocalExperts(points, SPREAD, experts).means(asked)
+    np.testing.assert_allclose(means, exact(points, values, noise, asked), atol=1e-5)
+
+
+def test_experts_of_many_points_are_close_to_the_exact_process() -> None:
+    points, values, noise = drawn(1500)
+    asked = np.random.default_rng(1).uniform(-1, 9, (200, 2))
+    means = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise)).means(asked)
+    away = np.abs(means - exact(points, values, noise, asked))
+    assert np.median(away) < 1e-4 and away.max() < 0.01
+
+
+def test_every_point_has_one_cell_and_an_expert_that_knows_it() -> None:
+    points, _, _ = drawn(1500)
+    parts = cells(points)
+    assert np.sort(np.concatenate([cell.own for cell in parts])).tolist() == list(range(1500))
+    for own, known in parts:
+        assert len(set(known.tolist())) == len(known) == 320
+        assert set(own.tolist()) <= set(known.tolist())
+        assert known[0] in own
+        # the expert of a cell is that of its centre: no other centre is nearer
+        centres = points[[cell.known[0] for cell in parts]]
+        away = np.linalg.norm(points[own][:, None] - centres[None], axis=2)
+        to_own = np.linalg.norm(points[own] - points[known[0]], axis=1)
+        np.testing.assert_allclose(to_own, away.min(axis=1), atol=1e-9)
+
+
+def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, values, noise = drawn(700)
+    process = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise))
+    # some are measured points, some lie in the middle of two centres, and one is far from all
+    middle = (process._centres[1:] + process._centres[:-1]) / 2
+    asked = np.concatenate([points[:40], middle, np.full((1, 2), 1e4), drawn(90)[0]])
+    together = process.means(asked)
+    alone = np.concatenate([process.means(point[None]) for point in asked])
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-15)
+    monkeypatch.setattr(module, "_AT_ONCE", 700)  # two points at a time
+    np.testing.assert_allclose(process.means(asked), together, rtol=1e-12, atol=1e-15)
+
+
+def test_more_points_than_numbers_are_refused() -> None:
+    with pytest.raises(ValueError) as caught:
+        local_experts(np.zeros((65_537, 1)), np.zeros(65_537), 1.0, np.ones(65_537))
+    assert str(caught.value) == "65537 points of one process: expected at most 65536"
+
+
+@pytest.mark.parametrize(
+    ("size", "points", "weights", "complaint"),
+    [
+        (0, [], [], "experts without 0 points each"),
+        (2, [], [], "experts without 2 points each"),
+        (2, [0, 1, 2], [1.0] * 3, "experts without 2 points each"),
+        (2, [0, 1], [1.0], "experts without a weight for each point"),
+        (2, [0, 3], [1.0, 1.0], "experts of points beyond the 3 that were measured"),
+        (2, [0, 1], [1.0, np.nan], "an expert's weight that is not a finite number"),
+    ],
+)
+def test_experts_of_another_process_are_refused(
+    size: int, points: list[int], weights: list[float], complaint: str
+) -> None:
+    experts = Experts(size, np.array(points, "<u2").tobytes(), np.array(weights, "<f4").tobytes())
+    with pytest.raises(ValueError) as caught:
+        experts.check(3)
+    assert str(caught.value) == complaint
