@@ -16,13 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-
-from simulator.errors import InputError
-from simulator.formats.trace_file import decoded as decoded_trace
-from simulator.hardware.gpu import GPU
-from simulator.networks.loading.loaded import Facts
-from simulator.networks.loading.watching import WATCH
-from simulator.records import Trace
 from simulator.scenario.isolated.limits import Limits
 from simulator.scenario.isolated.messages import (
     LENGTH_BYTES,
@@ -36,6 +29,13 @@ from simulator.scenario.isolated.messages import (
     Start,
     decoded,
 )
+
+from simulator.errors import InputError
+from simulator.formats.trace_file import decoded as decoded_trace
+from simulator.hardware.gpu import GPU
+from simulator.networks.loading.loaded import Facts
+from simulator.networks.loading.watching import WATCH
+from simulator.records import Trace
 from simulator.scenario.resolved import TraceRequest
 
 _GRACE_S = 30.0
