@@ -68,3 +68,8 @@ ENERGY_STEPS: tuple[EnergyCase, ...] = tuple(
 )
 """Inference eager or, for half of the steps, as a CUDA graph; in an order of which every beginning
 spans them."""
+
+
+def is_fitted(name: str) -> bool:
+    """Whether a step is in the fit of energies: half of them are, by the hash of their names."""
+    return int(sha256(f"half {name}".encode()).hexdigest()[0], 16) % 2 == 0
