@@ -1,4 +1,4 @@
-"""Whole steps whose energy no fit has seen: networks of transformers and timm in the sizes in which
+"""Whole steps whose energy is measured: networks of transformers and timm, in the sizes in which
 their time was measured, and networks of the catalogue."""
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _digest(case: Case) -> bytes:
 
 
 _WAITING = ("hf-swinv2", "hf-bloom", "hf-deberta", "hf-bart", "timm:edgenext")
-"""How the names of networks begin that wait for the GPU: a graph cannot capture them."""
+"""Beginnings of the names of networks that synchronize with the GPU and cannot be captured."""
 
 
 def _captured(case: Case) -> bool:
@@ -66,8 +66,8 @@ def _captured(case: Case) -> bool:
 ENERGY_STEPS: tuple[EnergyCase, ...] = tuple(
     _energy_case(case, _captured(case)) for case in sorted([*PACKAGES, *_CATALOGUE], key=_digest)
 )
-"""Inference eager or, for half of the steps, as a CUDA graph; in an order of which every beginning
-spans them."""
+"""Half of the inference steps run as a CUDA graph. The order is that of a hash, so that a run that
+ends early has a mixture of all steps."""
 
 
 def is_fitted(name: str) -> bool:

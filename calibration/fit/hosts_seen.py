@@ -1,4 +1,4 @@
-"""How fast every host was that measured anything here, process by process.
+"""The speed of each host that took measurements, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """

@@ -1,4 +1,4 @@
-"""Measure what energy kernels and steps take on a GPU, sustained.
+"""Measure the energy of sustained kernels and steps on a GPU.
 
 `python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the
 machine, then the GPU at rest, then a line for each of `cases.energy.CASES`, or with `--steps` of
@@ -189,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
-    parser.add_argument("--steps", action="store_true", help="the whole steps that no fit has seen")
+    parser.add_argument("--steps", action="store_true", help="measure ENERGY_STEPS")
     parser.add_argument("--first", type=int, default=0, help="the place of the first case")
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
     options = parser.parse_args()

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
+from calibration.fit.energy_cases import ROWS
 from calibration.measure import energy
 from calibration.measure.nvml import COLUMNS, FakeMeter
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import EnergyCase, read_cases
+from simulator import predict_trace, trace
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 
@@ -69,6 +74,37 @@ def test_the_median_error_of_the_energy_of_steps() -> None:
         assert joules is not None
         off.append(abs(joules / (case.seconds * case.watts) - 1))
     assert median(off) < 0.05
+
+
+class Loop(nn.Module):
+    """A function, twenty times."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return [self.function(x) for _ in range(20)][-1]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_limit_slows_the_kernels_that_it_slowed(name: str) -> None:
+    """The power of sustained kernels, and whether the limit holds their clock down; nothing is
+    asked of those that drew within 2% of it, which are limited now and then."""
+    case = next(
+        case
+        for file in ("energy", "energy_further")
+        for case in read_cases("h200_sxm", file)
+        if case.name == name
+    )
+    function, matrix = ROWS[name]
+    p = predict_trace(trace(Loop(function), (matrix,)), gpu="h200_sxm", mode="cuda_graph")
+    assert p.power is not None
+    assert p.power.watts == pytest.approx(case.watts, rel=0.11)
+    if case.limited:
+        assert p.power.watts > 0.94 * p.power.limit_w
+    elif case.watts < 0.98 * p.power.limit_w:
+        assert not p.power_limited and p.power.clock_hz == case.clock_hz
 
 
 def test_zeros_draw_less_than_random_numbers() -> None:

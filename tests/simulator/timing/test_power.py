@@ -56,10 +56,21 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     held = made_up(212.5).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
     assert float(held.slowdown.vector) == pytest.approx(2.0, rel=1e-12)
-    power = made_up(212.5).power(kernel, held, 2.0, 2.0)
+    power = made_up(212.5).power(kernel, held, 2.0, 2.0, (2.0, 2.0))
     assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
     assert power.limited and power.clock_hz == pytest.approx(0.5e9)
     assert power.joules_interval == (pytest.approx(0.9 * 425), pytest.approx(1.1 * 425))
+
+
+def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
+    """425 J ± 42.5 by the interval; at rest, 100 W for 0.5 s less are 50 J, for 2 s more 200 J:
+    √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
+    kernel = load(1.0, 0.0, 400.0, 0.0)
+    supply = made_up(212.5)
+    held = supply.settle(kernel, 0.0, 0.0)
+    low, high = supply.power(kernel, held, 2.0, 2.0, (1.5, 4.0)).joules_interval
+    assert low == pytest.approx(425 - 65.62, abs=0.01)
+    assert high == pytest.approx(425 + 204.47, abs=0.01)
 
 
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
