@@ -1,8 +1,8 @@
-"""Cases of energy measurements: kernels of each class alone, mixtures of two, and whole steps.
+"""Cases of the energy measurement: kernels of each class, mixtures of two kernels, whole steps.
 
-Every kernel case notes the work of one iteration: FLOPs by unit, special functions, bytes from and
-to DRAM, bytes from and to L2, launches. Operands are normal random numbers, as in networks, except
-in the case that shows the power of zeros.
+Each kernel case states the work of one iteration: FLOPs by unit, special functions, bytes from and
+to DRAM, bytes from and to L2, launches. Operands are normal random numbers. One case uses zeros, to
+show how much less power they draw.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class EnergyCase:
-    """`make(device, shrink)` prepares the operands and returns the call of one iteration; sizes are
-    divided by `shrink` on a host without a GPU. `work` is that of a call on a GPU."""
+    """`make(device, shrink)` prepares the operands and returns the call of one iteration. Sizes are
+    divided by `shrink` on a host without a GPU. `work` is the work of a call on a GPU."""
 
     name: str
     make: Callable[[str, int], Call]
@@ -34,8 +34,8 @@ class EnergyCase:
 
     @property
     def captured(self) -> bool:
-        """Whether it is replayed as a CUDA graph, so that the host does not count: kernels are, and
-        steps if `graph` is set."""
+        """Whether the case is replayed as a CUDA graph, without host time: kernels are, and the
+        steps whose `graph` is True."""
         return self.graph or (self.step is None and not self.name.endswith("/eager"))
 
 
@@ -118,7 +118,7 @@ _CHAIN_ELEMENTS = 2**22
 
 
 def _chain(body: str) -> Callable[[str, int], Call]:
-    """1024 of an instruction on each of 4 Mi numbers, in registers."""
+    """1024 instructions on each of 4 Mi numbers, in registers."""
 
     def make(device: str, shrink: int) -> Call:
         code = _CHAIN.replace("NAME", body).replace("BODY", _BODIES[body])
@@ -153,7 +153,7 @@ def _interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: st
 
 
 def _by_turns(device: str, shrink: int) -> Call:
-    """0.13 s of products, then as much of copies, to see whether the clock changes between them."""
+    """0.13 s of products, then 0.13 s of copies, to see whether the clock follows the load."""
     first = product("bf16", 8192, 8192, 8192, shrink=shrink)
     second = copy(1024, shrink)
 
@@ -282,4 +282,4 @@ CASES: tuple[EnergyCase, ...] = (
     EnergyCase("cosine/8MiB", pointwise(torch.cos, 8, torch.float32),
                {"l2_bytes": 16.0 * MIB, "launches": 1}),
 )  # fmt: skip
-"""The most informative cases first, so that a run that ends early has what the fit needs most."""
+"""In order of their value to the fit, so that a run that ends early has the most useful ones."""

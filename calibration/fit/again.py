@@ -1,8 +1,9 @@
-"""Fit the curves of the packaged H200 profile again, also to the further points of the sweeps.
+"""Fit the curves of the packaged H200 profile again, including the further points of the sweeps.
 
-`python -m calibration.fit.again` traces 75,000 calls (half an hour) and writes `h200.json`. For
-each curve, held-out calls decide between the profile as it is, a new residual, and, if the error of
-every tenth kernel is still above 25%, a new kernel model with a new residual.
+`python -m calibration.fit.again` traces 75,000 calls (half an hour) and writes `h200.json`. Each
+curve has up to three candidates: the current profile, a new residual, and, if the 90th percentile
+of the error with the new residual exceeds 25%, new physics with a new residual. The error on calls
+that are held out of the fit selects the candidate.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.profile import Profile, profile
 
 _MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, "layout": 600}
-"""The most samples of a curve, by the beginning of its name: libraries choose among many kernels
-for products and convolutions; a fill is short at any size."""
+"""Maximum number of samples of a curve, by the beginning of its name. Libraries choose among many
+kernels for products and convolutions; fills are alike at any size."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
-"""If these curves were fitted to the further calls, matrix-vector products of an H100 PCIe, which
-uses the H200's residuals, would be slower than those of an A100, which uses only the kernel
-model."""
+"""Curves that keep their profile. With `gemv` fitted to the further calls, matrix-vector products
+on an H100 PCIe, which uses the H200's residual, are predicted slower than on an A100, which uses no
+residual."""
 _NEW_PHYSICS = ("pointwise_strided",)
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
@@ -53,7 +54,8 @@ class Choice(NamedTuple):
 def chosen(
     name: str, some: Sequence[Sample], kept_out: Sequence[Sample], gpu: GPU, known: Profile
 ) -> Choice:
-    """Choose a curve as in `known` or fitted to `some`, by its error on the samples `kept_out`."""
+    """Select the profile of a curve: `known`, or one fitted to `some`, by its error on the samples
+    `kept_out`."""
     if name in _AS_THEY_ARE:
         return Choice(name, known, "as it is")
     if name in _NEW_PHYSICS:
@@ -86,7 +88,7 @@ def _badness(some: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
 
 
 def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> list[Sample]:
-    """The samples for the fit of a curve: the first ones, and further ones up to the limit."""
+    """The samples that a curve is fitted to: the first ones, and further ones up to the maximum."""
     most = next((n for start, n in _MOST.items() if name.startswith(start)), _MOST_OF_OTHERS)
     random = np.random.default_rng(0)
     if most < _MOST_OF_OTHERS:
@@ -103,8 +105,8 @@ def _some(samples: Sequence[Sample], most: int, random: np.random.Generator) -> 
 def fit_again(
     first: Sequence[Sample], sweeps: Sequence[Swept], all_sweeps: Sequence[Swept], gpu: GPU
 ) -> Profile:
-    """The packaged profile with each curve as `chosen`: fitted to `first` and to `sweeps`, judged
-    by the calls of `all_sweeps` that are held out."""
+    """Return the packaged profile with each curve replaced by the `chosen` one, which is fitted to
+    `first` and `sweeps` and judged by the held-out calls of `all_sweeps`."""
     known = profile()
     groups, more = by_curve(first), by_curve(samples(sweeps))
     kept_out = by_curve(merged(s for e in all_sweeps if e.point.held_out for s in matched(e)))
@@ -132,7 +134,7 @@ def fit_again(
 
 
 def main() -> None:
-    """Fit again, and write the profile with its intervals."""
+    """Fit the curves again and write the profile with its intervals."""
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
     validation = [(recording, retrace(recording.case)) for recording in recordings("validation")]

@@ -1,54 +1,62 @@
-"""Fit the energy of a card's work from kernels alone and mixtures of them.
+"""Fit what work costs in energy to the power of sustained kernels and steps.
 
-`python -m calibration.fit.energy h200_sxm` writes `simulator/timing/profiles/energy/h200_sxm.json`
-from the card's `energy.jsonl.gz`. The whole steps of one card are in the fit; those of the other
-cards are held out to show its accuracy.
+`python -m calibration.fit.energy` writes `simulator/timing/profiles/energy/<card>.json` for each
+measured card. The energies of `FIRST` are fitted to its kernels (`energy` and `energy_further`) and
+to the half of its whole steps that `is_fitted` names. Another card gets these energies times one
+factor for its chip, fitted to its own kernels. The steps of other cards and the other half of the
+first card's steps are held out (`calibration.validate.energy_steps`). The packages transformers and
+timm must be installed.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from calibration.fit.energy_cases import EnergyCase, read_cases, work_of
+from calibration.cases.energy_steps import is_fitted
+from calibration.fit.energy_cases import work_of
 from calibration.record.read import MEASUREMENTS
+from calibration.record.sustained import FIRST, EnergyCase, coolness, read_cases, rest
 from simulator.timing.energies import FOLDER, Energies
 
 Floats = NDArray[np.float64]
-_LEFT_OUT = ("product/bf16/8192x8192x8192/zeros", "mixture/by_turns", "chain/exponentials")
-"""Cases that differ from networks: zeros draw less power, and so do special function units
-alone."""
+_LEFT_OUT = (
+    "product/bf16/8192x8192x8192/zeros", "fill/1024MiB", "mixture/by_turns", "chain/exponentials",
+    "product/fp64/8192x8192x8192", "launches", "launches/eager",
+)  # fmt: skip
+"""Cases unlike networks: zeros and lone special functions draw less power, and empty launches
+overlap."""
 PICOJOULES = {
-    "computing_s": 1e14,
-    "tensor_bf16": 1.0, "tensor_fp16": 1.1, "tensor_tf32": 2.0, "tensor_fp8": 0.6,
-    "vector_fp32": 11.0, "instruction": 8.0, "l2_byte": 30.0, "dram_byte": 80.0, "launch": 1e7,
+    "computing_s": 3e14,
+    "tensor_bf16": 0.6, "tensor_fp16": 0.6, "tensor_tf32": 1.1, "tensor_fp8": 0.32,
+    "vector_fp32": 10.8, "instruction": 9.8, "lane_clock": 12.0, "l2_byte": 49.0,
+    "dram_byte": 50.0, "launch": 4e6,
 }  # fmt: skip
-"""Start of the search."""
+"""Start of the search: what was fitted to the kernels that were measured first."""
+_PRIOR = 0.03
+"""Weight of a logarithm's distance from the start: what no case tells apart stays there."""
 IDLE_W = 75.0
 """Watts without a process: 74 to 76 in public listings of nvidia-smi of H200s, 64 of an H100."""
-RANDOM = "random"
-"""Name of the ratio of the energy of a product of random numbers to that of a network's product."""
-WITH_STEPS = "h200_sxm"
-"""The card whose whole steps are in the fit; those of other cards are held out."""
-INTERVAL = (0.88, 1.14)
-"""Bounds of measured over predicted joules of a step: eight steps lie within 0.94 and 1.12, and
-eight are few."""
+INTERVAL = (0.94, 1.15)
+"""80% interval of measured over predicted joules at a known period: the 10th and 90th percentile of
+the fitted half of the steps are 0.96 and 1.13; 5 K more or less at rest add 0.02."""
 VOLTS = ((0.15, 0.7), (0.35, 0.73), (1.0, 1.0))
 SPEEDS = ((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0))
+_NEAR_LIMIT_W = 660.0
 
 
-def _weight(case: EnergyCase) -> float:
-    """Weight of a case: steps are the purpose of the fit and have separate data; the driver's copy
-    in a graph moves two thirds of the bytes per second of a kernel."""
-    if case.step or case.name == "sum/1024MiB":  # the only kernel bound by DRAM alone
-        return 2.0
-    return 0.3 if "copy" in case.name and "8MiB" not in case.name else 1.0
+class Fitted(NamedTuple):
+    """Joules of each of `PICOJOULES`, and watts while any kernel runs."""
+
+    joules: dict[str, float]
+    busy_w: float
 
 
 def clock_of(case: EnergyCase) -> float:
@@ -57,65 +65,105 @@ def clock_of(case: EnergyCase) -> float:
     A limited case on tensor cores gives it by its own slowdown: readings of the clock are rare
     and lag.
     """
-    tensor = any(name.startswith("tensor") for name in case.work)
     if not case.limited:
         return 1.0
-    if case.step:
+    if not any(name.startswith("tensor") for name in case.work):
         return case.clock_hz / 1.98e9
     speed = min(1.0, case.burst_s / case.seconds)
     clock, speeds = np.array(SPEEDS).T
-    return float(np.interp(speed, speeds, clock)) if tensor else speed
+    return float(np.interp(speed, speeds, clock))
 
 
-def fit(
-    card: str, with_steps: bool, start: Mapping[str, float]
-) -> tuple[Energies, list[tuple[str, float, float]], dict[str, float]]:
-    """Fit the energies of a card.
+def _weight(case: EnergyCase) -> float:
+    """Near the limit a percent of power is a percent of the clock. The driver's copy in a graph
+    moves two thirds of the bytes per second of a kernel."""
+    if "copy" in case.name and "8MiB" not in case.name:
+        return 0.3
+    return 2.0 if case.watts > _NEAR_LIMIT_W else 1.0
 
-    Returns them with (name, measured watts, fitted watts) of each case, and the fitted picojoules
-    that start the fit of the next card.
-    """
-    rest_w, cases = read_cases(card)
-    cases = [c for c in cases if c.name not in _LEFT_OUT and (with_steps or not c.step)]
-    works = [work_of(case, card) for case in cases]
-    names = list(PICOJOULES)
-    amounts = np.array([[work.get(n, 0.0) for n in names] for work in works])
-    tensor = np.array([name.startswith("tensor") for name in names])
-    random = np.outer([not case.step for case in cases], tensor)
-    seconds = np.array([case.seconds for case in cases])
-    watts = np.array([case.watts for case in cases])
-    at, volts = np.array(VOLTS).T
-    clocks = np.array([clock_of(case) for case in cases])
-    squared = np.interp(clocks, at, volts) ** 2
-    scaled = np.where(np.array(names) == "dram_byte", 1.0, squared[:, None])
 
-    def fitted_watts(logs: Floats) -> Floats:
-        busy_w, joules = np.exp(logs[0]), np.exp(logs[1:-1]) * 1e-12
-        toggling = 1 + (np.exp(logs[-1]) - 1) * random
-        idle = IDLE_W + (rest_w - IDLE_W) * squared * clocks
-        return idle + busy_w * squared + (amounts * toggling * scaled / seconds[:, None]) @ joules
+class _Table:
+    """Cases of a card as arrays: their watts, and those that energies give them."""
 
-    weight = np.array([_weight(case) for case in cases])
-    free = () if with_steps else ("computing_s", RANDOM)
-    begin = np.log([5.0, *(start[name] for name in (*names, RANDOM))])
-    prior = np.array([0.03, *(1.0 if name in free else 0.03 for name in (*names, RANDOM))])
+    def __init__(self, card: str, cases: Sequence[EnergyCase]) -> None:
+        works = [work_of(case, card) for case in cases]
+        self.cases = tuple(case.name for case in cases)
+        self.names = tuple(PICOJOULES)
+        self.watts = np.array([case.watts * coolness(case) for case in cases])
+        self.weight = np.array([_weight(case) for case in cases])
+        self.limited = np.array([case.limited for case in cases])
+        self._rest_w = rest(card)[0]
+        self._clocks = np.array([clock_of(case) for case in cases])
+        at, volts = np.array(VOLTS).T
+        self._squared = np.interp(self._clocks, at, volts) ** 2
+        amounts = np.array([[work.get(name, 0.0) for name in self.names] for work in works])
+        scaled = np.where(np.array(self.names) == "dram_byte", 1.0, self._squared[:, None])
+        self._per_s = amounts * scaled / np.array([case.seconds for case in cases])[:, None]
+
+    def fitted_w(self, fitted: Fitted, chip: float = 1.0) -> Floats:
+        """Watts of each case, with all of the chip's energies `chip` times as large."""
+        joules = np.array(
+            [fitted.joules[n] * (1 if n == "dram_byte" else chip) for n in self.names]
+        )
+        idle = IDLE_W + (self._rest_w - IDLE_W) * self._squared * self._clocks
+        return idle + chip * fitted.busy_w * self._squared + self._per_s @ joules
+
+
+def cases_of(card: str) -> list[EnergyCase]:
+    """The cases that a card is fitted to."""
+    kernels = [*read_cases(card), *read_cases(card, "energy_further")]
+    steps = [case for case in read_cases(card, "energy_steps") if is_fitted(case.name)]
+    cases = [case for case in (*kernels, *steps) if case.name not in _LEFT_OUT]
+    return [case for case in cases if card == FIRST or not case.step]
+
+
+def fit_first(table: _Table) -> Fitted:
+    """Fit every energy of the first card."""
+
+    def fitted(logs: Floats) -> Fitted:
+        joules = np.exp(logs[1:]) * 1e-12
+        return Fitted(dict(zip(PICOJOULES, joules.tolist(), strict=True)), float(np.exp(logs[0])))
+
+    begin = np.log([5.0, *PICOJOULES.values()])
 
     def residuals(logs: Floats) -> Floats:
-        return np.append(weight * np.log(fitted_watts(logs) / watts), prior * (logs - begin))
+        off = table.weight * np.log(table.fitted_w(fitted(logs)) / table.watts)
+        return np.append(off, _PRIOR * (logs - begin))
 
-    solution = least_squares(residuals, begin, loss="soft_l1", f_scale=0.05).x
-    joules = dict(zip((*names, RANDOM), (np.exp(solution[1:]) * 1e-12).tolist(), strict=True))
-    limited = [case.watts for case in cases if case.limited]
+    return fitted(least_squares(residuals, begin, loss="soft_l1", f_scale=0.05).x)
+
+
+def fit_chip(table: _Table, first: _Table, fitted: Fitted) -> float:
+    """Energy of another card's chip over the first's: the same circuits at a voltage of its own.
+
+    Each kernel is compared with itself on the first card, so that what the fit leaves of it does
+    not count. Limited ones say nothing: their voltage is inferred.
+    """
+    off = dict(zip(first.cases, np.log(first.fitted_w(fitted) / first.watts), strict=True))
+    both = np.array([name in off for name in table.cases])
+    weight = table.weight * both * ~table.limited
+    there = np.array([off.get(name, 0.0) for name in table.cases])
+
+    def residuals(log: Floats) -> Floats:
+        watts = table.fitted_w(fitted, float(np.exp(log[0])))
+        return weight * (np.log(watts / table.watts) - there)
+
+    return float(np.exp(least_squares(residuals, [0.0], loss="soft_l1", f_scale=0.05).x[0]))
+
+
+def energies_of(card: str, fitted: Fitted, chip: float, cases: Sequence[EnergyCase]) -> Energies:
+    """What is written of a card."""
     with gzip.open(MEASUREMENTS / card / "energy.jsonl.gz", "rt", encoding="utf-8") as file:
         machine = json.loads(file.readline())["machine"]
+    joules = {n: j * (1 if n == "dram_byte" else chip) for n, j in fitted.joules.items()}
     by_dtype = {n.removeprefix("tensor_"): j for n, j in joules.items() if n.startswith("tensor_")}
-    result = Energies(
+    return Energies(
         gpu=card,
-        source="calibration/measurements: kernels alone and mixtures, 2 s each",
+        source="calibration/measurements: kernels alone, mixtures and half of the whole steps",
         clock_hz=machine["highest_clock_hz"],
         idle_w=IDLE_W,
-        clocked_w=rest_w - IDLE_W,
-        busy_w=float(np.exp(solution[0])),
+        clocked_w=rest(card)[0] - IDLE_W,
+        busy_w=fitted.busy_w * chip,
         tensor_w=joules["computing_s"],
         tensor_j_per_flop={
             **by_dtype,
@@ -124,35 +172,36 @@ def fit(
         },
         vector_j_per_flop={"fp32": joules["vector_fp32"], "fp64": 2 * joules["vector_fp32"]},
         instruction_j=joules["instruction"],
+        lane_j=joules["lane_clock"],
         l2_j_per_byte=joules["l2_byte"],
         dram_j_per_byte=joules["dram_byte"],
         launch_j=joules["launch"],
         volts=VOLTS,
         speeds=SPEEDS,
-        held=float(np.median(limited)) / machine["limit_w"],
+        held=float(np.median([case.watts for case in cases if case.limited])) / machine["limit_w"],
         interval=INTERVAL,
     )
-    fitted_w = fitted_watts(solution).tolist()
-    rows = [(c.name, c.watts, w) for c, w in zip(cases, fitted_w, strict=True)]
-    return result, rows, {name: j * 1e12 for name, j in joules.items()}
 
 
 def main() -> None:
-    """Fit all measured cards, the one with whole steps first."""
-    cards = sorted(p.parent.name for p in MEASUREMENTS.glob("*/energy.jsonl.gz"))
-    start: Mapping[str, float] = {**PICOJOULES, RANDOM: 1.0}
-    for card in sorted(cards, key=lambda name: name != WITH_STEPS):
-        energies, rows, picojoules = fit(card, card == WITH_STEPS, start)
-        start = picojoules
-        for name, measured_w, fitted_w in rows:
-            off = fitted_w / measured_w - 1
-            print(f"{name:45} {measured_w:6.0f} W measured, {fitted_w:6.0f} W fitted ({off:+.0%})")
-        text = msgspec.json.format(msgspec.json.encode(energies), indent=1)
-        (FOLDER / f"{card}.json").write_bytes(text + b"\n")
-        print(
-            picojoules[RANDOM],
-            {k: getattr(energies, k) for k in energies.__struct_fields__ if k != "source"},
+    """Fit all measured cards."""
+    cards = {path.parent.name for path in MEASUREMENTS.glob("*/energy.jsonl.gz")}
+    cases = {card: cases_of(card) for card in (FIRST, *sorted(cards - {FIRST}))}
+    tables = {card: _Table(card, some) for card, some in cases.items()}
+    fitted = fit_first(tables[FIRST])
+    print(f"{fitted.busy_w:.3g} W", {name: f"{j:.3g} J" for name, j in fitted.joules.items()})
+    for card, table in tables.items():
+        chip = 1.0 if card == FIRST else fit_chip(table, tables[FIRST], fitted)
+        print(f"{card}: chip {chip:.3f}")
+        for case, fitted_w, watts in zip(
+            cases[card], table.fitted_w(fitted, chip), table.watts, strict=True
+        ):
+            off = fitted_w / watts - 1
+            print(f"{case.name:60} {watts:6.0f} W measured, {fitted_w:6.0f} W fitted ({off:+.0%})")
+        text = msgspec.json.format(
+            msgspec.json.encode(energies_of(card, fitted, chip, cases[card])), indent=1
         )
+        (FOLDER / f"{card}.json").write_bytes(text + b"\n")
 
 
 if __name__ == "__main__":

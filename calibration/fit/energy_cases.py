@@ -1,11 +1,8 @@
-"""The measured cases of a card's energy, and the work of each as the simulator counts it."""
+"""The work of the measured cases of a card's energy, as the simulator counts it."""
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,80 +11,22 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from calibration.record.read import MEASUREMENTS
+from calibration.record.sustained import EnergyCase
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
 from simulator import trace as traced
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
-from simulator.prediction import Prediction
-from simulator.scenario.scenario import Scenario, predict
 from simulator.schedule.launch_plan import issued
 from simulator.timing.energies import computing, features, lanes_per_s
 from simulator.timing.profile import learned
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import roofs
 
-_BURST_S = 0.05
-"""Seconds for which a card runs above its limit after a pause, since its power is averaged over
-that time."""
 _TENSOR_FLOPS_PER_S = {"bf16": 8e14, "fp16": 7.7e14, "tf32": 4e14, "fp8": 1.4e15}
 """The clock of large products before the power limit applies, as a share of the highest."""
-
-
-@dataclass(frozen=True)
-class EnergyCase:
-    """A case of `calibration.measure.energy`.
-
-    seconds, watts    mean of a sustained iteration
-    burst_s           seconds of an iteration before the power limit applies
-    limited           whether the power limit lowered the clock
-    work              work of an iteration as the script counts it
-    step              options of a whole step, or None for kernels
-    """
-
-    name: str
-    seconds: float
-    burst_s: float
-    watts: float
-    clock_hz: float
-    limited: bool
-    work: Mapping[str, float]
-    step: Mapping[str, Any] | None
-    host_reference_s: float | None = None
-
-
-def read_cases(card: str) -> tuple[float, list[EnergyCase]]:
-    """Watts at rest with an open context, and all cases of a card."""
-    with gzip.open(MEASUREMENTS / card / "energy.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    rest_w = next(row["power_w"] for row in rows if row.get("name") == "rest")
-    cases = [
-        EnergyCase(
-            name=row["name"],
-            seconds=row["sustained_s"],
-            burst_s=_burst_s(row["chunks"]) or row["sustained_s"],
-            watts=row["power_w"],
-            clock_hz=row["clock_hz"],
-            limited=4 in row["reasons"],
-            work=row["work"],
-            step=row["step"],
-            host_reference_s=row.get("host_reference_s"),
-        )
-        for row in rows
-        if "sustained_s" in row
-    ]
-    return rest_w, cases
-
-
-def _burst_s(chunks: Sequence[tuple[float, int]]) -> float | None:
-    """Seconds per iteration over the first chunks, or None if one chunk outlasts the burst."""
-    begin_s, begin = chunks[0]
-    inside = [(at, count) for at, count in chunks[1:] if at - begin_s <= _BURST_S]
-    if not inside:
-        return None
-    at, count = inside[-1]
-    return (at - begin_s) / (count - begin)
 
 
 class _Call(nn.Module):
@@ -114,8 +53,8 @@ def _total_work(works: Sequence[Work], work_of: NDArray[np.int64], gpu: GPU) -> 
         works, np.bincount(work_of, minlength=len(works)), table.compute_s, strict=True
     ):
         amounts = features(work, gpu)
-        if computing(work) == "instruction":
-            amounts["instruction"] = float(compute_s) * lanes_per_s(gpu)
+        if computing(work) == "lanes":
+            amounts["lane_clock"] = float(compute_s) * lanes_per_s(gpu)
         if computing(work) == "tensor":
             amounts["computing_s"] = float(compute_s)
         for name, amount in amounts.items():
@@ -123,23 +62,10 @@ def _total_work(works: Sequence[Work], work_of: NDArray[np.int64], gpu: GPU) -> 
     return total
 
 
-def predict_step(case: EnergyCase, card: str) -> Prediction:
-    """Predict the whole step of a case."""
-    assert case.step is not None
-    options = {name: case.step[name] for name in ("network", "batch", "optimizer", "sizes")}
-    return predict(
-        Scenario(
-            **options,
-            seq=case.step["seq"] or None,
-            dtype=case.step["precision"],
-            gpu=card,
-            training=case.step["phase"] == "training",
-        )
-    )
-
-
 def _step_work(case: EnergyCase, card: str) -> dict[str, float]:
-    p = predict_step(case, card)
+    assert case.step is not None
+    trace = retrace(dict(case.step), case.mode)
+    p = predict_trace(trace, gpu=card, mode=case.mode)
     total = _total_work(p.works, p.columns.work_of, p.gpu)
     hot = issued(p.trace, p.gpu).hot_share(l2_kept_bytes(p.gpu, learned(card)))
     moved = np.array([work.bytes for work in p.works], float)[p.columns.work_of]
@@ -150,9 +76,28 @@ def _empty(*shape: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
     return torch.empty(*shape, dtype=dtype, device="meta")
 
 
+_HALF, _SINGLE = (2**18, 1024), torch.float32
+ROWS = {
+    "layer_norm/bf16": (lambda x: F.layer_norm(x, (1024,)), _empty(*_HALF)),
+    "layer_norm/fp32": (lambda x: F.layer_norm(x, (1024,)), _empty(*_HALF, dtype=_SINGLE)),
+    "softmax/bf16": (lambda x: F.softmax(x, 1), _empty(*_HALF)),
+    "gelu/bf16": (F.gelu, _empty(*_HALF)),
+    "cosine/bf16": (torch.cos, _empty(*_HALF)),
+    "cosine/fp32": (torch.cos, _empty(*_HALF, dtype=_SINGLE)),
+    "cosine/8MiB": (torch.cos, _empty(2**11, 1024, dtype=_SINGLE)),
+    "exponential/fp32": (torch.exp, _empty(*_HALF, dtype=_SINGLE)),
+    "relu/bf16": (torch.relu, _empty(*_HALF)),
+    "relu/fp32": (torch.relu, _empty(*_HALF, dtype=_SINGLE)),
+    "sum/256MiB": (torch.sum, _empty(2**16, 1024, dtype=_SINGLE)),
+    "sum/1024MiB": (torch.sum, _empty(*_HALF, dtype=_SINGLE)),
+}
+"""Kernel cases of one operand: the function and its matrix."""
+_IN_L2 = ("bf16/4096x4096x4096", "bf16/2048x2048x2048", "/8MiB")
+"""In the names of kernels whose operands stay in L2."""
+
+
 def work_of(case: EnergyCase, card: str) -> dict[str, float]:
     """The work of an iteration, as the simulator counts it: by `features`, and `dram_byte`."""
-    rows = _empty(2**18, 1024)
     if case.step:
         return _step_work(case, card)
     if case.name == "attention/bf16":
@@ -163,14 +108,10 @@ def work_of(case: EnergyCase, card: str) -> dict[str, float]:
         weight = _empty(256, 256, 3, 3, dtype=torch.float16)
         last = [t.to(memory_format=torch.channels_last) for t in (image, weight)]
         return _lowered(card, lambda x, w: F.conv2d(x, w, padding=1), *last)
-    if case.name == "layer_norm/bf16":
-        return _lowered(card, lambda x: F.layer_norm(x, (1024,)), rows)
-    if case.name == "softmax/bf16":
-        return _lowered(card, lambda x: F.softmax(x, 1), rows)
-    if case.name == "sum/1024MiB":
-        return _lowered(card, torch.sum, _empty(2**18, 1024, dtype=torch.float32))
-    if case.name == "gelu/bf16":
-        return _lowered(card, F.gelu, rows)
+    in_l2 = any(part in case.name for part in _IN_L2)
+    if case.name in ROWS:
+        work = _lowered(card, *ROWS[case.name])
+        return {**work, "dram_byte": 0.0} if in_l2 else work
     work: dict[str, float] = {"launch": case.work.get("launches", 0.0)}
     for name, amount in case.work.items():
         if name.startswith("tensor_flops_"):
@@ -182,6 +123,6 @@ def work_of(case: EnergyCase, card: str) -> dict[str, float]:
             work["vector_fp32"] = amount
         elif name in ("l2_bytes", "dram_bytes"):
             work["l2_byte"] = work.get("l2_byte", 0.0) + amount
-            if name == "dram_bytes" and "4096" not in case.name:  # these stay in L2
+            if name == "dram_bytes" and not in_l2:
                 work["dram_byte"] = amount
     return work

@@ -1,4 +1,4 @@
-"""The speed of every host that measured anything here, by process.
+"""The speed of each host that took measurements, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """

@@ -42,12 +42,12 @@ class Variant:
     """A fused kernel, the eager chain that it replaces, and the points at which they are compared.
 
     `operands(**params)` are random, on torch's default device. `fused(*operands)` launches the
-    kernel, `unfused(*operands)` runs the chain as eager code writes it, and `reference(*operands)`
-    returns the correct result, for operands of any precision: the chain, unless it draws its own
-    random numbers. `traffic(**params)` is the fused kernel's. `points` are timed, `irregular` are
-    checked: sizes that divide no block; The latter leaves out "dtype". `matrix` says that the FLOPs
-    are those of a matrix product, `zeros(**params)` how many elements of the result are 0 because a
-    mask hides them.
+    kernel, `unfused(*operands)` runs the chain as eager code writes it, and
+    `reference(*operands)` gives the expected result in any precision: the chain's, unless the
+    chain draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
+    timed. `irregular` are only checked: their sizes are no multiples of a block, and they have no
+    "dtype". `matrix` is True if the FLOPs are those of a matrix product. `zeros(**params)` is the
+    number of elements of the result that are 0 because a mask hides them.
     """
 
     name: str

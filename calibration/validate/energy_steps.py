@@ -1,8 +1,10 @@
-"""Compare predicted with measured energy of whole steps that no fit uses.
+"""Compare the predicted with the measured energy of whole steps.
 
 `python -m calibration.validate.energy_steps` predicts each of `cases.energy_steps.ENERGY_STEPS` and
-prints it with the measurement of `calibration.measure.energy --steps` on the card that `--card`
-names. `--write FILE` stores the predictions as JSON lines, gzipped if the name ends in `.gz`;
+prints it beside what `calibration.measure.energy --steps` measured on the card that `--card` names.
+Half of the H200's steps are in the fit of its energies ("fitted"); its other half and the H100's
+are held out. "cooled" compares with the joules that a card of the default temperature would have
+taken. `--write FILE` stores the predictions as JSON lines, gzipped if the name ends in `.gz`;
 `--before FILE` compares such a file with the measurements instead and traces nothing. The packages
 transformers and timm must be installed.
 """
@@ -10,40 +12,36 @@ transformers and timm must be installed.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from pathlib import Path
 
-from calibration.cases.energy import EnergyCase
-from calibration.cases.energy_steps import ENERGY_STEPS
+from calibration.cases.energy import EnergyCase as Step
+from calibration.cases.energy_steps import ENERGY_STEPS, is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
-from calibration.record.read import MEASUREMENTS
+from calibration.record.sustained import FIRST, EnergyCase, coolness, read_cases
 from calibration.validate.kept_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.host import Host
 
-_RATIOS = ("joules", "watts", "period_s", "clock_hz")
-_LIMITED = 4  # NVML's reason of a lowered clock: the software's power cap
 
-
-def predictions(card: str, known: dict[str, Row]) -> dict[str, Row]:
-    """The figures of each step by name, with the host of a measured step, or its error."""
+def predictions(card: str, measured: dict[str, EnergyCase]) -> dict[str, Row]:
+    """The figures of each step by name, with the host beside a measured one, or its error."""
     predicted: dict[str, Row] = {}
-    for case in ENERGY_STEPS:
-        row = known.get(case.name)
+    for step in ENERGY_STEPS:
+        case = measured.get(step.name)
         try:
-            predicted[case.name] = figures(case, card, beside(row["probes"]) if row else None)
+            host = beside(case.probes) if case and case.probes else None
+            predicted[step.name] = figures(step, card, host)
         except Exception as error:  # a network may raise anything
-            predicted[case.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
-        print(case.name, predicted[case.name], flush=True)
+            predicted[step.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
+        print(step.name, predicted[step.name], flush=True)
     return predicted
 
 
-def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
-    """The predicted figures of a case on a card."""
+def figures(case: Step, card: str, host: Host | None) -> Row:
+    """What is predicted of a case on a card."""
     assert case.step is not None
     mode = "cuda_graph" if case.graph else "eager"
     p = predict_trace(retrace(case.step.record(), mode), gpu=card, host=host, mode=mode)
@@ -58,34 +56,35 @@ def figures(case: EnergyCase, card: str, host: Host | None) -> Row:
     }
 
 
-def measured(card: str) -> dict[str, Row]:
-    """The measured steps of a card by name; none if the card was not measured."""
-    path = MEASUREMENTS / card / "energy_steps.jsonl.gz"
-    if not path.exists():
-        return {}
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
-    return {row["name"]: row for row in lines if row.get("joules")}
-
-
-def outcomes(predicted: dict[str, Row], known: dict[str, Row]) -> list[Outcome]:
-    """The figures of each step relative to the measurement, grouped by the bottleneck of the
-    step."""
-    each: list[Outcome] = []
-    for name, row in known.items():
-        p = predicted.get(name, {})
-        if "failed" in p or not p:
+def outcomes(
+    predicted: dict[str, Row], measured: dict[str, EnergyCase], card: str
+) -> list[Outcome]:
+    """The figures of each step over what was measured, in groups by what decides the step, and by
+    whether it is in the fit."""
+    results: list[Outcome] = []
+    for name, case in measured.items():
+        p = predicted.get(name)
+        if p is None or "failed" in p:
             continue
         host_decides = p["period_s"] > HOST_BOUND * p["gpu_busy_s"]
-        limited = _LIMITED in row["reasons"]
-        group = "host decides" if host_decides else "power limit" if limited else "GPU decides"
+        group = "host decides" if host_decides else "power limit" if case.limited else "GPU decides"
+        joules = case.watts * case.seconds
+        true = {
+            "joules": joules,
+            "cooled": joules * coolness(case),
+            "watts": case.watts,
+            "period_s": case.seconds,
+            "clock_hz": case.clock_hz,
+        }
         low, high = p["joules_interval"]
-        true = {**row, "watts": row["power_w"], "period_s": row["sustained_s"]}
-        for figure in _RATIOS:
-            inside = low <= true["joules"] <= high if figure == "joules" else None
-            for of in (group, "all"):
-                each.append(Outcome(name, of, figure, p[figure] / true[figure], inside))
-    return each
+        fitted = "fitted" if card == FIRST and is_fitted(name) else "held out"
+        for figure, value in true.items():
+            energy = figure in ("joules", "cooled")
+            ratio = p["joules" if energy else figure] / value
+            inside = low <= value <= high if energy else None
+            groups = (group, f"{group}, {fitted}", fitted, "all")
+            results += [Outcome(name, of, figure, ratio, inside) for of in groups]
+    return results
 
 
 def main() -> None:
@@ -95,19 +94,19 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="file for the predictions")
     parser.add_argument("--before", type=Path, help="file of stored predictions")
     options = parser.parse_args()
-    known = measured(options.card)
+    measured = {case.name: case for case in read_cases(options.card, "energy_steps")}
     if options.before:
         predicted = {row.pop("case"): row for row in rows(options.before)}
     else:
-        predicted = predictions(options.card, known)
-    each = outcomes(predicted, known)
+        predicted = predictions(options.card, measured)
+    results = outcomes(predicted, measured, options.card)
     ratios: dict[str, dict[str, float]] = {}
-    for outcome in each:
+    for outcome in results:
         ratios.setdefault(outcome.case, {})[outcome.figure] = outcome.ratio
     for name, by_figure in sorted(ratios.items(), key=lambda item: item[1]["joules"]):
         print("  ".join(f"{figure} {ratio:.2f}" for figure, ratio in by_figure.items()), name)
-    if each:
-        print(table(sorted(summary(each), key=lambda s: (s.group, s.figure))))
+    if results:
+        print(table(sorted(summary(results), key=lambda s: (s.group, s.figure))))
     if options.write:
         write(options.write, ({"case": name, **p} for name, p in predicted.items()))
 

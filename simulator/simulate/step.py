@@ -98,7 +98,9 @@ def simulate(
         works=plan.lowered.works,
         columns=columns,
         schedule=alone,
-        power=card and clock_limit and card.power(load, clock_limit, busy_s, period_s),
+        power=card
+        and clock_limit
+        and card.power(load, clock_limit, busy_s, period_s, (float(low_s), float(high_s))),
         fusion=fusion,
     )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import hypot
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +132,27 @@ class Supply:
             + known.dram_j_per_byte * load.dram_bytes
         )
 
-    def power(self, load: Load, settled: SettledClock, busy_s: float, period_s: float) -> Power:
-        """The power of one step."""
+    def power(
+        self,
+        load: Load,
+        settled: SettledClock,
+        busy_s: float,
+        period_s: float,
+        period_interval_s: Interval,
+    ) -> Power:
+        """The power of one step. Its energy is uncertain by the card's own interval and, without
+        correlation, by what the card draws at rest during the uncertain part of the period."""
         joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
-        low, high = self.known.interval
+        known, clock = self.known, float(settled.clock)
+        awake_w = known.clocked_w * self._highest * clock * float(self.volts(clock))
+        low, high = (
+            hypot(joules * (of_joules - 1), (known.idle_w + awake_w) * (of_period_s - period_s))
+            for of_joules, of_period_s in zip(known.interval, period_interval_s, strict=True)
+        )
         return Power(
             watts=joules / period_s if period_s else self.known.idle_w,
             joules=joules,
-            joules_interval=(joules * low, joules * high),
+            joules_interval=(joules - low, joules + high),
             clock_hz=float(settled.clock) * self.highest_hz,
             highest_hz=self.highest_hz,
             limit_w=self.limit_w,

@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
-from calibration.fit.energy_cases import EnergyCase, predict_step, read_cases
+from calibration.fit.energy_cases import ROWS
 from calibration.measure import energy
 from calibration.measure.nvml import COLUMNS, FakeMeter
 from calibration.record.read import MEASUREMENTS
+from calibration.record.sustained import EnergyCase, read_cases
+from simulator import predict_trace, trace
+from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
 
 CARDS = sorted(path.parent.name for path in MEASUREMENTS.glob("*/energy.jsonl.gz"))
-STEPS = [(card, case) for card in CARDS for case in read_cases(card)[1] if case.step]
+STEPS = [(card, case) for card in CARDS for case in read_cases(card) if case.step]
+
+
+@cache
+def predicted(card: str, name: str) -> Prediction:
+    """The whole step of a case."""
+    step = named(card, name).step
+    assert step is not None
+    return predict(
+        Scenario(
+            network=step["network"],
+            batch=step["batch"],
+            optimizer=step["optimizer"],
+            sizes=step["sizes"],
+            seq=step["seq"] or None,
+            dtype=step["precision"],
+            gpu=card,
+            training=step["phase"] == "training",
+        )
+    )
 
 
 def named(card: str, name: str) -> EnergyCase:
-    return next(case for case in read_cases(card)[1] if case.name == name)
+    return next(case for case in read_cases(card) if case.name == name)
 
 
 def test_both_cards_were_measured() -> None:
@@ -30,8 +57,8 @@ def test_both_cards_were_measured() -> None:
 
 @pytest.mark.parametrize(("card", "case"), STEPS, ids=lambda x: getattr(x, "name", x))
 def test_a_step_takes_the_energy_that_was_measured(card: str, case: EnergyCase) -> None:
-    """Seconds, joules and clock of whole steps; those of the H100 were not fitted."""
-    p = predict_step(case, card)
+    """Seconds, joules and clock of the steps that were measured first; none of the H100."""
+    p = predicted(card, case.name)
     assert p.joules is not None and p.power is not None
     joules = case.seconds * case.watts
     assert p.joules == pytest.approx(joules, rel=0.12)
@@ -43,10 +70,41 @@ def test_a_step_takes_the_energy_that_was_measured(card: str, case: EnergyCase) 
 def test_the_median_error_of_the_energy_of_steps() -> None:
     off = []
     for card, case in STEPS:
-        joules = predict_step(case, card).joules
+        joules = predicted(card, case.name).joules
         assert joules is not None
         off.append(abs(joules / (case.seconds * case.watts) - 1))
     assert median(off) < 0.05
+
+
+class Loop(nn.Module):
+    """A function, twenty times."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return [self.function(x) for _ in range(20)][-1]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_limit_slows_the_kernels_that_it_slowed(name: str) -> None:
+    """The power of sustained kernels, and whether the limit holds their clock down; nothing is
+    asked of those that drew within 2% of it, which are limited now and then."""
+    case = next(
+        case
+        for file in ("energy", "energy_further")
+        for case in read_cases("h200_sxm", file)
+        if case.name == name
+    )
+    function, matrix = ROWS[name]
+    p = predict_trace(trace(Loop(function), (matrix,)), gpu="h200_sxm", mode="cuda_graph")
+    assert p.power is not None
+    assert p.power.watts == pytest.approx(case.watts, rel=0.1)
+    if case.limited:
+        assert p.power.watts > 0.94 * p.power.limit_w
+    elif case.watts < 0.98 * p.power.limit_w:
+        assert not p.power_limited and p.power.clock_hz == case.clock_hz
 
 
 def test_zeros_draw_less_than_random_numbers() -> None:

@@ -14,7 +14,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import COLUMNS
-from simulator.timing.energies import Energies, energies, features
+from simulator.timing.energies import Energies, computing, energies, features
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
@@ -25,7 +25,7 @@ WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
 MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
     tensor_j_per_flop={}, tensor_w=0,
-    vector_j_per_flop={}, instruction_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
+    vector_j_per_flop={}, instruction_j=0, lane_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
     launch_j=0, volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
     interval=(0.9, 1.1),
 )  # fmt: skip
@@ -56,10 +56,21 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     held = made_up(212.5).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
     assert float(held.slowdown.vector) == pytest.approx(2.0, rel=1e-12)
-    power = made_up(212.5).power(kernel, held, 2.0, 2.0)
+    power = made_up(212.5).power(kernel, held, 2.0, 2.0, (2.0, 2.0))
     assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
     assert power.limited and power.clock_hz == pytest.approx(0.5e9)
     assert power.joules_interval == (pytest.approx(0.9 * 425), pytest.approx(1.1 * 425))
+
+
+def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
+    """425 J ± 42.5 by the interval; at rest, 100 W for 0.5 s less are 50 J, for 2 s more 200 J:
+    √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
+    kernel = load(1.0, 0.0, 400.0, 0.0)
+    supply = made_up(212.5)
+    held = supply.settle(kernel, 0.0, 0.0)
+    low, high = supply.power(kernel, held, 2.0, 2.0, (1.5, 4.0)).joules_interval
+    assert low == pytest.approx(425 - 65.62, abs=0.01)
+    assert high == pytest.approx(425 + 204.47, abs=0.01)
 
 
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
@@ -91,7 +102,7 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
     p = predict(WIDE)
     assert p.power is not None and p.watts is not None and p.joules is not None
     assert p.power_limited and p.clock_mhz is not None and 1200 < p.clock_mhz < 1800
-    assert p.watts == pytest.approx(700 * 0.985, rel=2e-3)  # what an H200 settles at
+    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # what an H200 settles at
     assert p.joules == pytest.approx(p.watts * p.period_s)
     assert sum(p.shares.values()) == pytest.approx(1.0, abs=1e-12)
 
@@ -163,5 +174,13 @@ def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
     assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
     lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
     assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
-    # instructions stand for those of other kernels
-    assert features(Work("pointwise", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}
+    # loops over elements count their instructions; other kernels take power while they compute
+    loop = Work("pointwise", 1000, 30, 10, instructions=70)
+    assert features(loop, card) == {"l2_byte": 40, "launch": 1, "instruction": 70}
+    assert features(Work("norm", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}
+    assert [computing(w) for w in (product, lanes, loop, Work("norm"))] == [
+        "tensor",
+        "",
+        "",
+        "lanes",
+    ]

@@ -1,0 +1,114 @@
+"""What sustained kernels and steps drew, as `calibration.measure.energy` wrote it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibration.measure.energy import WARM_S
+from calibration.measure.nvml import COLUMNS
+from calibration.record.read import MEASUREMENTS, Probes
+
+FIRST = "h200_sxm"
+"""The card whose kernels and half of whose steps the energies are fitted to."""
+_BURST_S = 0.05
+"""Seconds for which a card runs above its limit after a pause."""
+_PER_KELVIN = 0.004
+"""Increase of a card's power with the temperature of its chip, as a share per kelvin. While kernels
+at the highest clock warmed up an H200 and an H100, their power rose by 0.005 and 0.002 per kelvin;
+0.004 leaves the smallest errors on the fitted kernels and steps of both."""
+_AT_REST, _REST_W, _KELVIN_PER_WATT = 39.0, 122.0, 0.033
+"""Temperature and power of a card at rest, and the temperature rise per watt within the seconds of
+a case on an H200. Five processes measured 31, 36, 39, 40 and 46 °C at rest."""
+
+
+@dataclass(frozen=True)
+class EnergyCase:
+    """A measured case of `calibration.measure.energy`.
+
+    seconds, watts    mean of a sustained iteration
+    burst_s           seconds of an iteration before the power limit holds
+    limited           whether the power limit lowered the clock
+    celsius           of the chip, mean while it was measured
+    work              work of an iteration as the script counts it
+    step              options of a whole step, or None for kernels
+    probes            seconds of the host's probes before and after it, where they were timed
+    """
+
+    name: str
+    seconds: float
+    burst_s: float
+    watts: float
+    clock_hz: float
+    limited: bool
+    celsius: float
+    work: Mapping[str, float]
+    step: Mapping[str, Any] | None
+    probes: Probes | None
+
+    @property
+    def mode(self) -> str:
+        """The execution mode of a step."""
+        return "cuda_graph" if self.name.endswith("/cuda_graph") else "eager"
+
+
+def read_cases(card: str, file: str = "energy") -> list[EnergyCase]:
+    """The cases in a file of a card; none if it was not measured there."""
+    return [
+        EnergyCase(
+            name=row["name"],
+            seconds=row["sustained_s"],
+            burst_s=_burst_s(row["chunks"]) or row["sustained_s"],
+            watts=row["power_w"],
+            clock_hz=row["clock_hz"],
+            limited=4 in row["reasons"],
+            celsius=_celsius(row["series"]),
+            work=row["work"],
+            step=row["step"],
+            probes=row.get("probes"),
+        )
+        for row in _rows(card, file)
+        if row.get("joules")
+    ]
+
+
+def rest(card: str, file: str = "energy") -> tuple[float, float]:
+    """Watts and degrees Celsius of a card at rest with an open context."""
+    row = next(row for row in _rows(card, file) if row.get("name") == "rest")
+    return row["power_w"], _celsius(row["series"])
+
+
+def _rows(card: str, file: str) -> list[dict[str, Any]]:
+    path = MEASUREMENTS / card / f"{file}.jsonl.gz"
+    if not path.exists():
+        return []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _celsius(series: Sequence[Sequence[float | None]]) -> float:
+    """Mean chip temperature of the readings after the warm-up, or of all of a shorter series."""
+    column = COLUMNS.index("celsius")
+    warm = [r[column] for r in series if (r[0] or 0) > WARM_S] or [r[column] for r in series]
+    return float(np.mean([celsius for celsius in warm if celsius is not None]))
+
+
+def _burst_s(chunks: Sequence[tuple[float, int]]) -> float | None:
+    """Seconds per iteration over the first chunks, or None if one chunk outlasts the burst."""
+    begin_s, begin = chunks[0]
+    inside = [(at, count) for at, count in chunks[1:] if at - begin_s <= _BURST_S]
+    if not inside:
+        return None
+    at, count = inside[-1]
+    return (at - begin_s) / (count - begin)
+
+
+def coolness(case: EnergyCase) -> float:
+    """Power that a card of the typical temperature would draw, relative to the measured power."""
+    typical = _AT_REST + _KELVIN_PER_WATT * (case.watts - _REST_W)
+    return 1 / (1 + _PER_KELVIN * (case.celsius - typical))
