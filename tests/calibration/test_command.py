@@ -99,4 +99,4 @@ def test_ctrl_c_ends_cleanly() -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "everything measured so far is kept" in said and "Traceback" not in said
+    assert "all samples so far are kept" in said and "Traceback" not in said
