@@ -20,7 +20,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 from simulator.schedule.launch_plan import issued
-from simulator.timing.energies import computing, features, lanes_per_s
+from simulator.timing.energies import computing, features, filled, lanes_per_s
 from simulator.timing.profile import learned
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import roofs
@@ -56,7 +56,7 @@ def _total_work(works: Sequence[Work], work_of: NDArray[np.int64], gpu: GPU) -> 
         if computing(work) == "lanes":
             amounts["lane_clock"] = float(compute_s) * lanes_per_s(gpu)
         if computing(work) == "tensor":
-            amounts["computing_s"] = float(compute_s)
+            amounts["computing_s"] = float(compute_s) * filled(work)
         for name, amount in amounts.items():
             total[name] = total.get(name, 0.0) + float(amount) * int(count)
     return total

@@ -96,10 +96,10 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return self.instruction_j
         return self.l2_j_per_byte if engine == "l2" else self.launch_j
 
-    def computing_w(self, work: Work, gpu: GPU) -> float:
+    def computing_w(self, work: Work, gpu: GPU) -> Any:
         """Watts of a kernel while it computes, in addition to its features."""
         by = {"tensor": self.tensor_w, "lanes": self.lane_j * lanes_per_s(gpu)}
-        return by.get(computing(work), 0.0)
+        return by.get(computing(work), 0.0) * filled(work)
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,6 +221,15 @@ def computing(work: Work) -> str:
     if work.engine == "tensor":
         return "tensor"
     return "" if _multiplies(work) or work.family in _COUNTED else "lanes"
+
+
+def filled(work: Work) -> Any:
+    """The share of the rows of an attention's tiles that are queries. The others are zeros, which
+    draw little power: a decode has one query in a tile."""
+    if work.family != "attention" or "tile" not in work.dims:
+        return 1.0
+    queries, rows = work.dims["sq"], work.dims["tile"][0]
+    return queries / (-(-queries // rows) * rows)
 
 
 def _multiplies(work: Work) -> bool:

@@ -102,7 +102,7 @@ def test_the_limit_slows_the_kernels_that_it_slowed(name: str) -> None:
     assert p.power is not None
     assert p.power.watts == pytest.approx(case.watts, rel=0.1)
     if case.limited:
-        assert p.power.watts > 0.94 * p.power.limit_w
+        assert p.power.watts > 0.92 * p.power.limit_w
     elif case.watts < 0.98 * p.power.limit_w:
         assert not p.power_limited and p.power.clock_hz == case.clock_hz
 
