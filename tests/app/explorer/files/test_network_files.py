@@ -40,7 +40,7 @@ def test_code_runs_only_after_a_word_of_the_user(opening: Opening, tmp_path: Pat
     )
     assert not opening.networks.busy
     run_it(opening)
-    assert opening.banner.label.text() == ("net.py raised SystemExit on line 1: ; correct the file")
+    assert opening.banner.label.text() == ("net.py raised SystemExit on line 1; correct the file")
     assert opening.session.state.scenario == FIRST and not opening.session.history.count()
 
 
