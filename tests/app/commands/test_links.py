@@ -62,8 +62,8 @@ def test_a_plan_takes_its_link(run: Run, tmp_path: Path) -> None:
         (
             "predict",
             "ridgepoint://scenario/1/HTPb-6ONs0lwJFc1_jQNAA",
-            "error: the link is damaged: its checksum differs: expected the complete link from Copy "
-            "link; copy it again\n",
+            "error: the link is damaged: its checksum differs: expected the complete link from "
+            "Copy link; copy it again\n",
         ),
         (
             "plan",
