@@ -41,12 +41,12 @@ from simulator.networks.loading.watching import WATCH
 from simulator.records import Trace
 
 _GRACE_S = 30.0
-"""Beyond the time limit, which the child itself holds unless its code blocks signals: it imports
-torch before its time begins."""
+"""Time after which the parent ends the child, on top of the time limit. The child keeps the limit
+itself unless its code blocks signals; its time begins after the import of torch."""
 
 
 class IsolatedProcess:
-    """A child that starts with the first request, and again after one that ended it."""
+    """A child that starts at the first request, and restarts after a request that ended it."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -66,7 +66,7 @@ class IsolatedProcess:
         return with_rank_ops(trace, answer.rank_ops), answer.facts
 
     def facts(self, network: str, work: Callable[[], Facts]) -> Facts:
-        """The facts of a network, which `work` loads. Raises InputError likewise."""
+        """The facts of a network, which `work` loads. Raises InputError as `trace` does."""
         return self._answer_to(network, work).facts
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class IsolatedProcess:
     def _read(
         self, child: subprocess.Popen[bytes], progress: Callable[[str], None] | None
     ) -> Answered | Literal["ended", "unreadable"]:
-        """The answer, or why there is none. Raises InputError for one that refuses."""
+        """The answer. Raises InputError, with the reason, if there is none or it is a refusal."""
         for message in _messages(child):
             match message:
                 case Printed(text):
@@ -148,7 +148,7 @@ class IsolatedProcess:
         over_time: bool,
         limit_s: float | None,
     ) -> str:
-        """End a child that gave no answer; why it gave none, and what to do."""
+        """End a child that gave no answer. Return the reason, and what to do."""
         if why == "unreadable":
             child.kill()
         status, stack = child.wait(), _stack(self._crash_file)
@@ -179,7 +179,7 @@ def _send(child: subprocess.Popen[bytes], job: Start | Job) -> None:
 
 
 def _messages(child: subprocess.Popen[bytes]) -> Iterator[Message | None]:
-    """The messages of a child until it ends; None for what is no message."""
+    """The messages of a child until it ends; None for an invalid message."""
     assert child.stdout is not None
     while len(head := child.stdout.read(LENGTH_BYTES)) == LENGTH_BYTES:
         length = int.from_bytes(head)
