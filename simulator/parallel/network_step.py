@@ -208,7 +208,7 @@ def trace_rank_0(
     # torch is imported only to trace a step
     from simulator.tracing.parallel.networks import program
     from simulator.tracing.parallel.program import trace_rank
-    from simulator.tracing.user_code import place_of
+    from simulator.tracing.python_code.user_code import place_of
 
     world = spread.dp * spread.tp
     with watched(f"tracing {step.network}", place_of):
