@@ -1,4 +1,4 @@
-"""Rows of a table by number, and the gradient of the table."""
+"""Lookups of rows of a table by index, and the gradient of the table."""
 
 from __future__ import annotations
 

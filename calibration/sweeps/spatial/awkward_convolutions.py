@@ -22,7 +22,7 @@ def _fits(
 def _uneven(rng: Random) -> Params | None:
     kind = dtype(rng)
     inward, outward = (whole(rng, 5, 768) for _ in range(2))
-    if rng.random() < 0.5:  # one of the two is even
+    if rng.random() < 0.5:  # one of the two is a round width
         outward = width(rng, 16, 768, 32)
         if rng.random() < 0.5:
             inward, outward = outward, inward

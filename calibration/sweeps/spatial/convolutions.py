@@ -1,7 +1,8 @@
 """Convolutions of one, two and three dimensions, forward and backward, in both memory formats.
 
-Nine hundred of two dimensions were recorded before (`calibration.record.convolution_samples`);
-these add shapes near real networks', depthwise ones, and the other dimensions.
+`calibration.record.convolution_samples` already has nine hundred convolutions of two dimensions.
+These add shapes close to those of real networks, depthwise convolutions, and one and three
+dimensions.
 """
 
 from __future__ import annotations
