@@ -154,9 +154,9 @@ def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
 
 
 def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
-    """The share of a memory with `wider` times the bandwidth, of which the best kernels reach
-    `reach`: below that, kernels wait for bytes in flight, a fixed number per unit and clock
-    (Little's law)."""
+    """The share of the bandwidth that a kernel reaches on `gpu`, whose memory has `wider` times the
+    bandwidth. The best kernels reach `reach`; others wait for bytes in flight, a fixed number per
+    unit and clock (Little's law)."""
     most = max(share, reach)
     waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
     waiting *= min(wider * _clocks(measured) / _clocks(gpu), 1.0)

@@ -53,7 +53,7 @@ def uneven_convolution(
     kernel: int,
     stride: int,
 ) -> Call:
-    """[batch, inward, side, side] to `outward` channels, mostly not multiples of 8."""
+    """Convolve [batch, inward, side, side] to `outward` channels, mostly not multiples of 8."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
