@@ -8,8 +8,9 @@ small        `compiled_host`: one kind of host work at a time, launched one by o
              profiler and without it
 chains       `library_calls`: one library call after another, without the profiler
 networks     `compiled`: networks of the catalogue, on the least loaded host measured so far
-unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and the
-             BERT of transformers, on a host with two GPUs; each round has its own host speed
+unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and
+             BERT as transformers writes it, on the hosts of two GPUs (`MACHINES`), with the host's
+             speed measured in each round
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ from simulator.schedule.launch_plan import issued
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
 """Seconds to launch each kernel of an op after its first: a call of the driver. It is not fitted,
-since few steps have such kernels, and the number of kernels that cuBLAS and cuDNN launch for so few
-rows is uncertain."""
+since few steps have such kernels, and it is uncertain what cuBLAS and cuDNN launch for so few rows.
+"""
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such
 loops, and all run with warm caches."""
