@@ -10,10 +10,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Outcome:
-    """One figure of one case: predicted over measured; `covered` is whether the truth is in the
-    prediction's interval (None for a figure without interval). An error of at most `spread`, the
-    measurement's own variation between runs, counts as 0. `flops` and `bytes` are of a single
-    call."""
+    """One figure of one case.
+
+    `ratio` is predicted over measured. `covered` is whether the measured value lies in the
+    prediction's interval (None if the figure has no interval). An error of at most `spread`, the
+    variation of the measurement between runs, counts as 0. `flops` and `bytes` are per call."""
 
     case: str
     group: str
@@ -41,7 +42,7 @@ class Summary:
     cases: int
     median: float
     p90: float
-    lean: float
+    bias: float
     covered: float
 
     def cells(self) -> tuple[str, ...]:
@@ -53,7 +54,7 @@ class Summary:
             str(self.cases),
             f"{self.median:.1%}",
             f"{self.p90:.1%}",
-            f"{self.lean:+.1%}",
+            f"{self.bias:+.1%}",
             inside,
         )
 
@@ -84,7 +85,7 @@ def summary(outcomes: Iterable[Outcome]) -> list[Summary]:
 
 def table(summaries: Iterable[Summary]) -> str:
     """Summaries in Markdown."""
-    head = ("what", "figure", "cases", "median error", "p90", "leans", "in the 80% interval")
+    head = ("what", "figure", "cases", "median error", "p90", "bias", "in the 80% interval")
     rows = [head, ("---",) * len(head), *(each.cells() for each in summaries)]
     return "\n".join(f"| {' | '.join(row)} |".replace("| --- ", "|---") for row in rows).replace(
         "|--- |", "|---|"

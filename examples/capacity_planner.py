@@ -33,7 +33,7 @@ histories = torch.empty(BATCH, 32, dtype=torch.int64, device="meta")
 
 # %% Time, interval and memory of one step on the GPUs that we could rent, in USD an hour.
 PRICES = {"l4": 0.80, "l40s": 1.80, "a100": 2.10, "h100": 3.00}
-print(f"{'GPU':6} {'a step':>10} {'80% interval':>22} {'peak memory':>12} {'USD a billion':>14}")
+print(f"{'GPU':6} {'step':>10} {'80% interval':>22} {'peak memory':>12} {'USD / billion':>14}")
 for gpu, usd_per_hour in PRICES.items():
     p = predict(network, (histories, histories), gpu=gpu)
     low, high = (1e3 * s for s in p.interval_s)

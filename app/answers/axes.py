@@ -190,7 +190,7 @@ def _choices(scenario: Scenario, axis_: Axis) -> list[Value]:
 
 
 def _here(scenario: Scenario, axis_: Axis, name: str = "") -> int:
-    """The scenario's value on an axis of whole numbers, or another of its sizes; 0 if unknown."""
+    """The scenario's value on an axis of whole numbers, or of the size `name`; 0 if unknown."""
     now = resolve(scenario)
     name = name or axis_.name
     entry = CATALOGUE.get(now.request.network)

@@ -26,9 +26,11 @@ _SPANS = 1500
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a rank's time: its `kind` is a phase of kernels ("forward"), "wait" or
-    "communication"; for "wait" and "communication", `row` is the index of the collective in the
-    answer, −1 if another rank's collective is not listed."""
+    """A stretch of a rank's time.
+
+    `kind` is "wait", "communication" or the phase of the kernels that run ("forward"). For "wait"
+    and "communication", `row` is the index of the collective in the answer, or −1 if the answer
+    does not list that collective."""
 
     kind: str
     start_s: float

@@ -1,11 +1,11 @@
-"""How many processes a command starts where none are named."""
+"""The number of processes that a command starts by default."""
 
 from __future__ import annotations
 
 
 def cores() -> int:
-    """The cores that this process may use: those of the machine, of its affinity or of its
-    container's share, whichever are fewest."""
-    from joblib import cpu_count  # 0.1 s: only for a command that starts processes
+    """Number of cores that this process may use: the least of the machine's cores, the process's
+    affinity and the container's share."""
+    from joblib import cpu_count  # takes 0.1 s; few commands start processes
 
     return cpu_count()

@@ -34,14 +34,14 @@ class Labels:
         self,
         x: float,
         y: float,
-        reach: float,
-        wide: float,
-        high: float,
+        radius: float,
+        width: float,
+        height: float,
         distances: Iterable[float] = (0.0, 10.0, 24.0, 40.0),
     ) -> Box | None:
-        """Reserve a box for a label near a mark with radius `reach`: right of it, left, above,
+        """Reserve a box for a label near a mark of this radius: right of it, left, above,
         below, diagonally, then at each farther distance. Returns None without a free box."""
-        for box in _near(x, y, reach, wide, high, distances):
+        for box in _near(x, y, radius, width, height, distances):
             if self.free(box):
                 self.take(box)
                 return box
@@ -49,16 +49,16 @@ class Labels:
 
 
 def _near(
-    x: float, y: float, reach: float, wide: float, high: float, distances: Iterable[float]
+    x: float, y: float, radius: float, width: float, height: float, distances: Iterable[float]
 ) -> Iterator[Box]:
     """The candidate boxes, the best first."""
     for distance in distances:
-        gap = reach + 3 + distance
-        yield Box(x + gap, y - high / 2, wide, high)
-        yield Box(x - gap - wide, y - high / 2, wide, high)
-        yield Box(x - wide / 2, y - gap - high, wide, high)
-        yield Box(x - wide / 2, y + gap, wide, high)
-        yield Box(x + 0.7 * gap, y + 0.7 * gap, wide, high)
-        yield Box(x + 0.7 * gap, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y - 0.7 * gap - high, wide, high)
-        yield Box(x - 0.7 * gap - wide, y + 0.7 * gap, wide, high)
+        gap = radius + 3 + distance
+        yield Box(x + gap, y - height / 2, width, height)
+        yield Box(x - gap - width, y - height / 2, width, height)
+        yield Box(x - width / 2, y - gap - height, width, height)
+        yield Box(x - width / 2, y + gap, width, height)
+        yield Box(x + 0.7 * gap, y + 0.7 * gap, width, height)
+        yield Box(x + 0.7 * gap, y - 0.7 * gap - height, width, height)
+        yield Box(x - 0.7 * gap - width, y - 0.7 * gap - height, width, height)
+        yield Box(x - 0.7 * gap - width, y + 0.7 * gap, width, height)

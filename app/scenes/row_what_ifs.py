@@ -15,7 +15,7 @@ from simulator.scenario.module_pattern import block
 from simulator.scenario.scenario import Scenario
 
 _MOST = 8
-"""Largest number of modules of a row's ops that are changed one by one, with a what-if each."""
+"""Largest number of modules to which a change of a row applies, one what-if per module."""
 
 
 def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:

@@ -32,7 +32,7 @@ RESIZED: dict[str, Callable[[Tensor], Tensor]] = {
 FUNCTIONS = POOLS | RESIZED
 
 
-def _of(names: list[str]) -> Callable[[Random], Params | None]:
+def _drawing(names: list[str]) -> Callable[[Random], Params | None]:
     def draw(rng: Random) -> Params | None:
         kind, channels = dtype(rng), size(rng, 1, 1024)
         batch, height, width = whole(rng, 1, 128), whole(rng, 8, 192), whole(rng, 8, 192)
@@ -48,14 +48,14 @@ def _of(names: list[str]) -> Callable[[Random], Params | None]:
     return draw
 
 
-@blind(28, _of(list(FUNCTIONS)))
+@blind(28, _drawing(list(FUNCTIONS)))
 def blind_picture(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
     """Pool or resize [batch, channels, height, width]."""
     x, function = laid(sizes, dtype, layout), FUNCTIONS[name]
     return lambda: function(x)
 
 
-@blind(14, _of(list(FUNCTIONS)))
+@blind(14, _drawing(list(FUNCTIONS)))
 def blind_picture_backward(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
     """The gradient of the picture."""
     x = laid(sizes, dtype, layout, grad=True)

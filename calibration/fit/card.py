@@ -60,7 +60,7 @@ def _gap_s(r: Recording) -> float | None:
 
 
 def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card:
-    """The card's figures, with the interval of the profile that it is `of`."""
+    """The card's figures, with the interval of its profile (`Card.of`)."""
     longer_s = longer_gap_s(recordings(gpu=gpu.id), recordings(gpu=known.gpu))
     return Card(
         version=VERSION,

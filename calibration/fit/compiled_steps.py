@@ -1,14 +1,16 @@
-"""Host-bound compiled steps, each with the speed of its host, to which the costs of compiled code
-are fitted (`calibration.fit.compiled_host`).
+"""The measured compiled steps for `calibration.fit.compiled_host`, which fits the host costs of
+compiled code.
 
-No other compiled step enters a fit.
+All steps are host-bound, and each comes with the speed of its host. No other compiled step is used
+in a fit.
 
 small        `compiled_host`: one kind of host work at a time, launched one by one, with PyTorch's
              profiler and without it
 chains       `library_calls`: one library call after another, without the profiler
-networks     `compiled`: the catalogue's, on the least loaded host so far
-unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and BERT
-             as transformers writes it, beside two GPUs, each round with the host of that second
+networks     `compiled`: networks of the catalogue, on the least loaded host measured so far
+unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and
+             BERT as transformers writes it, on the hosts of two GPUs (`MACHINES`), with the host's
+             speed measured in each round
 """
 
 from __future__ import annotations

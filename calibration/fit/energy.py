@@ -60,10 +60,10 @@ class Fitted(NamedTuple):
 
 
 def clock_of(case: EnergyCase) -> float:
-    """Clock of a case relative to the highest.
+    """Clock of a case relative to the highest clock.
 
-    A limited case on tensor cores gives it by its own slowdown: readings of the clock are rare
-    and lag.
+    For a power-limited case on tensor cores, the clock is derived from the slowdown of the case,
+    because the driver's clock readings are sparse and delayed.
     """
     if not case.limited:
         return 1.0
@@ -75,8 +75,11 @@ def clock_of(case: EnergyCase) -> float:
 
 
 def _weight(case: EnergyCase) -> float:
-    """Near the limit a percent of power is a percent of the clock. The driver's copy in a graph
-    moves two thirds of the bytes per second of a kernel."""
+    """Weight of a case in the fit.
+
+    Cases near the power limit count double: there an error of 1% in power is an error of 1% in the
+    clock. Copies by the driver in a graph count less: they move only two thirds of the bytes per
+    second of a kernel."""
     if "copy" in case.name and "8MiB" not in case.name:
         return 0.3
     return 2.0 if case.watts > _NEAR_LIMIT_W else 1.0

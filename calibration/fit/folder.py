@@ -64,19 +64,19 @@ def graph_gap(measured: Measurements) -> float | None:
 
 
 def host_profile(measured: Measurements) -> Host:
-    """The default host, with each part scaled by the time of its fixed steps here. The remaining
-    uncertainty is one host's noise over seconds."""
+    """The default host, with each part scaled by the time of the fixed steps on this host. The
+    remaining uncertainty is one host's noise over seconds."""
     known = find_host()
     last = measured.processes[-1]
     here: dict[str, float] = last["host_index"]
     times = parts(here, known.reference)
-    said = ", ".join(f"{name} {value:.2f}" for name, value in times._asdict().items())
+    shown = ", ".join(f"{name} {value:.2f}" for name, value in times._asdict().items())
     slower = known.slower(times)
     return msgspec.structs.replace(
         slower,
         id="own",
         cpu=str(last["cpu"]),
-        source=f"{known.id}, with each part scaled by the time of fixed steps here: {said}",
+        source=f"{known.id}, with each part scaled by the time of fixed steps here: {shown}",
         seconds={count: float(f"{slower.seconds[count]:.4g}") for count in COUNTS},
         spread=OWN_SPREAD,
         reference=here,

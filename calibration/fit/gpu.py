@@ -213,10 +213,10 @@ def report(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
     for kind in sorted(set(kinds)):
         rows = np.array([k == kind for k in kinds])
         off = np.abs(np.expm1(error[rows]))
-        lean = float(np.expm1(np.median(error[rows])))
+        bias = float(np.expm1(np.median(error[rows])))
         lines.append(
             f"{kind:16} {rows.sum():5d} samples  median {np.median(off):6.1%}  "
-            f"p90 {np.quantile(off, 0.9):6.1%}  leans {lean:+6.1%}  "
+            f"p90 {np.quantile(off, 0.9):6.1%}  bias {bias:+6.1%}  "
             f"{weight[rows].sum() / weight.sum():6.1%} of the time"
         )
     return "\n".join(lines)

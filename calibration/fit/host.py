@@ -37,11 +37,12 @@ from simulator.schedule.launch_plan import issued
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
-"""Seconds of a further kernel of the same op: a call of the driver. It is not fitted, since few
-steps have such kernels, and the launches of cuBLAS and cuDNN for so few rows are uncertain."""
+"""Seconds to launch each kernel of an op after its first: a call of the driver. It is not fitted,
+since few steps have such kernels, and it is uncertain what cuBLAS and cuDNN launch for so few rows.
+"""
 _MICRO_WEIGHT = 0.25
-"""Weight of a loop of one op or piece of Python, relative to a network: there are many, all with
-warm caches."""
+"""Weight of a loop over one op or one piece of Python, relative to a network. There are many such
+loops, and all run with warm caches."""
 _UNCOUNTED_LOOPS = (
     "ops-bytecode",
     "ops-attributes",
@@ -51,7 +52,7 @@ _UNCOUNTED_LOOPS = (
     "ops-contiguous",
     "ops-dropout",
 )
-"""Loops without calls, of which profiling counts one iteration."""
+"""Loops without calls: profiling counts only one iteration of them."""
 
 
 class Row(NamedTuple):

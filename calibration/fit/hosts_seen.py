@@ -54,8 +54,9 @@ class Process(NamedTuple):
     beside: list[Parts]
 
     def speed(self, reference: Mapping[str, float]) -> Parts:
-        """The median over its steps, or else the factor at its start."""
-        return _middle(self.beside) if self.beside else parts(self.at_start, reference)
+        """Time factors of the host: the median over the timed steps, or those at the start if no
+        step was timed."""
+        return _median(self.beside) if self.beside else parts(self.at_start, reference)
 
 
 def processes() -> Iterator[Process]:
@@ -93,8 +94,8 @@ def seen(reference: Mapping[str, float]) -> Seen:
     for process in processes():
         (one_night if process.file in _ONE_PROCESS else each).append(process.speed(reference))
     if one_night:
-        each.append(_middle(one_night))
-    middle = _middle(each)
+        each.append(_median(one_night))
+    middle = _median(each)
     ratios = np.log([one.driver / middle.driver for one in each])
     low, high = np.quantile(ratios, [0.1, 0.9])
     around = (-np.hypot(low, np.log1p(MODEL)), np.hypot(high, np.log1p(MODEL)))
@@ -102,7 +103,8 @@ def seen(reference: Mapping[str, float]) -> Seen:
     return Seen(len(each), middle, (least, most))
 
 
-def _middle(hosts: list[Parts]) -> Parts:
+def _median(hosts: list[Parts]) -> Parts:
+    """The median of each part."""
     return Parts(*(float(x) for x in np.median(np.array(hosts), axis=0)))
 
 

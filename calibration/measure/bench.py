@@ -58,7 +58,7 @@ class GpuBench:
         self.held[point.name] = (point, call, 3)
 
     def full(self) -> bool:
-        """Whether the held points reach the limit of one session, by number or memory."""
+        """Whether the held points reach the limit of one session, in number or in memory."""
         return len(self.held) >= BATCH or torch.cuda.memory_allocated() > self.memory_bytes / 4
 
     def kernels(self) -> list[tuple[Point, list[Kernel] | str]]:

@@ -192,7 +192,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--steps", action="store_true", help="measure ENERGY_STEPS")
-    parser.add_argument("--first", type=int, default=0, help="the place of the first case")
+    parser.add_argument("--first", type=int, default=0, help="index of the first case")
     parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds

@@ -163,13 +163,13 @@ def measure(rank: int, ranks: int, path: str, until: float, places: list[int], p
             except RuntimeError as error:
                 row["failed"] = str(error)
             if rank == 0:
-                say(path, row | {"took_s": round(time.perf_counter() - began, 1)})
+                append_row(path, row | {"took_s": round(time.perf_counter() - began, 1)})
             emptied()
     dist.destroy_process_group()
 
 
-def say(path: str, row: dict[str, Any]) -> None:
-    """Add a row to the file, and print it in brief."""
+def append_row(path: str, row: dict[str, Any]) -> None:
+    """Append a row to the file, and print a summary."""
     with Path(path).open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     name = STEPS[row["step"]].name
@@ -203,7 +203,7 @@ def main() -> None:
             places = places[len(options.file.read_text("utf-8").splitlines()) - before :]
             if places:
                 text = f"{type(error).__name__}: {str(error)[-300:]}"
-                say(path, {"step": places[0], **STEPS[places[0]].record(), "failed": text})
+                append_row(path, {"step": places[0], **STEPS[places[0]].record(), "failed": text})
             places, port = places[1:], port + 1
 
 

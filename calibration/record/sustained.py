@@ -15,7 +15,7 @@ from calibration.measure.nvml import COLUMNS
 from calibration.record.read import MEASUREMENTS, Probes
 
 FIRST = "h200_sxm"
-"""The card whose kernels and half of whose steps the energies are fitted to."""
+"""The energies are fitted to the kernels and to half of the steps of this card."""
 _BURST_S = 0.05
 """Seconds for which a card runs above its limit after a pause."""
 _PER_KELVIN = 0.004

@@ -82,7 +82,7 @@ def attention(
     masked: bool,
     interleaved: bool,
 ) -> Call:
-    """Attention of [batch, heads, queries, width] over as many keys; with `interleaved` the heads
+    """Attention of [batch, heads, queries, width] over `keys` keys. With `interleaved`, the heads
     of a token are contiguous, as after a projection; `masked` adds a [batch, 1, queries, keys]
     bias."""
     q = _heads(batch, heads, queries, width, dtype, interleaved)

@@ -21,7 +21,7 @@ def _logits(rng: Random) -> Params:
 
 @operation(sweep("cross_entropy", 110, _logits))
 def cross_entropy(dtype: str, rows: int, cols: int) -> Call:
-    """Mean loss of logits [rows, cols] against as many classes."""
+    """Mean loss of logits [rows, cols] against classes [rows]."""
     x, classes = random(rows, cols, dtype=dtype), indices(rows, below=cols)
     return lambda: F.cross_entropy(x, classes)
 

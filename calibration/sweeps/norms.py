@@ -29,7 +29,7 @@ def _rows(rng: Random) -> Params:
 
 @operation(sweep("layer_norm", 96, _rows))
 def layer_norm(dtype: str, rows: int, cols: int) -> Call:
-    """[rows, cols] over its columns, with scale and shift."""
+    """Layer norm of the rows of [rows, cols], with scale and shift."""
     x = random(rows, cols, dtype=dtype)
     w, b = random(cols, dtype=dtype), random(cols, dtype=dtype)
     return lambda: F.layer_norm(x, (cols,), w, b)
@@ -45,7 +45,7 @@ def layer_norm_backward(dtype: str, rows: int, cols: int) -> Call:
 
 @operation(sweep("rms_norm", 84, _rows))
 def rms_norm(dtype: str, rows: int, cols: int) -> Call:
-    """[rows, cols] over its columns, with a scale."""
+    """RMS norm of the rows of [rows, cols], with a scale."""
     x, w = random(rows, cols, dtype=dtype), random(cols, dtype=dtype)
     return lambda: F.rms_norm(x, (cols,), w, 1e-6)
 

@@ -46,7 +46,7 @@ def _linear(rng: Random) -> Params | None:
 
 @operation(sweep("linear", 2400, _linear))
 def linear(dtype: str, m: int, n: int, k: int, bias: bool) -> Call:
-    """[m, k] by weights [n, k], with or without a bias [n]: the forward pass of nn.Linear."""
+    """Forward pass of nn.Linear: [m, k] by weights [n, k], with or without a bias [n]."""
     x, w = random(m, k, dtype=dtype), random(n, k, dtype=dtype)
     b = random(n, dtype=dtype) if bias else None
     return _rounded(dtype, lambda: F.linear(x, w, b))
@@ -66,8 +66,8 @@ def _product(rng: Random) -> Params | None:
 
 @operation(sweep("product", 1700, _product))
 def product(dtype: str, layout: str, m: int, n: int, k: int) -> Call:
-    """[m, k] @ [k, n]; "t" marks an operand that is stored transposed. "nn" computes the gradient
-    of a linear layer's input, "tn" that of its weights."""
+    """The product [m, k] @ [k, n]; "t" marks an operand that is stored transposed. "nn" computes
+    the gradient of a linear layer's input, "tn" that of its weights."""
     a, b = _stored(layout[0], m, k, dtype=dtype), _stored(layout[1], k, n, dtype=dtype)
     return _rounded(dtype, lambda: torch.mm(a, b))
 
@@ -122,7 +122,7 @@ def _batched(rng: Random) -> Params | None:
 
 @operation(sweep("batched_product", 1000, _batched))
 def batched_product(dtype: str, layout: str, b: int, m: int, n: int, k: int) -> Call:
-    """[b, m, k] @ [b, k, n]; "t" marks an operand whose matrices are stored transposed."""
+    """The product [b, m, k] @ [b, k, n]; "t" marks an operand with matrices stored transposed."""
     x, y = _stored(layout[0], b, m, k, dtype=dtype), _stored(layout[1], b, k, n, dtype=dtype)
     return _rounded(dtype, lambda: torch.bmm(x, y))
 

@@ -63,7 +63,7 @@ def _matrix(rng: Random) -> Params:
 
 @operation(sweep("reduce", 240, _matrix))
 def reduce(name: str, dtype: str, rows: int, cols: int, dim: int) -> Call:
-    """[rows, cols] along one of its dimensions."""
+    """Reduce [rows, cols] along one of its dimensions."""
     x, function = random(rows, cols, dtype=dtype), REDUCE[name]
     return lambda: function(x, dim)
 
@@ -87,8 +87,8 @@ def _middle(rng: Random) -> Params | None:
 def reduce_middle(
     name: str, dtype: str, outer: int, middle: int, inner: int, outermost: bool
 ) -> Call:
-    """[outer, middle, inner] along its middle; or along its first and last, as the gradient of a
-    channel's bias is."""
+    """Reduce [outer, middle, inner] along its middle, or along its first and last dimension, like
+    the gradient of a channel's bias."""
     x, function = random(outer, middle, inner, dtype=dtype), REDUCE[name]
     dim = (0, 2) if outermost else 1
     return lambda: function(x, dim)

@@ -52,8 +52,8 @@ class Operation:
     draw: Callable[[int, str], list[Params]] | None = None
 
     def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
-        """`times` as many other points, drawn like its own, different for each word; none if its
-        own were not drawn."""
+        """Other points, drawn like its own, `times` as many, and different for each `word`. Returns
+        none if its own points were not drawn."""
         drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 

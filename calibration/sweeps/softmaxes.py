@@ -20,7 +20,7 @@ def _rows(rng: Random) -> Params:
 
 @operation(sweep("softmax", 102, _rows))
 def softmax(dtype: str, rows: int, cols: int) -> Call:
-    """[rows, cols] over its columns."""
+    """Softmax of each row of [rows, cols]."""
     x = random(rows, cols, dtype=dtype)
     return lambda: F.softmax(x, -1)
 
@@ -34,7 +34,7 @@ def softmax_backward(dtype: str, rows: int, cols: int) -> Call:
 
 @operation(sweep("log_softmax", 120, _rows))
 def log_softmax(dtype: str, rows: int, cols: int) -> Call:
-    """[rows, cols] over its columns."""
+    """Log-softmax of each row of [rows, cols]."""
     x = random(rows, cols, dtype=dtype)
     return lambda: F.log_softmax(x, -1)
 

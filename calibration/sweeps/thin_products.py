@@ -44,7 +44,7 @@ def _skinny(rng: Random) -> Params | None:
 
 @operation(sweep("skinny_product", 180, _skinny))
 def skinny_product(dtype: str, layout: str, m: int, n: int, k: int) -> Call:
-    """[m, k] @ [k, n] with one side of at most 40; sides of any parity."""
+    """The product [m, k] @ [k, n] with one side of at most 40; sides may be odd."""
     return product(dtype, layout, m, n, k)
 
 
@@ -75,7 +75,7 @@ def _uneven(rng: Random) -> Params | None:
 
 @operation(sweep("uneven_batched", 130, _uneven))
 def uneven_batched(dtype: str, layout: str, b: int, m: int, n: int, k: int) -> Call:
-    """[b, m, k] @ [b, k, n] of any sides."""
+    """The product [b, m, k] @ [b, k, n] of any sides."""
     return batched_product(dtype, layout, b, m, n, k)
 
 

@@ -27,5 +27,5 @@ def rows(path: Path) -> Iterator[Row]:
         yield from map(json.loads, text.splitlines())
     except (OSError, EOFError, ValueError) as error:
         raise InputError(
-            f"{path}: cannot be read: {error}; expected the JSON lines that --write made"
+            f"{path}: cannot be read: {error}; expected JSON lines written with --write"
         ) from None

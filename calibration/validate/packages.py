@@ -85,7 +85,7 @@ def before(path: Path) -> dict[tuple[str, str], Before]:
         if "period_s" in row
     }
     if not kept:
-        raise InputError(f"{path}: no predicted step; expected a file that --write made")
+        raise InputError(f"{path}: no predicted step; expected a file written with --write")
     return kept
 
 
@@ -123,12 +123,12 @@ def compared(
             return
         period_s, busy_s = graph["period"]["median_s"], graph["gpu_busy_s"]
         kernels = graph["kernels"]
-    decides = "host" if period_s > HOST_BOUND * busy_s else "GPU"
+    bound = "host" if period_s > HOST_BOUND * busy_s else "GPU"
     for host, p in by_host.items():
         low_s, high_s = p.interval_s
         yield Outcome(
             row.name,
-            f"{mode} {row.case['phase']} that the {decides} decides, {host}",
+            f"{mode} {row.case['phase']}, {bound}-bound, {host}",
             "period",
             p.period_s / period_s,
             low_s <= period_s <= high_s,

@@ -31,8 +31,8 @@ SIZES = [1024 * 4**i for i in range(11)]
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
-    """The measured step in the form of `predict_step`; on one GPU its twin."""
-    plain = replace(step, graph=False)  # captured by its mode
+    """The measured step as an argument of `predict_step`; on one GPU, its `twin`."""
+    plain = replace(step, graph=False)  # predict_step's `mode` captures the graph
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
         return spread(plain, rank, world_size) if world_size > 1 else twin(plain)

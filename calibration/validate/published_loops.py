@@ -65,7 +65,7 @@ class Compared:
 
     @property
     def fitted(self) -> bool:
-        """Whether it is in the half of the cases to which the spread of engines is fitted."""
+        """Whether this case is in the half that the spread of engines is fitted to."""
         return sha256(f"{self.card} {self.case}".encode()).digest()[0] % 2 == 0
 
     @property

@@ -46,7 +46,7 @@ def main(folder: str) -> None:
 
 def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
     """A table of errors by table and figure, the ranking of cards, and the rows left out."""
-    yield "| table | figure | runs | median error | p90 | leans | in the 80% interval |"
+    yield "| table | figure | runs | median error | p90 | bias | in the 80% interval |"
     yield "|--|--|--|--|--|--|--|"
     groups: dict[tuple[str, str], list[Compared]] = {}
     for row in rows:
@@ -54,10 +54,10 @@ def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
         groups.setdefault(("all" if row.split == 1 else "all, tp", row.figure), []).append(row)
     for (table, figure), own in sorted(groups.items()):
         middle, high = np.quantile([row.error for row in own], (0.5, 0.9))
-        lean = float(np.median([row.predicted / row.measured for row in own])) - 1
+        bias = float(np.median([row.predicted / row.measured for row in own])) - 1
         inside = np.mean([row.covered for row in own])
         yield (
-            f"| {table} | {figure} | {len(own)} | {middle:.0%} | {high:.0%} | {lean:+.0%} | "
+            f"| {table} | {figure} | {len(own)} | {middle:.0%} | {high:.0%} | {bias:+.0%} | "
             f"{inside:.0%} |"
         )
     for fitted, half in ((True, "fitted"), (False, "held out")):

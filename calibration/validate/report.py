@@ -195,7 +195,7 @@ def interval(outcomes: Sequence[Outcome]) -> tuple[float, float]:
 
 
 def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summary]:
-    """The rows of the table: whole steps by group and figure, and single calls together."""
+    """The rows of the table: one per group of single calls, and whole steps by group and figure."""
     rows = summary(steps)
     for group in dict.fromkeys(o.group for o in calls):
         rows.append(summarised(group, "GPU time", [o for o in calls if o.group == group]))

@@ -45,7 +45,7 @@ def ratios(each: Swept, gpu: GPU, learned: Profile) -> dict[str, float]:
 def seconds(
     launches: Sequence[tuple[Work, float, float]], gpu: GPU, learned: Profile
 ) -> dict[str, float]:
-    """Predicted seconds of launches, with their operands in L2 and without."""
+    """Predicted seconds of launches per state: with operands in L2, and without."""
     works = [work for work, _, _ in launches]
     table = roofs(works, gpu, learned)
     predicted: dict[str, float] = {}

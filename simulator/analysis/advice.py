@@ -24,7 +24,7 @@ from simulator.whatif import apply, parse, to_text
 __all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
 _CROSSED = 3  # machines, and code changes, that advice by money combines
-_HIDDEN = 0.5  # warn if less than this share of a local gain arrives
+_HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
 
 
 @dataclass(frozen=True)

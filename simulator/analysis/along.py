@@ -56,7 +56,7 @@ Watch = Callable[[Mapping[float, Figures]], None]
 
 
 def unwatched(tried: Mapping[float, Figures]) -> None:
-    """A watch that ignores the figures."""
+    """A `Watch` that does nothing."""
 
 
 class AxisSearch:

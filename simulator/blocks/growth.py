@@ -62,5 +62,7 @@ def growth(few: Trace, more: Trace, blocks: str) -> Growth:
     each = Growth(blocks, {n: getattr(more, n) - getattr(few, n) for n in _OF_THE_TRACE}, of_ops)
     grown = each.grown(few, count)
     if grown != more or grown.signatures[1] != more.signatures[1]:
-        raise UnequalBlocksError("a few blocks, repeated, are not those of one more")
+        raise UnequalBlocksError(
+            "repeating the traced blocks does not give the trace of one more block"
+        )
     return each

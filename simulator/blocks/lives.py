@@ -14,9 +14,9 @@ from simulator.records import Op, Storage, Trace, touches
 def lifetimes(
     trace: Trace, ops: list[Op], place_of: Sequence[int], run_of: Sequence[int], chains: Chains
 ) -> list[Storage]:
-    """The storages of the longer trace with `ops`, born and freed as many ops before and after the
-    ops that touch them as in the original; storages that all blocks free at one op are freed at
-    that op. `place_of` and `run_of` have an entry for each traced op."""
+    """The storages of the longer trace with `ops`. A storage is born and freed at the same distance
+    from the ops that touch it as in the original; storages that all blocks free at one op are
+    freed at that op. `place_of` and `run_of` have an entry for each traced op."""
     first, last = touches(ops)
     traced_first, traced_last = touches(trace.ops)
     sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]

@@ -79,8 +79,10 @@ class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Host seconds to issue one collective in eager mode: in total, and beyond what the host's
-    profile counts for its Python and its op; `wrapped_s` per DTensor among the arguments."""
+    """Host seconds to issue one collective in eager mode, by kind.
+
+    `seconds` is the total; `beyond_s` is the part that exceeds the Python and op costs of the
+    host's profile. `wrapped_s` is added per DTensor among the arguments."""
 
     source: str
     seconds: dict[str, float]
@@ -154,11 +156,11 @@ def collective_time(
 def priced(kind: str, message_bytes: int, group: Group, mode: str) -> CollectiveTime:
     """`collective_time` for a group."""
     constants = profile()
-    named = "barrier" if kind == "barrier" else kind
+    called = kind
     kind = {"recv": "send", "barrier": "all_reduce"}.get(kind, kind)
     choice = choose(kind, message_bytes, group)
     fabric = constants.fabrics.get(group.fabric, constants.fabrics["pcie4"])
-    issue_s = constants.issue.seconds[named] if mode == "eager" else 0.0
+    issue_s = constants.issue.seconds[called] if mode == "eager" else 0.0
     if group.ranks == 1:
         return CollectiveTime(2e-6, (1e-6, 4e-6), choice, issue_s, "interpolated")
     if group.link_times != 1.0:

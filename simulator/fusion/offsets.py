@@ -79,7 +79,7 @@ def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:
 
 
 def _step(op: Op, place: int) -> int:
-    """The offset of a view's output number `place` from its source, in elements."""
+    """The offset, in elements, of output `place` of a view op from its source."""
     source, args = op.inputs[0], op.signature.args
     name = op.name.split(".")[1]
     if name == "as_strided":

@@ -80,7 +80,7 @@ KEYS = _keys()
 
 
 def table(gpu: GPU) -> dict[str, Any]:
-    """The keys of a GPU's file, in the units of the file; `of_table` gives an equal GPU."""
+    """The keys of a GPU's file, in the units of the file; `of_table` is the inverse."""
     keys: dict[str, Any] = {}
     for key in KEYS:
         end = next((end for end in SI if key.name.endswith(end)), "")

@@ -9,10 +9,11 @@ from simulator.inductor.schedule import Schedule
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The `schedule` of a step that is one graph.
+    """The schedules of a step.
 
-    For another step: its `pieces`, whose graphs refer by number to `schedules` (a schedule, or the
-    reason why there is none), and in `refused` the reason why it is not a single graph.
+    A step that is a single graph has a `schedule`. Any other step has `pieces`: their graphs are
+    indices into `schedules`, each a schedule or the reason why there is none. `refused` is then
+    the reason why the step is not a single graph.
     """
 
     schedule: Schedule | None = None

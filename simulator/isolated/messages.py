@@ -60,8 +60,8 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
-    """The facts of a network and its trace, as in a file, b"" for the facts alone; and what ops of
-    several GPUs have beside."""
+    """The facts of a network, and its trace as the bytes of a trace file (b"" if only the facts
+    were requested). `rank_ops` are the additional fields of ops on several GPUs."""
 
     facts: Facts
     trace: bytes

@@ -247,7 +247,7 @@ class Writer:
             assert self._loop is not None
             self._loop.lines += [
                 f"{later} = tl.maximum({highest}, {each})",
-                f"{shift} = tl.where({later} == {nothing}, 0.0, {later})",  # -inf less -inf is NaN
+                f"{shift} = tl.where({later} == {nothing}, 0.0, {later})",  # -inf − -inf is NaN
                 f"{summed} = {summed} * tl.exp({highest} - {shift}) + tl.exp({each} - {shift})",
                 f"{highest} = {later}",
             ]

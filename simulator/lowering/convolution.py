@@ -187,9 +187,10 @@ def _implicit(c: Product) -> Iterator[Work]:
 
 
 def _nhwc(c: Product) -> Iterator[Work]:
-    """No conversions, but padding of thin groups and of channels that are not a multiple of a load.
+    """Kernels of an NHWC convolution, which needs no conversions.
 
-    A plain product needs no padding, nor do most kernels for the few channels of a first layer.
+    Thin groups are padded, as are channels that are not a multiple of a load. A plain product needs
+    no padding, nor do most kernels for the few channels of a first layer.
     """
     d = c.work.dims
     if c.sliced and not (c.few and c.direction == "fwd"):

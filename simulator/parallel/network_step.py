@@ -193,7 +193,7 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
 
 
 def _rank_0(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
-    """The trace of rank 0, by the process that runs a user's code where there is one."""
+    """The trace of rank 0, from the process that runs a user's code, if there is one."""
     work = partial(trace_rank_0, step, spread, cluster, passes)
     child = ISOLATION.process_for(step.network)
     trace, _ = child.trace(step.network, work) if child else work()

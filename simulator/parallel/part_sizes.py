@@ -36,12 +36,12 @@ class SizeTable(dict[K, V]):
 
 
 class PartSizes:
-    """Sizes for the number of ranks in a trace, each with its size for another number of ranks.
+    """Map sizes for `before` ranks, the number in the trace, to sizes for `after` ranks.
 
-    shapes   of a rank's part of a weight
-    parts    numbers of elements of the parts of a group of weights
-    groups   the sum of these
-    offsets  of a part in its group, by the number of elements of the group and the offset
+    shapes   shape of a rank's part of a weight
+    parts    number of elements of each part in a group of weights
+    groups   number of elements of a group
+    offsets  (number of elements of a group, offset of a part in it) → offset
     """
 
     def __init__(self, trace: Trace, before: int, after: int) -> None:

@@ -136,7 +136,7 @@ def _so_far(rows: list[Row]) -> str:
 def _counts(
     spec: Spec, card: GPU, engine: str, precision: str, one: Machine, result: SearchResult
 ) -> None:
-    """The rows of rising counts, up to the one after the first that fits."""
+    """Add rows with increasing counts; stop one count after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
     split = "" if one.split == 1 else f", tp={one.split}"

@@ -31,8 +31,9 @@ _LAST: LRUCache[tuple[Trace, Facts]] = LRUCache(1)
 def trace_of_few_blocks(
     request: TraceRequest, gpu: GPU, tracer: Tracer
 ) -> tuple[Trace, Facts] | None:
-    """The trace and facts of a request, of whose blocks `tracer` traces a few; None if the network
-    is shallow, its blocks differ, or the request names blocks or data-dependent sizes."""
+    """The trace and facts of a request, from a trace of only a few of its blocks by `tracer`. None
+    if the network is shallow, its blocks differ, or the request names blocks or data-dependent
+    sizes."""
     layers = depth(request.network, dict(request.sizes))
     if layers is None or not _SHALLOW < layers <= _DEEPEST:
         return None

@@ -50,9 +50,13 @@ class Drive(NamedTuple):
 
 @dataclass(frozen=True)
 class Reached:
-    """Classes of kernels at some points: the class of each kernel, the number of kernels of each
-    class, and for each point the row in the table of roofs and the share of bytes that is in L2
-    [classes, points]."""
+    """Classes of kernels at the points of a family.
+
+    class_of  the class of each kernel
+    count     the number of kernels of each class
+    row       [classes, points]: the row in the table of roofs
+    hot       [classes, points]: the share of bytes that is in L2
+    """
 
     class_of: Ints
     count: Floats

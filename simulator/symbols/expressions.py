@@ -52,7 +52,7 @@ class Expression:
 
     @property
     def moduli(self) -> set[Atom]:
-        """The atoms with a divisor."""
+        """The atoms with a divisor greater than 1."""
         return {atom for _, atoms in self.terms for atom in atoms if atom.divisor > 1}
 
     def __str__(self) -> str:

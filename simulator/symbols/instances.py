@@ -157,8 +157,8 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
 def _launches_by_path(
     family: Family, number: int, slots: tuple[int, ...], sizes: Ints, gpu: GPU
 ) -> list[Walked]:
-    """The launches of a signature at each choice of its sizes [slots, choices], path by path;
-    those without varying sizes are cached with the family."""
+    """The launches of a signature for each column of `sizes` [slots, choices], path by path. The
+    launches of a signature without varying sizes are cached with the family."""
     full: list[Any] = sizes[:, 0].tolist()
 
     def launched(numbers: list[Any]) -> Launched:

@@ -14,7 +14,7 @@ import msgspec
 
 CARDS = Path(__file__).parent / "profiles" / "cards"
 FIGURES = ("kernel_s", "graph_gap_s", "interval")
-"""Figures that replace those of the profile that the card is `of`."""
+"""Figures of a card that replace those of its profile, `Card.of`."""
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

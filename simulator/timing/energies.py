@@ -37,7 +37,7 @@ _COUNTED = ("pointwise", "foreach", "norm_apply", "softmax", "generated", "fused
 """Families whose kernels execute the instructions that their costs count. In the machine code of
 nvcc 13.0 for compute capability 9.0, a vectorized loop executes 30 instructions an element for a
 cosine (27 counted), 30 for an exact GELU (27), 19 for a hyperbolic tangent (17) and 12 for an
-exponential (10). Such a loop takes the time of 1.7 times as many instructions: they wait."""
+exponential (10). Such a loop takes 1.7 times as long as issuing its instructions: they wait."""
 
 
 class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -48,14 +48,14 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     busy_w              added while any kernel runs
     tensor_j_per_flop   by dtype, loading operands from L2 included
     tensor_w            added while a kernel computes on tensor cores, whether they are busy or not
-    vector_j_per_flop   of products on the vector lanes, by dtype
-    instruction_j       of a vector instruction on one lane, where the cost counts what the kernel
-                        executes: loops over elements and softmaxes
-    lane_j              of a clock of one lane while any other kernel computes on vector lanes: it
-                        also exchanges operands through shared memory
-    l2_j_per_byte       of a byte through L2
+    vector_j_per_flop   for products on the vector lanes, by dtype
+    instruction_j       for a vector instruction on one lane, in kernels whose cost counts the
+                        instructions that they execute: loops over elements and softmaxes
+    lane_j              for one clock of one lane, in all other kernels on vector lanes; they also
+                        exchange operands through shared memory
+    l2_j_per_byte       for a byte through L2
     dram_j_per_byte     added for a byte that is read from or written to DRAM
-    launch_j            of a kernel's start and end
+    launch_j            for a kernel's start and end
     volts               share of the highest voltage by share of the highest clock, linear between
                         the points
     speeds              speed of kernels on tensor cores by clock, both as shares of those at the

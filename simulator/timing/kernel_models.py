@@ -102,65 +102,65 @@ def duration_s(compute_s: Floats, memory_s: Floats, fixed_s: Floats) -> Floats:
     return np.maximum(compute_s, memory_s) + fixed_s
 
 
-def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> RooflineTerms:
+def roofline_terms(group: Group, curve: str, gpu: GPU, profile: Profile) -> RooflineTerms:
     """The roofline terms of works of a curve."""
     tiles = tiles_of(curve, gpu, profile)
-    if tiles is not None and of.blocks is not None:
-        return _attention(of, of.blocks, gpu, profile, tiles)
-    if tiles is not None and of.flops.all():
-        return _tiled(of, gpu, profile, tiles, tiles_of_batches(curve, gpu))
+    if tiles is not None and group.blocks is not None:
+        return _attention(group, group.blocks, gpu, profile, tiles)
+    if tiles is not None and group.flops.all():
+        return _tiled(group, gpu, profile, tiles, tiles_of_batches(curve, gpu))
     traffic = traffic_of(curve, profile)
-    terms = _streamed(of, gpu, profile, traffic)
-    return terms._replace(cold_s=terms.cold_s + l2_reread_s(of, curve, gpu, profile, traffic))
+    terms = _streamed(group, gpu, profile, traffic)
+    return terms._replace(cold_s=terms.cold_s + l2_reread_s(group, curve, gpu, profile, traffic))
 
 
-def _written_back_s(of: Group, gpu: GPU, profile: Profile) -> Floats:
+def _written_back_s(group: Group, gpu: GPU, profile: Profile) -> Floats:
     """Seconds of writing back lines that earlier kernels left in L2."""
-    held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
+    held = _WRITTEN * (gpu.l2_bytes or 0) * group.read_bytes / np.maximum(group.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
-    return np.minimum(_EVICTING * of.read_bytes, held) / most
+    return np.minimum(_EVICTING * group.read_bytes, held) / most
 
 
-def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:
+def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:
     """Vector work: FLOPs at peak, or one instruction per lane and clock (half the FLOP peak)."""
     beside = issue(gpu, profile)
-    peaks = _peaks(of, gpu, "vector")
-    slots = of.instructions / (peaks / 2 * beside)
-    on_tensor = _on_tensor(of)
-    products = of.flops / _peaks(of, gpu) * _slowdown(of, gpu, profile, traffic.issue)
+    peaks = _peaks(group, gpu, "vector")
+    slots = group.instructions / (peaks / 2 * beside)
+    on_tensor = _on_tensor(group)
+    products = group.flops / _peaks(group, gpu) * _slowdown(group, gpu, profile, traffic.issue)
     compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
     if beside > 1:  # other lanes run no FLOPs
-        compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
-    compute = compute * _last_wave(of.programs, gpu)
-    fixed = traffic.fixed_s + traffic.step_s * of.steps
-    fixed = fixed + (profile.kernel_s if gpu.id == profile.card else 0.0) + _idle_s(of, gpu)
+        compute = np.maximum(compute, np.where(on_tensor, 0.0, group.flops / peaks))
+    compute = compute * _last_wave(group.programs, gpu)
+    fixed = traffic.fixed_s + traffic.step_s * group.steps
+    fixed = fixed + (profile.kernel_s if gpu.id == profile.card else 0.0) + _idle_s(group, gpu)
     with np.errstate(divide="ignore", invalid="ignore"):
-        limited = (of.rows > 0) & (traffic.row > 0)
-        alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
+        limited = (group.rows > 0) & (traffic.row > 0)
+        alone = np.where(limited, group.bytes / (group.rows * traffic.row), 0.0)
     if gpu.boost_hz:
         each = traffic.run_clocks * issuing(gpu, profile)
-        alone = np.maximum(alone, of.runs * each / loading_clocks_per_s(gpu))
-    alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # one by one
+        alone = np.maximum(alone, group.runs * each / loading_clocks_per_s(gpu))
+    alone = np.maximum(alone, (group.trips - 1) * group.steps * traffic.step_s)  # one by one
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
-    hot = of.bytes * (1 + of.again) / from_l2
-    cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
-    cold = np.where(of.again > 0, np.maximum(cold, hot), cold)
-    latency = traffic.cold_s + traffic.cold_step_s * of.steps
+    hot = group.bytes * (1 + group.again) / from_l2
+    cold = group.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
+    cold = np.where(group.again > 0, np.maximum(cold, hot), cold)
+    latency = traffic.cold_s + traffic.cold_step_s * group.steps
     return RooflineTerms(
         compute_s=compute,
         cold_s=np.maximum(cold, alone),
         hot_s=np.maximum(np.minimum(hot, cold), alone),
         fixed_s=fixed,
         latency_s=latency,
-        written_back_s=_written_back_s(of, gpu, profile),
+        written_back_s=_written_back_s(group, gpu, profile),
     )
 
 
-def _idle_s(of: Group, gpu: GPU) -> Floats:
+def _idle_s(group: Group, gpu: GPU) -> Floats:
     """Seconds of blocks without work: each operand gets as many blocks as the largest one."""
     most = _GRID_BLOCKS * units_of(gpu)
-    each = np.minimum(of.widest_blocks, most)
-    idle = each * of.others - np.minimum(of.other_blocks, most * of.others)
+    each = np.minimum(group.widest_blocks, most)
+    idle = each * group.others - np.minimum(group.other_blocks, most * group.others)
     return np.maximum(idle, 0) * _IDLE_BLOCK_CLOCKS / (gpu.boost_hz or np.inf)
 
 
@@ -172,7 +172,7 @@ def _last_wave(programs: Floats, gpu: GPU) -> Floats:
 
 
 def _tiled(
-    of: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
+    group: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
 ) -> RooflineTerms:
     """The time with the best tile and split: waves · (tile's time + start and end of a wave). The h
     · w products of a tile need h + w numbers. Tensor cores compute while these are loaded, and the
@@ -182,17 +182,17 @@ def _tiled(
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
     other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
     each = 2 * high * wide
-    rate = _peaks(of, gpu) * tiles.utilisation / units
-    rate = rate / _slowdown(of, gpu, profile, tiles.utilisation)
-    slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
-    number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
-    beside = _on_tensor(of)
+    rate = _peaks(group, gpu) * tiles.utilisation / units
+    rate = rate / _slowdown(group, gpu, profile, tiles.utilisation)
+    slower = np.where(group.align_bytes < 16, tiles.unaligned, 1.0)
+    number = group.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
+    beside = _on_tensor(group)
     turns = loaded_beside(gpu, profile)
-    best = np.empty(len(of.flops))
+    best = np.empty(len(group.flops))
     some = max(1, _CELLS // high.size)
     for begin in range(0, best.size, some):
         rows = slice(begin, begin + some)
-        batch, down, across, depth = (column[rows] for column in of.product)
+        batch, down, across, depth = (column[rows] for column in group.product)
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
         step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
         step = np.where(other & (batch > 1), np.inf, step)
@@ -200,7 +200,7 @@ def _tiled(
         best[rows] = np.min(
             [
                 np.where(
-                    of.whole[rows] & (split > 1),
+                    group.whole[rows] & (split > 1),
                     np.inf,
                     np.min(
                         np.ceil(waves * split)
@@ -213,14 +213,14 @@ def _tiled(
             ],
             axis=0,
         )
-    return _beside_memory(best, of, gpu, profile, tiles)
+    return _beside_memory(best, group, gpu, profile, tiles)
 
 
-def _slowdown(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
+def _slowdown(group: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
     """Slowdown here of works that reach `share` of the peak on the measured GPU [works]."""
     measured = measured_on(profile.gpu)
-    there = _peaks(of, measured or gpu)
-    return transfer_slowdown(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
+    there = _peaks(group, measured or gpu)
+    return transfer_slowdown(share, _on_tensor(group), _peaks(group, gpu), there, gpu, measured)
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
@@ -231,7 +231,7 @@ def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
 
 
 def _attention(
-    of: Group, blocks: AttentionBlocks, gpu: GPU, profile: Profile, tiles: Tiles
+    group: Group, blocks: AttentionBlocks, gpu: GPU, profile: Profile, tiles: Tiles
 ) -> RooflineTerms:
     """The tiles of all blocks shared among the units, or the tiles of the longest block in
     sequence.
@@ -240,40 +240,42 @@ def _attention(
     heads are slower: 1 + narrow / width times the products, on the measured GPU.
     """
     units = units_of(gpu)
-    products = blocks.tile_flops / (_peaks(of, gpu) * tiles.utilisation / units)
-    slower = _slowdown(of, gpu, profile, tiles.utilisation)
+    products = blocks.tile_flops / (_peaks(group, gpu) * tiles.utilisation / units)
+    slower = _slowdown(group, gpu, profile, tiles.utilisation)
     measured = measured_on(profile.gpu)
-    there = _peaks(of, measured or gpu)
-    exponentials = tiles.narrow / blocks.width * in_clocks(_peaks(of, gpu), there, gpu, measured)
+    there = _peaks(group, measured or gpu)
+    exponentials = tiles.narrow / blocks.width * in_clocks(_peaks(group, gpu), there, gpu, measured)
     one = products * (slower + exponentials) * np.where(blocks.is_masked > 0, tiles.masked, 1.0)
-    one = one + blocks.random_slots / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
+    one = one + blocks.random_slots / (
+        _peaks(group, gpu, "vector") / 2 * issue(gpu, profile) / units
+    )
     each, more = np.ceil(blocks.count / units), blocks.edge_tiles * (tiles.edge - 1)
     serial = (blocks.longest + more / blocks.count) * tiles.alone
     shared = each * (blocks.tiles + more) / blocks.count
     compute = np.maximum(serial, shared) * one + each * tiles.wave_s
-    return _beside_memory(compute, of, gpu, profile, tiles)
+    return _beside_memory(compute, group, gpu, profile, tiles)
 
 
 def _beside_memory(
-    compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles
+    compute: Floats, group: Group, gpu: GPU, profile: Profile, tiles: Tiles
 ) -> RooflineTerms:
-    cold = of.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
+    cold = group.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(tiles.l2, gpu, profile)
-    hot = np.minimum(of.bytes / from_l2, cold)
+    hot = np.minimum(group.bytes / from_l2, cold)
     fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
-    return RooflineTerms(compute, cold, hot, fixed, latency, _written_back_s(of, gpu, profile))
+    return RooflineTerms(compute, cold, hot, fixed, latency, _written_back_s(group, gpu, profile))
 
 
-def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
+def _peaks(group: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of `engine` in double or single precision."""
     if engine is None:
-        roofs = [roof_flops_per_s(gpu, w) for w in of.works]
+        roofs = [roof_flops_per_s(gpu, w) for w in group.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")
-        roofs = [doubles if w.dtype == "float64" else singles for w in of.works]
-    return stacked(roofs, of.counts)
+        roofs = [doubles if w.dtype == "float64" else singles for w in group.works]
+    return stacked(roofs, group.counts)
 
 
-def _on_tensor(of: Group) -> NDArray[np.bool_]:
-    return stacked([w.engine == "tensor" for w in of.works], of.counts) > 0
+def _on_tensor(group: Group) -> NDArray[np.bool_]:
+    return stacked([w.engine == "tensor" for w in group.works], group.counts) > 0

@@ -35,13 +35,15 @@ and 2.4 times its rows if they fill 0.6, 0.8 and 0.8 of L2, and 3.2, 3.1 and 3.3
 1.2, 1.6 and 1.4 of it."""
 
 
-def l2_reread_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+def l2_reread_s(group: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Seconds [works] to reread the rows that L2 has evicted."""
     operands = _TWICE.get(curve, 0)
     if not operands:
-        return np.zeros(len(of.bytes))
-    row_bytes = stacked([_row_bytes(work) for work in of.works], of.counts)
-    again = operands * row_bytes * of.rows * _lost(of, row_bytes * (operands + 1), gpu, profile)
+        return np.zeros(len(group.bytes))
+    row_bytes = stacked([_row_bytes(work) for work in group.works], group.counts)
+    again = (
+        operands * row_bytes * group.rows * _lost(group, row_bytes * (operands + 1), gpu, profile)
+    )
     return again / dram_bytes_per_s(gpu, profile, traffic.stream)
 
 
@@ -49,8 +51,8 @@ def _row_bytes(work: Work) -> int:
     return work.dims["cols"] * work.dims["itemsize"]
 
 
-def _lost(of: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
+def _lost(group: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
     """Share of the rows, of `moved` bytes of traffic each, that L2 evicts."""
-    running = np.minimum(units_of(gpu) * _BLOCKS, of.rows) * moved
+    running = np.minimum(units_of(gpu) * _BLOCKS, group.rows) * moved
     filled = running / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
     return np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)

@@ -1,10 +1,11 @@
 """A Gaussian process over many points as local experts, each solved beforehand.
 
-A process over thousands of points takes as many covariances for each point that is asked. Here the
-measured points are parted into cells, and an expert for each cell knows the points that are nearest
-to the cell's own (Snelson and Ghahramani, "Local and global sparse Gaussian process
-approximations", AISTATS 2007). Its weights, the inverse of the covariance between its points times
-their values, do not depend on the question and are stored: a mean is one matrix-vector product.
+A process over thousands of points computes thousands of covariances for each point that it
+predicts. Here the measured points are divided into cells, and each cell has an expert that knows
+the points of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse
+Gaussian process approximations", AISTATS 2007). The weights of an expert, the inverse of the
+covariance between its points times their values, do not depend on the predicted point and are
+stored: a mean is one matrix-vector product.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _KNOWN = 320  # points of an expert
-_CELL = 48  # points of a cell, in the mean
+_CELL = 48  # points of a cell, on average
 _MOST = 1 << 16  # points of a process, whose numbers have 16 bits
 _ROUNDS = 8  # of Lloyd's algorithm
 _AT_ONCE = 1 << 17  # covariances that are computed at once: they fit a cache
-_SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
+_SAME = 1e-9  # squares of distances that differ by less (rounding errors) count as equal
 _CLOSE = 1e-3
 
 
 class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Experts of a process as a file holds them.
 
-    size     points that each knows
-    points   their numbers, [experts, size] of 16 bits, first the centre of the cell
-    weights  and their weights, [experts, size] of 32 bits
+    size     number of points that each expert knows
+    points   indices of these points, [experts, size] of 16 bits; the first is the cell's centre
+    weights  weights of these points, [experts, size] of 32 bits
     """
 
     size: int
@@ -44,7 +45,7 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.frombuffer(self.points, "<u2").reshape(-1, self.size).astype(np.int64)
 
     def check(self, points: int) -> None:
-        """Raises ValueError if these are not experts of so many points."""
+        """Raises ValueError if these are not experts for a process over `points` points."""
         cells = self.size and len(self.points) // (2 * self.size)
         if self.size < 1 or cells < 1 or len(self.points) != 2 * self.size * cells:
             raise ValueError(f"experts without {self.size} points each")
@@ -82,28 +83,29 @@ class LocalExperts:
         for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
             while begin < ends[number]:
                 rows = order[begin : min(begin + most, ends[number])]
-                near = _near(points[rows], self._points[number])
-                means[rows] = near @ self._weights[number]
+                correlation = _correlation(points[rows], self._points[number])
+                means[rows] = correlation @ self._weights[number]
                 begin += rows.size
         return means
 
 
 class Cell(NamedTuple):
-    """A cell's own points, and those that its expert knows, by number. The point at the centre is
-    the first that it knows."""
+    """Indices of a cell's own points, and of the points that its expert knows, beginning with the
+    centre."""
 
     own: Ints
     known: Ints
 
 
 def local_experts(points: Floats, values: Floats, spread: float, noise: Floats) -> Experts:
-    """The experts of these points [points, axes], of whose values each has a deviation `noise`
-    of its own [points]. Raises ValueError for more than 65,536 points."""
+    """The experts of points [points, axes] with `values` [points], each with a standard deviation
+    `noise` [points]. Raises ValueError for more than 65,536 points."""
     if len(points) > _MOST:
         raise ValueError(f"{len(points)} points of one process: expected at most {_MOST}")
     known = np.array([cell.known for cell in cells(points)])
     weights = [
-        np.linalg.solve(covariance(points[of], spread, noise[of]), values[of]) for of in known
+        np.linalg.solve(covariance(points[rows], spread, noise[rows]), values[rows])
+        for rows in known
     ]
     return Experts(
         size=known.shape[1],
@@ -114,7 +116,7 @@ def local_experts(points: Floats, values: Floats, spread: float, noise: Floats) 
 
 def covariance(points: Floats, spread: float, noise: Floats) -> Floats:
     """The covariance between the values of these points [points, points]."""
-    return spread**2 * _near(points, points) + np.diag(noise**2)
+    return spread**2 * _correlation(points, points) + np.diag(noise**2)
 
 
 def cells(points: Floats) -> list[Cell]:
@@ -132,19 +134,22 @@ def cells(points: Floats) -> list[Cell]:
     middle = np.unique(_nearest(centres, points))
     nearest = _nearest(points, points[middle])
     members = [np.flatnonzero(nearest == number) for number in range(len(middle))]
-    return [Cell(own, _known(points, own, at)) for own, at in zip(members, middle, strict=True)]
+    return [
+        Cell(own, _nearest_to_cell(points, own, at))
+        for own, at in zip(members, middle, strict=True)
+    ]
 
 
-def _known(points: Floats, own: Ints, centre: int) -> Ints:
-    """The points nearest to any of a cell, first its centre."""
+def _nearest_to_cell(points: Floats, own: Ints, centre: int) -> Ints:
+    """Indices of the points nearest to any point of the cell, beginning with its centre."""
     away = np.min(_squares(points[[centre, *own]], points), axis=0)
     away[centre] = -1.0
     return np.argsort(away, kind="stable")[:_KNOWN]
 
 
 def _nearest(points: Floats, centres: Floats) -> Ints:
-    """The nearest centre of each point, of those equally near the first one, in whatever company
-    a point is asked."""
+    """The nearest centre of each point, or the first of several equally near ones. The result for
+    a point does not depend on the other points."""
     nearest = np.empty(len(points), np.int64)
     most = max(1, _AT_ONCE // len(centres))
     for begin in range(0, len(points), most):
@@ -154,7 +159,7 @@ def _nearest(points: Floats, centres: Floats) -> Ints:
     return nearest
 
 
-def _near(points: Floats, others: Floats) -> Floats:
+def _correlation(points: Floats, others: Floats) -> Floats:
     """e^−distance of each pair of points."""
     covariance = _squares(points, others)
     np.sqrt(covariance, out=covariance)

@@ -222,9 +222,11 @@ def _residual_logs(
 
 
 def _floor_s(work: Work, gpu: GPU) -> Any:
-    """The least seconds of a work: its FLOPs at the data sheet's peak, only of the pairs that
-    causal attention computes; for vector work, its offsets; 0 for convolutions, which may compute
-    fewer FLOPs (Winograd, FFT)."""
+    """Lower bound of the seconds of a work.
+
+    On tensor cores, the FLOPs (of causal attention only those of the pairs that it computes) at the
+    data sheet's peak; 0 for convolutions, which may compute fewer FLOPs (Winograd, FFT). For vector
+    work, `least_s`."""
     if work.engine == "vector":
         return least_s(work, gpu)
     if work.family == "conv" or not anywhere(work.flops):

@@ -1,17 +1,17 @@
 """Transfer the measured shares of a GPU's peaks to another GPU.
 
 A share does not carry over unchanged. The work that keeps a kernel below a peak (addresses, loads
-into registers, exponentials) takes clocks of a streaming multiprocessor, and takes as many on a
-card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor do not depend
-on the memory either. So a share is split on the measured GPU into the time of the engine or the
-memory alone, and the rest, which scales with units × clock. The two overlap in part: their powers
-of `_OVERLAP` or `_IN_FLIGHT` add up.
+into registers, exponentials) takes clocks of a streaming multiprocessor, and takes the same
+number of clocks on a card whose tensor cores are an eighth as fast. Nor do the bytes in flight per
+multiprocessor depend on the memory. So the measured time is split into the time of the engine or
+the memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum
+of their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the time.
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
-(huggingface/pytorch-image-models, Apache-2.0). Choosing them and `_BESIDE` again without the
-measurements of one GPU (A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100) changes that GPU's
-median error by at most 0.6 points, an L40S's by 1.6.
+(huggingface/pytorch-image-models, Apache-2.0). If the exponents and `_BESIDE` are chosen
+without the measurements of one GPU (A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100), that
+GPU's median error changes by 1.6 points for an L40S and by at most 0.6 points for the others.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def loaded_beside(gpu: GPU, profile: Profile) -> float:
 
 
 def _beside(gpu: GPU, measured: GPU) -> float:
-    """Instructions that issue for each one on the FP32 lanes."""
+    """Instructions that a unit issues per instruction on its FP32 lanes."""
     if (gpu.compute_capability or (0, 0)) < _VOLTA:
         return 1.0
     return max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
@@ -154,9 +154,9 @@ def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
 
 
 def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
-    """The share of a memory with `wider` times the bandwidth, of which the best kernels reach
-    `reach`: below that, kernels wait for bytes in flight, a fixed number per unit and clock
-    (Little's law)."""
+    """The share of the bandwidth that a kernel reaches on `gpu`, whose memory has `wider` times the
+    bandwidth. The best kernels reach `reach`; others wait for bytes in flight, a fixed number per
+    unit and clock (Little's law)."""
     most = max(share, reach)
     waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
     waiting *= min(wider * _clocks(measured) / _clocks(gpu), 1.0)

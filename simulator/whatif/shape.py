@@ -95,8 +95,8 @@ def network(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
         return resolved
     if resolved.edits:
         raise InputError(
-            "network: what-ifs on the ops of the old network are applied: expected none; apply "
-            "network first"
+            "network: follows what-ifs that change the ops of the old network: expected none "
+            "before it; apply network first"
         )
     return replace(
         resolved,

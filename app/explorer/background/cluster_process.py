@@ -101,8 +101,7 @@ class ClusterProcess:
             ) from None
 
     def end_question(self, question: Asked) -> None:
-        """End the process if its last question is this object, rather than another one, such as a
-        lesson's."""
+        """End the process, unless its last question is another one (of a lesson, for example)."""
         if self._question is question:
             self.end()
 

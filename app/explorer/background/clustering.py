@@ -99,9 +99,9 @@ class Clustering(QObject):
         raises the errors of `ClusterProcess.ask`."""
         answers: list[ClusterAnswer] = []
 
-        def on_message(kind: Kind, what: Any) -> None:
+        def on_message(kind: Kind, content: Any) -> None:
             if kind == "answer":
-                answers.append(what)
+                answers.append(content)
 
         self._ask(AnswerQuestion(question), cancelled, on_message)
         return answers[0]
@@ -149,33 +149,33 @@ class Clustering(QObject):
         self._asked = asked
 
         def run(cancelled: Callable[[], bool]) -> None:
-            def on_message(kind: Kind, what: Any) -> None:
-                self._received.emit(asked, kind, what)
+            def on_message(kind: Kind, content: Any) -> None:
+                self._received.emit(asked, kind, content)
 
             self._ask(asked, cancelled, on_message)
 
         self.worker.ask(_KEY, run, lambda _: done(), failed, CLUSTER)
 
-    def _on_message(self, question: Asked, kind: Kind, what: Any) -> None:
+    def _on_message(self, question: Asked, kind: Kind, content: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
             if now.search is not None and question == now.search.target:
-                self._show(replace(now, search=_further(now.search, kind, what)))
+                self._show(replace(now, search=_further(now.search, kind, content)))
             return
         if not isinstance(question, ClusterQuestion):
             question = question.question
         if question != now.question or not self.busy:
             return
         if kind == "progress":
-            self._show(replace(now, progress=what))
+            self._show(replace(now, progress=content))
         elif kind == "answer":
             self._show(
                 replace(
-                    now, answer=what, points=None, what_ifs=None, strong_points=None, stale=False
+                    now, answer=content, points=None, what_ifs=None, strong_points=None, stale=False
                 )
             )
         elif kind in _LATER:
-            self._show(replace(now, **{kind: what}))
+            self._show(replace(now, **{kind: content}))
 
     def _done(self, question: ClusterQuestion) -> None:
         if question == self.clustered.question:
@@ -208,13 +208,13 @@ class Clustering(QObject):
         self.changed.emit()
 
 
-def _further(search: SplitSearch, kind: Kind, what: Any) -> SplitSearch:
+def _further(search: SplitSearch, kind: Kind, content: Any) -> SplitSearch:
     """The search with a message applied."""
     if kind == "progress":
-        return replace(search, doing=what)
+        return replace(search, doing=content)
     if kind == "share":
-        return replace(search, doing=what[0], share=what[1])
-    return replace(search, ranking=what, share=1.0, doing="") if kind == "splits" else search
+        return replace(search, doing=content[0], share=content[1])
+    return replace(search, ranking=content, share=1.0, doing="") if kind == "splits" else search
 
 
 def question_of(state: State) -> ClusterQuestion:

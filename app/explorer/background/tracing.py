@@ -68,7 +68,7 @@ class Tracing(QObject):
         self.progressed.emit()
 
     def drop(self, callback: OnTraced) -> None:
-        """Remove a callback, and the waiting requests without callbacks."""
+        """Remove a callback, and each waiting request that has no callback left."""
         for request in (*([self.running] if self.running else []), *self.waiting):
             request.callbacks = [each for each in request.callbacks if each is not callback]
             request.urgent &= bool(request.callbacks)

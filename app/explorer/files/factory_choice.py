@@ -21,8 +21,8 @@ from simulator.networks.loading.factories import Factory
 
 
 class FactoryChoice(QDialog):
-    """Lists the factories of a file with their signatures. Enter or a double click opens one;
-    factories that need arguments are disabled and name them."""
+    """Lists the factories of a file with their signatures. Enter or a double click opens one.
+    Factories that need arguments are disabled and list these arguments."""
 
     def __init__(
         self,

@@ -123,13 +123,13 @@ class Menus(QMenuBar):
         self._add(menu, "Keyboard shortcuts …", self.window_.show_keys, "?")
 
     def _add(
-        self, menu: QMenu, words: str, done: Callable[[], Any], keys: Keys | None = None
+        self, menu: QMenu, words: str, action: Callable[[], Any], keys: Keys | None = None
     ) -> QAction:
-        action = QAction(words, self.window_)
-        action.setObjectName(words)
+        item = QAction(words, self.window_)
+        item.setObjectName(words)
         if keys is not None:
-            action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(lambda: done())
-        menu.addAction(action)
-        self.window_.addAction(action)
-        return action
+            item.setShortcut(QKeySequence(keys))
+        item.triggered.connect(lambda: action())
+        menu.addAction(item)
+        self.window_.addAction(item)
+        return item

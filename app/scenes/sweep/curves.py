@@ -37,8 +37,10 @@ _PARTS = {"batch": 4, "seq": 2}  # points per doubling: another sequence may nee
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of `step_columns` at `values`, in their order.
-    `here` is the side's own value; `measured` are its measured points."""
+    """The predictions of a side along an axis.
+
+    `columns` are the columns of `step_columns`, one row per value in `values`. `here` is the
+    side's current value on the axis; `measured` are its measured points."""
 
     side: Side
     here: float

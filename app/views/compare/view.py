@@ -227,7 +227,7 @@ def ops_of(p: Prediction, moved: Moved) -> frozenset[int]:
 
 
 def kernels_of(p: Prediction, ops: frozenset[int]) -> frozenset[tuple[str, str]]:
-    """Return op and family of the rows to which the kernels of some ops belong."""
+    """Return the (op, family) of each row that contains kernels of these ops."""
     return frozenset(key for op, key in _keys(p) if op in ops)
 
 

@@ -126,7 +126,7 @@ class GuessCanvas(LessonPlot):
         self._marker(paint, "shift", at, [])
 
     def _votes(self, paint: Paint, attempt: Attempt) -> None:
-        """Draw the answers of the class: bars beside a marker, or above the axis of a shift."""
+        """Draw the histogram of the class's guesses, beside each marker or above the axis."""
         share = attempt.known.word.share
         for key in attempt.keys:
             shift = key == "shift"

@@ -136,8 +136,8 @@ def _ticks(scale: Scale, pixels: float) -> list[tuple[float, str]]:
 
 
 def _scale(unit: str, ticks: list[tuple[float, str]]) -> tuple[float, str]:
-    """Return the scale and unit of all ticks: those of the middle tick for times, else of the last
-    tick."""
+    """Return one scale and unit for all ticks. Times use the middle tick to choose them, other
+    quantities the last tick."""
     if unit in ("s", "ms", "µs", "ns"):
         return seconds_unit(ticks[len(ticks) // 2][0])
     prefixes = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}

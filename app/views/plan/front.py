@@ -76,7 +76,7 @@ class FrontCanvas(DrawingCanvas):
 
 
 class CostAgainstSpeed(PlanView):
-    """A point for each candidate; candidates that no other beats form the frontier."""
+    """A point for each candidate; those that no other candidate beats form the frontier."""
 
     title: ClassVar[str] = "Cost against speed"
 

@@ -74,7 +74,7 @@ class MapCanvas(Canvas):
     def draw(self, paint: Paint) -> None:
         frame = self.frame
         if frame is None:
-            self._without(paint, self.chart)
+            self._draw_message(paint, self.chart)
             return
         chart, area, spot = frame.chart, frame.plot, self.spot
         paint.painter.setOpacity(_STALE if self.stale else 1.0)
@@ -97,7 +97,7 @@ class MapCanvas(Canvas):
         render([*items, *legend(frame, QT_METRICS, _HINT)], paint)
         paint.painter.setOpacity(1.0)
 
-    def _without(self, paint: Paint, chart: Chart | None) -> None:
+    def _draw_message(self, paint: Paint, chart: Chart | None) -> None:
         """Show that the map is being computed, or the reason of a refusal."""
         words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
         self.paint_message(paint, words)

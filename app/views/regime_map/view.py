@@ -159,8 +159,8 @@ class RegimeMap(View):
         return place_on(side, self.names[0]), place_on(side, self.names[1])
 
     def _same_map(self, side: Side) -> bool:
-        """Return whether the map, coarse or fine, is of the side's scenario, apart from its two
-        axes."""
+        """Return whether the map, coarse or fine, shows the side's scenario, except for its values
+        on the two axes."""
         chart = self.chart
         return (
             chart is not None

@@ -47,10 +47,12 @@ def capture(call: Callable[[], object]) -> torch.cuda.CUDAGraph:
     return graph
 
 
-def attend(operands: Operands, training: bool, by: Any = scaled_dot_product_attention) -> None:
+def attend(
+    operands: Operands, training: bool, attention: Any = scaled_dot_product_attention
+) -> None:
     """Run one call, in training with its backward pass."""
     with nullcontext() if training else torch.no_grad():
-        out = by(*operands.args[:3], **operands.call)
+        out = attention(*operands.args[:3], **operands.call)
         if training:
             torch.autograd.grad(out.sum(), [t for t in operands.args[:3] if t.requires_grad])
 

@@ -19,7 +19,7 @@ Call = Callable[[], Any]
 
 
 def twin(split_step: ParallelStep) -> Call:
-    """The step on one GPU; for a pipeline, all blocks with gradients accumulated over as many
+    """The step on one GPU; for a pipeline, all blocks, with gradients accumulated over the same
     micro-batches."""
     if split_step.how == "pipeline":
         return accumulated(split_step.case, split_step.microbatches)

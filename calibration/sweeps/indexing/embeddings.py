@@ -1,4 +1,4 @@
-"""Rows of a table by number, and the gradient of the table."""
+"""Lookups of rows of a table by index, and the gradient of the table."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def _bags(rng: Random) -> Params | None:
 
 @operation(sweep("embedding_bag", 90, _bags))
 def embedding_bag(rows: int, cols: int, bags: int, each: int) -> Call:
-    """Sums of `each` rows of a float32 table [rows, cols], for as many bags."""
+    """Sums of `each` rows of a float32 table [rows, cols] per bag, for `bags` bags."""
     table, where = random(rows, cols, dtype="fp32"), indices(bags, each, below=rows)
     return lambda: F.embedding_bag(where, table, mode="sum")

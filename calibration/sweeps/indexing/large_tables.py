@@ -63,6 +63,6 @@ def _bags(rng: Random) -> Params | None:
 
 @operation(sweep("large_embedding_bag", 40, _bags))
 def large_embedding_bag(rows: int, cols: int, bags: int, each: int) -> Call:
-    """Sums of `each` rows of a large float32 table, for as many bags."""
+    """Sums of `each` rows of a large float32 table per bag, for `bags` bags."""
     table, where = random(rows, cols, dtype="fp32"), indices(bags, each, below=rows)
     return lambda: F.embedding_bag(where, table, mode="sum")

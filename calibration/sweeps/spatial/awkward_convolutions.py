@@ -22,7 +22,7 @@ def _fits(
 def _uneven(rng: Random) -> Params | None:
     kind = dtype(rng)
     inward, outward = (whole(rng, 5, 768) for _ in range(2))
-    if rng.random() < 0.5:  # one of the two is even
+    if rng.random() < 0.5:  # one of the two is a round width
         outward = width(rng, 16, 768, 32)
         if rng.random() < 0.5:
             inward, outward = outward, inward
@@ -53,7 +53,7 @@ def uneven_convolution(
     kernel: int,
     stride: int,
 ) -> Call:
-    """[batch, inward, side, side] to `outward` channels, mostly not multiples of 8."""
+    """Convolve [batch, inward, side, side] to `outward` channels, mostly not multiples of 8."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 

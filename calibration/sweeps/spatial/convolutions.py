@@ -1,7 +1,8 @@
 """Convolutions of one, two and three dimensions, forward and backward, in both memory formats.
 
-Nine hundred of two dimensions were recorded before (`calibration.record.convolution_samples`);
-these add shapes near real networks', depthwise ones, and the other dimensions.
+`calibration.record.convolution_samples` already has nine hundred convolutions of two dimensions.
+These add shapes close to those of real networks, depthwise convolutions, and one and three
+dimensions.
 """
 
 from __future__ import annotations
@@ -193,8 +194,8 @@ def _upward(rng: Random) -> Params | None:
 def transposed_convolution(
     dtype: str, batch: int, inward: int, outward: int, side: int, kernel: int
 ) -> Call:
-    """[batch, inward, side, side] to [batch, outward, 2 side, 2 side]: a kernel of 2 or 4, stride
-    2."""
+    """Upsample [batch, inward, side, side] to [batch, outward, 2 side, 2 side], with a kernel of 2
+    or 4 and stride 2."""
     x = random(batch, inward, side, side, dtype=dtype)
     w = random(inward, outward, kernel, kernel, dtype=dtype)
     padding = (kernel - 2) // 2

@@ -55,7 +55,7 @@ def _picture(
 
 @operation(sweep("pool", 150, _pictures(POOLS, 2**29)))
 def pool(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side] by windows of 2 or 3, or to a side of 1 or 7."""
+    """Pool [batch, channels, side, side] by windows of 2 or 3, or to an output side of 1 or 7."""
     x = _picture(dtype, last, batch, channels, side, False)
     return lambda: POOLS[name](x)
 

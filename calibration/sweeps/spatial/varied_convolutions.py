@@ -132,7 +132,7 @@ def varied_sequence(
     groups: int,
     bias: bool,
 ) -> Call:
-    """[batch, inward, length] to `outward` channels, padded by half the kernel."""
+    """Convolve [batch, inward, length] to `outward` channels, padded by half the kernel."""
     x = random(batch, inward, length, dtype=dtype)
     w = random(outward, inward // groups, kernel, dtype=dtype)
     b = random(outward, dtype=dtype) if bias else None

@@ -30,8 +30,8 @@ Task = Callable[[Chunk], Rows]
 Engine = Callable[[Task, Iterable[Chunk]], Iterator[Rows]]
 
 NAMES = "local, dask://HOST:PORT, ray or ray://HOST:PORT"
-_PATIENCE_S = 15.0  # for a cluster to answer
-_AHEAD = 3  # chunks of each worker that are handed out
+_CONNECT_TIMEOUT_S = 15.0  # a cluster that does not answer in this time is unreachable
+_AHEAD = 3  # chunks handed out to each worker in advance
 _ONE_AT_A_TIME = Lock()  # threads of one process would wait for each other
 
 
@@ -58,8 +58,8 @@ class DesignTask:
         """The rows of points of the design."""
         if self.release != release():
             raise InputError(
-                "--engine: its workers have another release of Ridgepoint: expected this one's; "
-                "install it there"
+                "--engine: its workers have another release of Ridgepoint: expected the release of "
+                "this process; install it there"
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         self._supervise()
@@ -127,14 +127,16 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
     distributed = _extra("dask", "distributed")
     getLogger("distributed").setLevel(CRITICAL)  # a loss is reported once, below
     try:
-        client = distributed.Client(f"tcp://{address}", timeout=_PATIENCE_S, set_as_default=False)
+        client = distributed.Client(
+            f"tcp://{address}", timeout=_CONNECT_TIMEOUT_S, set_as_default=False
+        )
     except (OSError, ValueError) as error:
         raise EngineLostError(f"no scheduler answers: {error}") from error
     lost = (OSError, CancelledError, distributed.client.FutureCancelledError)
     lost += (distributed.KilledWorker, distributed.comm.CommClosedError)
     with client:
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE_S)
+            client.wait_for_workers(1, timeout=_CONNECT_TIMEOUT_S)
             threads = sum(client.nthreads().values())
             left = iter(chunks)
             first = islice(left, _AHEAD * threads)

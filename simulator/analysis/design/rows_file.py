@@ -119,8 +119,8 @@ class RowsFile:
         for field, what in whose.items():
             if head.get(field) != own[field]:
                 raise InputError(
-                    f"--into {self.path}: holds rows of {what}: expected this one's; name another "
-                    "file"
+                    f"--into {self.path}: holds rows of {what}: expected rows of this sweep; name "
+                    "another file"
                 )
         if changed := changed_files(head["networks"], own["networks"]):
             raise InputError(

@@ -24,8 +24,8 @@ _SMALL_SORT = BLOCK_SORTS[-1]
 _SHARE = 4096
 """Elements (approximately) per block of a topk whose rows are split over blocks."""
 _MANY_BLOCKS = ((20, 20000), (40, 10000), (80, 8000), (199, 5000), (799, 3000), (4000, 800))
-"""(Rows up to which, columns from which) topk splits a row over blocks (TensorTopK.cu,
-should_use_multiblock). More rows are split from 400 columns on."""
+"""(Largest number of rows, smallest number of columns) for which topk splits a row over blocks
+(TensorTopK.cu, should_use_multiblock). With more rows, it splits from 400 columns on."""
 
 
 def rows_along(x: Tensor, dim: int) -> tuple[int, int]:

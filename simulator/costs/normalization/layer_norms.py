@@ -129,7 +129,7 @@ _TALL = 64 * 1024
 """Rows above which the gradient of the weight is summed in two passes, for fewer than _NARROW
 columns."""
 _NARROW = 2048
-"""At 32 columns per block these are fewer blocks than half of a large GPU's 128 SMs."""
+"""Fewer columns, at 32 per block, give fewer blocks than half of a large GPU's 128 SMs."""
 _PARTIAL_ROWS = 32
 """Rows that each block of the first pass sums."""
 

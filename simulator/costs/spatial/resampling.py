@@ -154,7 +154,7 @@ def _grid_taps(op: Signature) -> int:
 @cost("aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default")
 @cost("aten.cudnn_grid_sampler.default")
 def grid_sampler(op: Signature) -> Work:
-    """Each output from the neighbours of a position in the grid."""
+    """Sampling at positions of a grid: each output is a weighted sum of inputs."""
     x, grid = op.inputs[0], op["grid"]
     taps = _grid_taps(op)
     read = covered_bytes(x, op.out, taps) + grid.nbytes

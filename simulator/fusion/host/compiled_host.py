@@ -25,12 +25,12 @@ class HostCosts:
     backward_triton_s  added per kernel in the backward pass: autograd runs in another thread, with
                      colder caches, and each kernel has more tensors
     product_s        a matrix product called from the wrapper, without its launch
-    further_product_s  one with a bias or a batch, for which cuBLAS looks up a plan in each call
+    further_product_s  a product with a bias or a batch: cuBLAS looks up a plan in each call
     convolution_s    a convolution
     attention_s      fused attention
-    cold_s           added per kernel or call if four others ran since its last run
+    cold_s           added per kernel or call if at least four others ran since its last run
     tabled_s         added to a convolution's backward, called through Python's table of operators
-    resumed_s        added per forward graph after a break, whose code is a further function
+    resumed_s        added per forward graph after a break: its code is a separate function
     node_s           added per backward graph after a break, for its autograd function in Python,
                      forward and backward
     """

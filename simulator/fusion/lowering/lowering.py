@@ -173,7 +173,7 @@ class Lowering:
         flops: int,
         instructions: int,
     ) -> None:
-        """Make the values of one loop over elements: store those that must be stored."""
+        """Lower one loop over elements: keep its results pending, and store those that must be."""
         shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0

@@ -26,9 +26,9 @@ def reduce(
     work: tuple[int, int],
     moments: bool = False,
 ) -> None:
-    """A reduction to `results` (value, bytes), in as many steps as Inductor takes. For moments each
-    step is split again and carries three numbers; for sums the second step is the last, with one
-    kernel per result."""
+    """Lower a reduction to `results` (value, bytes), in the number of steps that Inductor takes.
+    For moments, each step is split again and carries three numbers; for sums, the second step is
+    the last, with one kernel per result."""
     ops = (index,)
     inner = inner and not _outer(lowering, rows * cols, reads)
     split = parts(rows, cols, inner, lowering.gpu)

@@ -32,21 +32,21 @@ def _per_thread(rows: int, cols: int, inner: bool, units: int) -> int:
     if total < _LEAST * units * _THREADS:
         return _LEAST
     if total >= _MOST * units * _THREADS:
-        return _even(cols, _MOST, 50)
+        return _near_divisor(cols, _MOST, 50)
     if inner or rows == 1:
         blocks = -(-units * _THREADS // (2 * _BLOCK_THREADS) // rows)
-        return max(_even(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30), _LEAST)
+        return max(_near_divisor(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30), _LEAST)
     blocks = -(-(units * _THREADS // _BLOCK_THREADS) // -(-rows // _OUTER_BLOCK))
-    return max(_even(cols, -(-cols // (_OUTER_VALUES * blocks)), 20), _LEAST)
+    return max(_near_divisor(cols, -(-cols // (_OUTER_VALUES * blocks)), 20), _LEAST)
 
 
-def _even(cols: int, wanted: int, reach: int) -> int:
-    """A divisor of `cols` within `reach` of `wanted`, else `wanted` itself."""
-    for step in range(reach):
-        for near in (wanted - step, wanted + step):
+def _near_divisor(cols: int, target: int, distance: int) -> int:
+    """A divisor of `cols` less than `distance` from `target`, else `target` itself."""
+    for step in range(distance):
+        for near in (target - step, target + step):
             if near > 0 and cols % near == 0:
                 return near
-    return wanted
+    return target
 
 
 _MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
@@ -60,7 +60,7 @@ def mixed(rows: int, cols: int) -> bool:
 
 
 def mixed_parts(rows: int, gpu: GPU) -> int:
-    """The number of parts in which such a kernel leaves the sums across the rows
+    """The number of partial sums across the rows that a `mixed` kernel writes
     (`_codegen_mix_order_reduction` of torch/_inductor/codegen/simd.py)."""
     share = rows // (8 * (gpu.units or UNITS_SEEN))
     each = min(max(1 << max(share.bit_length() - 1, 0), 16), 128)

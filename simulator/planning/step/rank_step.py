@@ -94,8 +94,8 @@ def with_communication(
 ) -> StepColumns[Floats]:
     """The steps of a rank with their collectives, one after the other. If an eager step is
     host-bound, the host issues the collectives too, and they fill time in which the GPU waits.
-    Intervals combine as independent ones; a collective draws the power of a waiting process. Shares
-    are of the longer step."""
+    Intervals are combined as independent; during a collective, a card draws the power of a waiting
+    process. Shares are of the lengthened step."""
     period_s = step.period_s + moved.seconds
     if mode == "eager":
         waits = step.host_s > (1 - _NEAR) * step.period_s

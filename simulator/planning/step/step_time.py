@@ -5,8 +5,8 @@
 L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
        from one to the budget, or the decode of n sequences if the batch has no prompt
 h      the share of L that the head takes: a server computes logits of last tokens only
-q      seconds per squared token, from two prefills of as many tokens: one long, one cut in pieces
-a      the seconds that k cached tokens in all add to the decode of b sequences
+q      seconds per squared token, from two prefills of the same total: one long prompt; short ones
+a      seconds that k cached tokens in total add to the decode of b sequences
 p, c   tokens of prompts in this iteration, and the tokens that their sequences have cached before
 Every term comes from predictions of the traced step; none is a sum over a table of ops.
 """
@@ -24,11 +24,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepTime:
-    """Tables of seconds. `forward_s` [n] is L for 0 tokens (0 s) up to the budget; `decode_s` [b]
-    is L for b sequences with an empty cache; `near_s`, `far_s` [b] are seconds per cached token up
-    to and beyond `knee` tokens of mean context; `quadratic_s` is q, `head` h. Each iteration takes
-    `host_s` more; `low`, `high` [b] are the ends of the 80% interval as multiples of the step, by
-    its decodes."""
+    """Tables of seconds, in the symbols of this module's formula.
+
+    forward_s      [n]: L for n tokens, from 0 (0 s) to the budget
+    decode_s       [b]: L for b sequences with an empty cache
+    near_s, far_s  [b]: seconds per cached token up to, and beyond, `knee` tokens of mean context
+    quadratic_s    q
+    head           h
+    host_s         added to each iteration
+    low, high      [b]: ends of the 80% interval of a step with b decodes, as multiples of its time
+    """
 
     forward_s: Floats
     decode_s: Floats

@@ -80,14 +80,15 @@ class Machine:
         return self.split * sum(self.pools or (1,))
 
     def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
-        """Watts while busy: decodes of a batch, with prompts for a share of the time."""
+        """Watts of a busy card that decodes `batch` sequences, and computes prompts for
+        `prompt_share` of the time."""
         decode = self.decode_w[min(round(batch), self.decode_w.size - 1)]
         prefill = self.prefill_w[min(round(prompt), self.prefill_w.size - 1)]
         return float((1 - prompt_share) * decode + prompt_share * prefill)
 
     def shares_beside(self, prompt_share: float) -> dict[str, float]:
-        """Shares of decodes with prompts for a share of the time; prompts count as compute, except
-        for their communication."""
+        """Shares of decodes if prompts take `prompt_share` of the time. Prompts count as compute,
+        except for their communication."""
         shares = {name: (1 - prompt_share) * share for name, share in self.shares.items()}
         moves = prompt_share * self.prompt_communication
         shares["compute"] = shares.get("compute", 0.0) + prompt_share - moves

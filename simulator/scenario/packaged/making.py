@@ -152,7 +152,8 @@ def _tracer(request: TraceRequest, gpu: GPU, trace: ModuleTracer = trace_module)
 
 
 def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
-    """Whether a family gives a point's trace. Tries twice, since a process does some work once."""
+    """Whether a family gives the trace of a point. The first trace of a process may include work
+    that is done only once, so a second one is tried."""
     batch, seq = point
     ours = families.at(batch, seq if families.has_seq else None)
     for _ in range(2):

@@ -53,7 +53,7 @@ class Float4:
         if not products:
             raise InputError(
                 f"nvfp4: no linear layer in modules {self.modules!r} whose sizes are multiples of "
-                f"{_ALIGNED}: expected one at least; choose other modules or sizes"
+                f"{_ALIGNED}: expected at least one; choose other modules or sizes"
             )
         return _quantised(trace, products)
 

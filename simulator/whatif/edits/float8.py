@@ -42,7 +42,7 @@ class Float8:
         if not products:
             raise InputError(
                 f"fp8: no linear layer in modules {self.modules!r} whose sizes are multiples of "
-                "16: expected one at least; choose other modules or sizes"
+                "16: expected at least one; choose other modules or sizes"
             )
         return _Quantisation(trace, products).trace()
 

@@ -1,7 +1,7 @@
 """Fuse chosen ops: each set becomes one kernel, in any mode.
 
 Ops chosen by name, in a module or in the whole network, are fused chain by chain if that is legal.
-Ops chosen by number, or all ops of a module, become one kernel or raise an error.
+Ops chosen by index, or all ops of a module, become one kernel or raise an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Choice:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The ops chosen by number; () if they are chosen by name."""
+        """The ops chosen by index; () if they are chosen by name."""
         words = self.ops.split("+")
         if not all(_NUMBERS.fullmatch(word) for word in words):
             return ()

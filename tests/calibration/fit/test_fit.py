@@ -112,7 +112,7 @@ def test_summary_and_table_by_hand() -> None:
     assert (row.cases, row.median, row.p90) == (3, pytest.approx(0.1), pytest.approx(0.18))
     assert row.covered == pytest.approx(2 / 3)
     assert table([row]).splitlines() == [
-        "| what | figure | cases | median error | p90 | leans | in the 80% interval |",
+        "| what | figure | cases | median error | p90 | bias | in the 80% interval |",
         "|---|---|---|---|---|---|---|",
         "| g | period | 3 | 10.0% | 18.0% | +0.0% | 67% |",
     ]

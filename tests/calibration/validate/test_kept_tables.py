@@ -41,7 +41,7 @@ def test_calls_are_tabled_by_state_and_kind(
         f"  1.50  blind calls, warm   {name}\n"
         f"  0.50  blind calls, cold   {name}\n"
         f"  1.00  blind calls         {name}\n"
-        "| what | figure | cases | median error | p90 | leans | in the 80% interval |\n"
+        "| what | figure | cases | median error | p90 | bias | in the 80% interval |\n"
         "|---|---|---|---|---|---|---|\n"
         "| blind calls, warm | all calls | 1 | 50.0% | 50.0% | +50.0% |  |\n"
         "| blind calls, cold | all calls | 1 | 50.0% | 50.0% | -50.0% |  |\n"

@@ -54,7 +54,7 @@ def test_a_kept_prediction_is_compared_as_one_of_now(tmp_path: Path) -> None:
     measured = Recording(
         {"name": "net", "phase": "inference"}, [], 4.0, 0.0, 4.0, 2.0, 10, 0, 0, None
     )
-    group = "eager inference that the host decides, default host"
+    group = "eager inference, host-bound, default host"
     assert list(compared(measured, "eager", {DEFAULT: kept["net", "eager"]})) == [
         Outcome("net", group, "period", 0.5, False, measured_s=4.0),
         Outcome("net", "eager", "GPU busy", 0.5),
@@ -67,4 +67,4 @@ def test_a_file_without_predictions_says_so(tmp_path: Path) -> None:
     write(path, [{"case": "b", "mode": "eager", "failed": "InputError"}])
     with pytest.raises(InputError) as raised:
         before(path)
-    assert str(raised.value) == (f"{path}: no predicted step; expected a file that --write made")
+    assert str(raised.value) == (f"{path}: no predicted step; expected a file written with --write")

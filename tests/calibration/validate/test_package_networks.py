@@ -32,21 +32,19 @@ def rows(row: Recording, mode: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_step_of_1_25_times_its_busy_time_is_decided_by_its_host() -> None:
-    host_decides, gpu_decides = (
-        f"eager inference that the {which} decides" for which in ("host", "GPU")
-    )
+    host_bound, gpu_bound = "eager inference, host-bound", "eager inference, GPU-bound"
     common = [
         ("eager", "GPU busy", 0.9, None),
         ("eager", "kernels", 1.1, None),
     ]
     assert rows(recording(2.0), "eager") == [
-        (f"{host_decides}, host beside it", "period", 1.1, True),
-        (f"{host_decides}, default host", "period", 0.5, False),
+        (f"{host_bound}, host beside it", "period", 1.1, True),
+        (f"{host_bound}, default host", "period", 0.5, False),
         *common,
     ]
     assert rows(recording(1.25), "eager") == [
-        (f"{gpu_decides}, host beside it", "period", 1.76, True),
-        (f"{gpu_decides}, default host", "period", 0.8, True),
+        (f"{gpu_bound}, host beside it", "period", 1.76, True),
+        (f"{gpu_bound}, default host", "period", 0.8, True),
         *common,
     ]
 
@@ -55,8 +53,8 @@ def test_a_graph_is_held_against_its_own_times() -> None:
     assert rows(recording(2.0), "cuda_graph") == []
     group = "cuda_graph inference"
     assert rows(recording(2.0, GRAPH), "cuda_graph") == [
-        (f"{group} that the GPU decides, host beside it", "period", 2.0, True),
-        (f"{group} that the GPU decides, default host", "period", 0.909, True),
+        (f"{group}, GPU-bound, host beside it", "period", 2.0, True),
+        (f"{group}, GPU-bound, default host", "period", 0.909, True),
         ("cuda_graph", "GPU busy", 0.9, None),
         ("cuda_graph", "kernels", 1.1, None),
     ]

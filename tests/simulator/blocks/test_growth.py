@@ -49,7 +49,7 @@ def test_a_tower_grows_as_its_trace() -> None:
 
 
 def test_one_more_block_that_differs_is_refused() -> None:
-    with pytest.raises(UnequalBlocksError, match=r"^a few blocks, repeated, are not those of one"):
+    with pytest.raises(UnequalBlocksError, match=r"^repeating the traced blocks does not give"):
         growth(tower(4), tower(5, odd=4), "layers")
     with pytest.raises(UnequalBlocksError, match=r"^one more block has other ops$"):
         growth(tower(4), tower(6), "layers")

@@ -109,7 +109,8 @@ def test_a_file_of_something_else_is_refused_and_not_touched(path: Path):
     other = design(Scenario("mlp-tiny"), {"gpu": ["h100"], "batch": [1]})
     before = path.read_bytes()
     assert refusal(path, other) == (
-        f"--into {path}: holds rows of another design: expected this one's; name another file"
+        f"--into {path}: holds rows of another design: expected rows of this sweep; name another "
+        "file"
     )
     assert path.read_bytes() == before
     path.write_text("gpu,batch\n")
@@ -124,8 +125,8 @@ def test_rows_of_another_release_are_refused(path: Path, monkeypatch: pytest.Mon
     fill(path)
     monkeypatch.setattr("simulator.analysis.design.rows_file.release", lambda: "another")
     assert refusal(path) == (
-        f"--into {path}: holds rows of another release of Ridgepoint: expected this one's; name "
-        "another file"
+        f"--into {path}: holds rows of another release of Ridgepoint: expected rows of this sweep; "
+        "name another file"
     )
 
 

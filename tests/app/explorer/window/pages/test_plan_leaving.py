@@ -73,7 +73,9 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     assert planned.plan_page.text == of_table(SMALL_PLAN).text
     (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
     planned.opening.open([tmp_path / "wrong.toml"])
-    assert planned.banner.label.text() == ("workload.network is missing: expected it; add a line")
+    assert planned.banner.label.text() == (
+        "workload.network is missing: expected a value; add a line"
+    )
     assert planned.plan_page.text == of_table(SMALL_PLAN).text
 
 
