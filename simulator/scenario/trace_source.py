@@ -64,11 +64,8 @@ keep_on_disk = TRACE_FOLDER.keep
 
 
 def trace_elsewhere(elsewhere: bool = True) -> None:
-    """Trace nothing in this process from now on.
-
-    A trace that is neither in memory nor on disk then raises UntracedError: another process calls
-    `make`, and the caller tries again.
-    """
+    """Trace nothing in this process from now on: a trace neither in memory nor on disk raises
+    UntracedError. Another process calls `make`, and the caller tries again."""
     _ELSEWHERE[:] = [True] if elsewhere else []
 
 
@@ -78,10 +75,8 @@ def make(
     line: Line | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> None:
-    """Store the trace of a request on disk, or the families along a line.
-
-    `progress` is called after each trace. Raises InputError if the network cannot be traced.
-    """
+    """Store the trace of a request on disk, or the families along a line. `progress` is called
+    after each trace. Raises InputError if the network cannot be traced."""
     request = _settled(request)
     token = _PROGRESS.set(progress)
     try:
@@ -150,11 +145,9 @@ def _unedited(request: TraceRequest, gpu: GPU) -> Trace:
 
 
 def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
-    """The family that holds a resolved scenario, and its point (batch, sequence) in the family.
-
-    None if there is no family there, or if an edit applies to single traces only. Raises InputError
-    as `trace_resolved` does.
-    """
+    """The family that holds a resolved scenario, and its point (batch, sequence) in it; None if
+    there is none, or if an edit applies to single traces only. Raises InputError as
+    `trace_resolved` does."""
     if resolved.request.saved or resolved.fusion:
         return None
     if not all(isinstance(edit, FamilyEdit) for edit in resolved.edits):
