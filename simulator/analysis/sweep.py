@@ -71,7 +71,8 @@ def axis(scenario: Scenario, name: str) -> Axis:
         return Axis(name, "choice")
     more = f", or a size of {scenario.network}: {', '.join(own_sizes)}" if own_sizes else ""
     others = sorted(w.name for w in whatifs() if _whatif_of(w.name))
-    near = get_close_matches(name, [*others, *own_sizes], 2)
+    varied = [w.name for w in whatifs() if w.parameters and w.parameters[0].name == name]
+    near = varied or get_close_matches(name, [*others, *own_sizes], 2)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise InputError(
         f"no axis {name!r} for {scenario.network}: {hint}expected {', '.join(others)}{more}"

@@ -57,6 +57,10 @@ def test_where_a_scenario_is() -> None:
         ("batch=2,2", "axis 'batch=2,2': duplicate value: expected each value once; remove one"),
         ("bandwidth=nan", "axis 'bandwidth=nan': nan: expected 0.1 to 10"),
         ("nonsense", "no axis 'nonsense' for mlp-tiny: expected "),
+        (
+            "dtype=bf16",
+            "no axis 'dtype' for mlp-tiny: did you mean 'precision' or 'weights' or 'kv_cache'? ",
+        ),
         ("remove", "axis 'remove' has no default values: expected some, such as remove=A,B"),
     ],
 )
