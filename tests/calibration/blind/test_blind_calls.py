@@ -93,8 +93,8 @@ def test_what_is_no_file_of_predictions_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         list(kept_predictions.rows(path))
     assert str(raised.value) == (
-        f"{path}: cannot be read: Not a gzipped file (b'{{\"'); expected the JSON lines that "
-        "--write made"
+        f"{path}: cannot be read: Not a gzipped file (b'{{\"'); expected JSON lines "
+        "written with --write"
     )
 
 
