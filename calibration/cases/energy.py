@@ -103,6 +103,31 @@ def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype
     return make
 
 
+def _cosines(count: int) -> Callable[[str, int], Call]:
+    """`count` cosines of 64 Mi numbers in one generated kernel."""
+
+    def make(device: str, shrink: int) -> Call:
+        def function(x: Tensor) -> Tensor:
+            for _ in range(count):
+                x = x.cos()
+            return x
+
+        x = torch.randn(2**26 // shrink**2)
+        fused = torch.compile(function) if device == "cuda" else function
+        return lambda: fused(x)
+
+    return make
+
+
+def _decode(_: str, shrink: int) -> Call:
+    """Attention of one query for each of 64 sequences of 1,024 tokens, 8 heads for 32."""
+    q, k, v = (
+        torch.randn(64 // shrink or 1, heads, tokens, 128, dtype=torch.bfloat16)
+        for heads, tokens in ((32, 1), (8, 1024), (8, 1024))
+    )
+    return lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
 _CHAIN = """
 template <typename T> T NAME(T x) {
   T a = x, b = x + 1, c = x + 2, d = x + 3;
@@ -281,5 +306,8 @@ CASES: tuple[EnergyCase, ...] = (
         lambda x: F.layer_norm(x, (1024,)), 1024, torch.float32), _bytes(2048)),
     EnergyCase("cosine/8MiB", pointwise(torch.cos, 8, torch.float32),
                {"l2_bytes": 16.0 * MIB, "launches": 1}),
+    *(EnergyCase(f"cosines/{n}", _cosines(n), _bytes(512)) for n in (1, 2, 4, 8, 16)),
+    _product_case("bf16", 64, 28672, 4096),
+    EnergyCase("attention/decode", _decode, _bytes(256)),
 )  # fmt: skip
 """In order of their value to the fit, so that a run that ends early has the most useful ones."""
