@@ -7,6 +7,7 @@ decorator. Imports nothing else of calibration.
 from calibration.sweeps import (
     attention,
     column_sums,
+    experts,
     factorizations,
     losses,
     norms,
@@ -42,7 +43,17 @@ from calibration.sweeps.spatial import (
 )
 
 FAMILIES = (
-    *(attention, column_sums, factorizations, losses, norms, optimizers, pointwise, products),
+    *(
+        attention,
+        column_sums,
+        experts,
+        factorizations,
+        losses,
+        norms,
+        optimizers,
+        pointwise,
+        products,
+    ),
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),

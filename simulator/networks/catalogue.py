@@ -58,6 +58,17 @@ _LLAMA: dict[str, dict[str, Any]] = {
     "70b": dict(width=8192, layers=80, heads=64, kv_heads=8, hidden=28672, tied=False),
 }
 
+_MOE: dict[str, dict[str, Any]] = {
+    "gpt-oss-20b": dict(width=2880, layers=24, heads=64, kv_heads=8, d=64, hidden=2880, experts=32,
+                        top=4, vocab=201088, window=128, bias=True),
+    "gpt-oss-120b": dict(width=2880, layers=36, heads=64, kv_heads=8, d=64, hidden=2880,
+                         experts=128, top=4, vocab=201088, window=128, bias=True),
+    "qwen3-30b": dict(width=2048, layers=48, heads=32, kv_heads=4, d=128, hidden=768, experts=128,
+                      top=8, vocab=151936, normed=True),
+    "minimax-m2": dict(width=3072, layers=62, heads=48, kv_heads=8, d=128, hidden=1536,
+                       experts=256, top=8, vocab=200064, normed=True),
+}  # fmt: skip
+
 _ENTRIES = (
     _entry("chain", "vectors.chain:Chain", "cos of cos: a chain of pointwise ops", 1,
            trains=False, n=2, elements=1 << 24),
@@ -87,6 +98,13 @@ _ENTRIES = (
            2048, width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, experts=8, top=2),
     _entry("mixtral-small", "sequences.mixtral:Mixtral", "a 4-layer mixture of experts", 4, 512,
            width=1024, layers=4, heads=16, kv_heads=4, hidden=3584, experts=8, top=2),
+    *(_entry(name, "sequences.moe_decoder:MoeDecoder",
+             f"{sizes['experts']} experts, {sizes['top']} per token: prefill or training", 1, 2048,
+             **sizes)
+      for name, sizes in _MOE.items()),
+    *(_entry(f"{name}-decode", "sequences.moe_decode:MoeDecode",
+             f"{name}: one new token against a cache of seq tokens", 8, 2048, trains=False, **sizes)
+      for name, sizes in _MOE.items()),
     _entry("t5-base", "sequences.t5:T5", "encoder-decoder with relative position bias", 8, 512,
            width=768, layers=12, heads=12, hidden=3072),
     _entry("vit-b16", "images.vit:Vit", "vision transformer, base", 32,
