@@ -67,6 +67,7 @@ class Timed(msgspec.Struct, frozen=True):
     profiled: bool = False
     twin_profiled: bool = False
     probes: Probes | None = None
+    graph: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -96,6 +97,7 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                     profiled,
                     not apart,
                     _probes(row),
+                    row.get("graph"),
                 )
                 profiled = not apart
 

@@ -105,7 +105,8 @@ def figures(name: str, mode: str, p: Prediction) -> Row:
 def measured(suite: str) -> dict[str, Recording | Timed]:
     """The measured cases of a suite by name; none if it was not measured."""
     try:
-        return {row.name: row for row in (timed if "compiled" in suite else recordings)(suite)}
+        recorded = [] if "compiled" in suite else list(recordings(suite))
+        return {row.name: row for row in recorded or timed(suite)}
     except FileNotFoundError:
         return {}
 

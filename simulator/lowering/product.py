@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.costs.matmul.products import by_dot_products
 from simulator.hardware.gpu import GPU
+from simulator.lowering.grouped_product import grouped_kernel
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 from simulator.timing.rates import UNITS_SEEN
@@ -56,6 +57,8 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     d = work.dims
     if by_dot_products(work) or "template" in d:  # a generated product is one kernel
         return (work,)
+    if "groups" in d:
+        return (grouped_kernel(work),)
     units = gpu.units or UNITS_SEEN
     if _has_few_rows(work):
         return (replace(work, dims=d | {"variant": "few", "steps": -(-d["k"] // _SERIAL_DEPTH)}),)

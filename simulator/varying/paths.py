@@ -116,13 +116,15 @@ def _gathered(values: Sequence[Any], path: Path) -> Any:
 
 
 def in_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Call a function with arrays [points] for its varying arguments; it returns an array."""
+    """Call a function with arrays [points] for its varying arguments; it returns an array. One
+    number for plain arguments is returned as a plain number."""
 
     @wraps(function)
     def evaluate(*arguments: Any) -> Any:
         path = next((a.path for a in arguments if type(a) is Varying), None)
         if path is None:
-            return function(*arguments)
+            result = function(*arguments)
+            return result.item() if np.ndim(result) == 0 and hasattr(result, "item") else result
         result = function(*(a.values if type(a) is Varying else a for a in arguments))
         return Varying(np.asarray(result), path)
 

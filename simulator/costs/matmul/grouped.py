@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
 from simulator.costs.kernels.launches import pointwise, to_host
 from simulator.costs.matmul.products import gemm
+from simulator.costs.matmul.routing import groups_with_rows
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
+from simulator.varying import in_arrays
 
 
 @cost(
@@ -14,7 +21,8 @@ from simulator.records import Signature, Tensor
     "aten._scaled_grouped_mm_v2.default",
 )
 def grouped_mm(op: Signature) -> tuple[Work, ...]:
-    """One product per group; group sizes are data, their sum is a shape.
+    """One product per group; group sizes are data, their sum is a shape. The weights of groups
+    without rows are not read (`simulator.costs.matmul.routing`).
 
     [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
     [g, m, k] @ [k, N] -> [m, N]      N is split
@@ -24,18 +32,30 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
     (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); groups of mean size stand for them.
     """
     a, b = op["self"], op["mat2"]
-    batch = a.shape[0] if len(a.shape) == len(b.shape) == 3 else 1
-    m, k = a.shape[-2:]
-    n = b.shape[-1]
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    if a.dtype.endswith("_x2"):
+        k = 2 * k
+    if len(a.shape) == len(b.shape) == 3:
+        return gemm(op, a, b, batch=a.shape[0], m=m, n=n, k=k)
     groups = next((t.shape[0] for t in (a, b, op.out) if len(t.shape) == 3), 1)
     if grouped_by_host(op):
         return _host_products(op, m, n, k, groups)
-    (*copies, product) = gemm(op, a, b, batch=batch, m=m, n=n, k=k, groups=groups)
-    if batch > 1:
-        return (*copies, product)
+    split = "rows" if len(b.shape) == 3 else "columns" if len(a.shape) == 3 else "depth"
+    (*copies, product) = gemm(op, a, b, batch=1, m=m, n=n, k=k, groups=groups, split=split)
+    if split != "depth":
+        weights, lines = (b, m) if split == "rows" else (a, n)
+        unread = _unread_bytes(weights.nbytes, lines, groups)
+        product = replace(product, read_bytes=product.read_bytes - unread)
     # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
     setup = pointwise(groups, 4 * groups, 60 * groups)
     return (*copies, setup, product)
+
+
+@in_arrays
+def _unread_bytes(weight_bytes: Any, rows: Any, groups: Any) -> Any:
+    """Bytes of the weights of groups without rows."""
+    share = 1 - groups_with_rows(rows, groups) / groups
+    return np.rint(np.asarray(weight_bytes, np.float64) * share).astype(np.int64)
 
 
 def grouped_by_host(op: Signature) -> bool:
