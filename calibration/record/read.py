@@ -67,7 +67,6 @@ class Timed(msgspec.Struct, frozen=True):
     profiled: bool = False
     twin_profiled: bool = False
     probes: Probes | None = None
-    graph: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -97,7 +96,6 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                     profiled,
                     not apart,
                     _probes(row),
-                    row.get("graph"),
                 )
                 profiled = not apart
 

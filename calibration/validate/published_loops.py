@@ -34,6 +34,8 @@ BUDGET, MOST, MEMORY = 8192, 256, 0.9
 NETWORKS = {
     "meta-llama/Llama-3.1-70B": ("llama3-70b", "fp8", 0.8),
     "nvidia/Llama-3.1-8B-Instruct-FP8": ("llama3-8b", "", 1.0),
+    "openai/gpt-oss-120b": ("gpt-oss-120b", "", 0.8),
+    "MiniMaxAI/MiniMax-M2.5": ("minimax-m2", "", 0.8),
 }
 """The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
 length."""
@@ -135,6 +137,8 @@ def _unplanned(row: dict[str, str]) -> str:
         return "prefill and decode on separate GPUs"
     if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
         return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
+    if row["moe_ep_size"] not in ("", "1") or row["attention_dp_size"] not in ("", "1"):
+        return "experts or sequences over several GPUs are not planned"
     return "" if row["precision"] in _PRECISIONS else f"{row['precision']} is not planned"
 
 

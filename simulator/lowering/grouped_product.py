@@ -4,6 +4,8 @@ A cluster of two blocks takes two tiles one below the other, and with float8 and
 beside each other as well, whether the group has so many rows or not. The kernel has tiles of 64 ×
 128 if a mean group has at most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu;
 so ran all 1,360 grouped products of `calibration.sweeps.experts` on an H200).
+
+Packed weights are multiplied by kernels of their own, as vLLM's: tiles of 16 to 64 rows, alone.
 """
 
 from __future__ import annotations
@@ -16,26 +18,32 @@ from simulator.costs.matmul.routing import row_tiles
 _FEW = 128
 _SMALL, _LARGE = (128, 128), (256, 256)
 """Rows and columns of a cluster's tiles."""
+_PACKED_ROWS = (16, 32, 64)
 _DEEP = 64  # elements of a step along the depth
 
 
 def grouped_kernel(work: Work) -> Work:
-    """The product as the tiles of its groups: `b` clusters' rows of tiles, each of `m` rows."""
+    """The product as the tiles of its groups: `b` rows of tiles, each of `m` rows. Its own rows
+    become `lines`."""
     d = work.dims
     float8 = work.dtype.startswith(("float8", "float4"))
     name = "grouped_float8" if float8 else "grouped"
     m, n, k, groups = (d[side] for side in ("m", "n", "k", "groups"))
     if d["split"] == "depth":
         mean = -(-k // groups)
-        sizes = {"b": groups, "m": _up(m, 256), "n": _up(n, 256), "k": _up(mean, _DEEP)}
+        sizes = {"b": groups, "m": _up(m, 256), "n": _up(n, 256), "k": _up(mean, _DEEP), "lines": k}
         return replace(work, dims=d | sizes | {"variant": name})
     if d["split"] == "columns":
         m, n = n, m
+    if "item_bytes" in d:
+        high = next((rows for rows in _PACKED_ROWS if m // groups <= rows), _PACKED_ROWS[-1])
+        sizes = {"b": row_tiles(m, groups, high), "m": high, "n": n, "lines": m}
+        return replace(work, dims=d | sizes)
     small = m // groups <= _FEW or n <= _FEW
     high, wide = _SMALL if small else _LARGE
     if small and float8:
         wide = 2 * wide
-    sizes = {"b": row_tiles(m, groups, high), "m": high, "n": _up(n, wide), "k": k}
+    sizes = {"b": row_tiles(m, groups, high), "m": high, "n": _up(n, wide), "lines": m}
     return replace(work, dims=d | sizes | {"variant": f"{name}_small" if small else name})
 
 

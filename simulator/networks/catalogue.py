@@ -24,7 +24,7 @@ class Network:
 
     `factory` is "module:class". `seq` and `seq_unit` are None for networks without a sequence.
     `trains` is False for networks without a loss: `example_inputs(training=True)` raises
-    ValueError.
+    ValueError. `quantised` is a pattern of the modules that serving engines run in low precision.
     """
 
     name: str
@@ -35,6 +35,12 @@ class Network:
     seq_unit: str | None
     summary: str
     trains: bool = True
+    quantised: str = "**"
+
+    @property
+    def repeats(self) -> int:
+        """The number of layers after which their kinds repeat: 2 if every other has a window."""
+        return 2 if self.sizes.get("window") else 1
 
 
 def _entry(
@@ -45,11 +51,12 @@ def _entry(
     seq: int | None = None,
     seq_unit: str | None = None,
     trains: bool = True,
+    quantised: str = "**",
     **sizes: Any,
 ) -> Network:
     unit = seq_unit or ("tokens" if seq is not None else None)
     where = f"simulator.networks.{factory}"
-    return Network(name, where, sizes, batch, seq, unit, summary, trains)
+    return Network(name, where, sizes, batch, seq, unit, summary, trains, quantised)
 
 
 _LLAMA: dict[str, dict[str, Any]] = {
@@ -68,6 +75,8 @@ _MOE: dict[str, dict[str, Any]] = {
     "minimax-m2": dict(width=3072, layers=62, heads=48, kv_heads=8, d=128, hidden=1536,
                        experts=256, top=8, vocab=200064, normed=True),
 }  # fmt: skip
+_EXPERTS_ONLY = {"gpt-oss-20b": "**.experts", "gpt-oss-120b": "**.experts"}
+"""Networks whose published weights are in low precision in their experts only."""
 
 _ENTRIES = (
     _entry("chain", "vectors.chain:Chain", "cos of cos: a chain of pointwise ops", 1,
@@ -100,10 +109,11 @@ _ENTRIES = (
            width=1024, layers=4, heads=16, kv_heads=4, hidden=3584, experts=8, top=2),
     *(_entry(name, "sequences.moe_decoder:MoeDecoder",
              f"{sizes['experts']} experts, {sizes['top']} per token: prefill or training", 1, 2048,
-             **sizes)
+             quantised=_EXPERTS_ONLY.get(name, "**"), **sizes)
       for name, sizes in _MOE.items()),
     *(_entry(f"{name}-decode", "sequences.moe_decode:MoeDecode",
-             f"{name}: one new token against a cache of seq tokens", 8, 2048, trains=False, **sizes)
+             f"{name}: one new token against a cache of seq tokens", 8, 2048, trains=False,
+             quantised=_EXPERTS_ONLY.get(name, "**"), **sizes)
       for name, sizes in _MOE.items()),
     _entry("t5-base", "sequences.t5:T5", "encoder-decoder with relative position bias", 8, 512,
            width=768, layers=12, heads=12, hidden=3072),

@@ -1,6 +1,6 @@
 """Rule out cards by their data sheet alone, before any step is predicted.
 
-Products cannot exceed the card's peak, and each iteration reads the weights once.
+Products cannot exceed the card's peak, and each iteration reads the weights that a token uses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from math import exp
 from simulator.hardware.gpu import GPU
 from simulator.planning.replica import lengths
 from simulator.planning.spec import SPLITS, Spec
-from simulator.planning.step.traced_step import sizes_of
+from simulator.planning.step.traced_step import NetworkSize, sizes_of
 from simulator.planning.wording import latency
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
@@ -18,31 +18,31 @@ BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvf
 _SURE = 1.2  # times the share of tokens that may be late: a margin over the spread of random draws
 
 
-def splits(spec: Spec, card: GPU, precision: str, weights: float) -> tuple[int, ...]:
+def splits(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> tuple[int, ...]:
     """Numbers of GPUs per replica to try: those of the spec, else 1 and the fewest that hold the
-    weights. `weights` is the number of parameters."""
+    weights."""
     chosen = spec.candidates.splits_of(card.id)
-    return chosen or tuple(sorted({1, _fewest(spec, card, precision, weights) or 1}))
+    return chosen or tuple(sorted({1, _fewest(spec, card, precision, size) or 1}))
 
 
-def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None:
+def _fewest(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> int | None:
     """The smallest split whose GPUs hold the weights; None if not even the largest does."""
-    need = weights * BITS[precision] / 8
+    need = size.parameters * BITS[precision] / 8
     room = card.memory_bytes * spec.workload.memory_share
     return next((split for split in SPLITS if need / split <= room), None)
 
 
-def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
+def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1) -> str | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
-    sheet alone; None if there is none. `weights` is the number of parameters."""
+    sheet alone; None if there is none."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):
         return "it has no fp8 products"
-    need = weights * BITS[precision] / 8 / split
+    need = size.parameters * BITS[precision] / 8 / split
     room = card.memory_bytes * spec.workload.memory_share
     if need > room:
-        fewest = _fewest(spec, card, precision, weights)
+        fewest = _fewest(spec, card, precision, size)
         hint = "no split over GPUs of one node holds them"
         return (
             f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
@@ -50,19 +50,19 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1)
             f"{f'tp={fewest} holds them' if fewest else hint}"
         )
     limit = spec.limits.per_token_s
-    if limit is not None and need / card.bandwidth_bytes_per_s > limit:
-        seconds = need / card.bandwidth_bytes_per_s
-        return f"reading the weights once takes {latency(seconds)}, above the time per token"
+    read_s = _read_s(card, precision, size) / split
+    if limit is not None and read_s > limit:
+        return f"reading the weights once takes {latency(read_s)}, above the time per token"
     rate, prompt, output = lengths(spec)
     fresh = prompt * (1 - spec.workload.prefix_hit)
-    cards = 2 * weights * rate * (fresh + output) / _peak(card, precision)
+    cards = 2 * size.used * rate * (fresh + output) / _peak(card, precision)
     if cards > max(spec.candidates.counts_of(card.id)):
         return f"the products alone need {cards:.1f} cards at their peak"
     return None
 
 
 def prompt_bound(
-    spec: Spec, card: GPU, precision: str, weights: float, split: int = 1
+    spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1
 ) -> str | None:
     """Why too many tokens are late on any number of these cards, though the weights fit; None if
     this bound does not rule them out.
@@ -80,9 +80,9 @@ def prompt_bound(
     if 2 * fresh > work.token_budget:
         return None  # prompts are cut into shorter pieces
     sizes = sizes_of(work.network)
-    inner = weights - 2 * sizes.get("vocab", 0) * sizes.get("width", 0)  # no embedding, no head
+    inner = size.used - sizes.get("vocab", 0) * sizes.get("width", 0)  # without the head
     prompt_s = 2 * max(inner, 0.0) * fresh / _peak(card, precision) / split
-    read_s = weights * BITS[precision] / 8 / split / card.bandwidth_bytes_per_s
+    read_s = _read_s(card, precision, size) / split
     count = max(n for n in spec.candidates.counts_of(card.id) if n % split == 0)
     rate = lengths(spec)[0] / (count // split)
     late = 1 - exp(-rate * (read_s + work.host_per_step_s))
@@ -92,6 +92,11 @@ def prompt_bound(
         f"the products of a prompt alone take {latency(prompt_s)} at its peak, above the time per "
         "token, and more tokens wait for a prompt than the percentile allows"
     )
+
+
+def _read_s(card: GPU, precision: str, size: NetworkSize) -> float:
+    """Seconds to read the weights that one token uses."""
+    return size.used * BITS[precision] / 8 / card.bandwidth_bytes_per_s
 
 
 def _peak(card: GPU, precision: str) -> float:

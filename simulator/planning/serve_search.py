@@ -15,7 +15,8 @@ from simulator.planning.bounds import bound, prompt_bound, splits
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
-from simulator.planning.step.tables import Machine, machine, parameters
+from simulator.planning.step.tables import Machine, machine, network_size
+from simulator.planning.step.traced_step import NetworkSize
 from simulator.planning.wording import usd
 
 Key = tuple[str, str, str, int, tuple[int, int] | None]
@@ -54,7 +55,7 @@ def search(
 ) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the best of them are simulated in
     full. `so_far` is called with the rows whenever rows are added."""
-    weights = parameters(spec.workload)
+    size = network_size(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
     # Cards share the traces of a precision, so that precisions are planned one by one.
@@ -67,7 +68,7 @@ def search(
     ]
 
     def plan_groups(late: bool) -> None:
-        plan_card = partial(of_card, spec, weights, late=late)
+        plan_card = partial(of_card, spec, size, late=late)
         for done, part in enumerate(_mapped(plan_card, groups, workers), 1):
             result.rows += part.rows
             result.pruned |= part.pruned
@@ -86,17 +87,19 @@ def search(
     return result
 
 
-def of_card(spec: Spec, weights: float, group: tuple[str, GPU], late: bool = False) -> SearchResult:
+def of_card(
+    spec: Spec, size: NetworkSize, group: tuple[str, GPU], late: bool = False
+) -> SearchResult:
     """Plan every split, engine and count of one precision on one card. Splits that `prompt_bound`
     rejects add only their reasons; with `late`, only these splits are planned."""
     precision, card = group
     result = SearchResult([], {}, {})
-    for split in splits(spec, card, precision, weights):
+    for split in splits(spec, card, precision, size):
         name = card.name if split == 1 else f"{card.name}, tp={split}"
-        if reason := bound(spec, card, precision, weights, split) or _uncounted(spec, card, split):
+        if reason := bound(spec, card, precision, size, split) or _uncounted(spec, card, split):
             result.pruned[f"{name}, {precision}"] = reason
             continue
-        reason = prompt_bound(spec, card, precision, weights, split)
+        reason = prompt_bound(spec, card, precision, size, split)
         if reason and not late:
             result.late[f"{name}, {precision}"] = reason
         layouts: list[tuple[int, int] | None] = [None] if bool(reason) == late else []

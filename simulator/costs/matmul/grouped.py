@@ -42,9 +42,14 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
         return _host_products(op, m, n, k, groups)
     split = "rows" if len(b.shape) == 3 else "columns" if len(a.shape) == 3 else "depth"
     (*copies, product) = gemm(op, a, b, batch=1, m=m, n=n, k=k, groups=groups, split=split)
+    if b.itemsize < a.itemsize:
+        packed = {"item_bytes": b.nbytes / (groups * n * k)}
+        product = replace(product, dims=product.dims | packed)
     if split != "depth":
         weights, lines = (b, m) if split == "rows" else (a, n)
-        unread = _unread_bytes(weights.nbytes, lines, groups)
+        scales = op.get("scales") or op.get("scale_b")
+        weight_bytes = weights.nbytes + (0 if scales is None else scales.nbytes)
+        unread = _unread_bytes(weight_bytes, lines, groups)
         product = replace(product, read_bytes=product.read_bytes - unread)
     # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
     setup = pointwise(groups, 4 * groups, 60 * groups)

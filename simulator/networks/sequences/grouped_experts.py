@@ -5,38 +5,47 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
+class Router(nn.Module):
+    """Chooses `top` of `experts` for each token, with the softmax of their scores as shares."""
+
+    def __init__(self, width: int, experts: int, top: int, bias: bool = False) -> None:
+        super().__init__()
+        self.top = top
+        self.scores = nn.Linear(width, experts, bias)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """x [tokens, width] -> shares and indices of experts, [tokens, top] each."""
+        scores, chosen = torch.topk(self.scores(x), self.top, dim=-1)
+        return F.softmax(scores, dim=-1, dtype=torch.float32).to(x.dtype), chosen
+
+
 class GroupedExperts(nn.Module):
-    """Sends each token to its `top` experts, SwiGLU layers of inner width `hidden`.
+    """SwiGLU layers of inner width `hidden`, of which each token passes those that a router chose.
 
     The experts' weights are one tensor for gate and up and one for down, and a grouped product
     multiplies the rows of every expert by its weights. No shape depends on the data, so that a CUDA
     graph can capture the layer.
     """
 
-    def __init__(self, width: int, hidden: int, experts: int, top: int, bias: bool = False) -> None:
+    def __init__(self, width: int, hidden: int, experts: int, bias: bool = False) -> None:
         super().__init__()
-        self.top, self.experts = top, experts
-        self.router = nn.Linear(width, experts, bias=bias)
+        self.experts = experts
         self.gate_up = nn.Parameter(0.02 * torch.randn(experts, 2 * hidden, width))
         self.down = nn.Parameter(0.02 * torch.randn(experts, width, hidden))
         self.gate_up_bias = nn.Parameter(torch.zeros(experts, 2 * hidden)) if bias else None
         self.down_bias = nn.Parameter(torch.zeros(experts, width)) if bias else None
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[batch, seq, width] -> the same shape."""
-        tokens = x.flatten(0, 1)
-        scores, chosen = torch.topk(self.router(tokens), self.top, dim=-1)
-        shares = F.softmax(scores, dim=-1, dtype=torch.float32).to(x.dtype)
+    def forward(self, x: Tensor, shares: Tensor, chosen: Tensor) -> Tensor:
+        """x [tokens, width], shares and indices of experts [tokens, top] -> [tokens, width]."""
         expert, order = torch.sort(chosen.flatten())
         counts = torch.histc(expert.float(), bins=self.experts, min=0, max=self.experts - 1)
         ends = torch.cumsum(counts, dim=0, dtype=torch.int32)
-        token = order // self.top
-        gate, up = _grouped(tokens[token], self.gate_up, ends, self.gate_up_bias, expert).chunk(
-            2, dim=-1
-        )
+        token = order // chosen.shape[-1]
+        hidden = _grouped(x[token], self.gate_up, ends, self.gate_up_bias, expert)
+        gate, up = hidden.chunk(2, dim=-1)
         y = _grouped(F.silu(gate) * up, self.down, ends, self.down_bias, expert)
         y = y * shares.flatten()[order, None]
-        return torch.zeros_like(tokens).index_add_(0, token, y).view(x.shape)
+        return torch.zeros_like(x).index_add_(0, token, y)
 
 
 def _grouped(

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simulator.networks.output import Output
-from simulator.networks.sequences.grouped_experts import GroupedExperts
+from simulator.networks.sequences.grouped_experts import GroupedExperts, Router
 from simulator.networks.sequences.llama import Rope, rotate
 from simulator.networks.sequences.window_attention import attend_in_window
 
@@ -62,11 +62,14 @@ class HeadAttention(nn.Module):
 class MoeLayer(nn.Module):
     """Pre-norm attention, then a pre-norm mixture of experts."""
 
-    def __init__(self, width: int, attention: HeadAttention, experts: GroupedExperts) -> None:
+    def __init__(
+        self, width: int, attention: HeadAttention, router: Router, experts: GroupedExperts
+    ) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(width, eps=1e-5)
         self.attention = attention
         self.norm = nn.RMSNorm(width, eps=1e-5)
+        self.router = router
         self.experts = experts
 
     def forward(
@@ -74,7 +77,8 @@ class MoeLayer(nn.Module):
     ) -> Tensor:
         """[batch, seq, width] -> the same shape."""
         x = x + self.attention(self.attention_norm(x), cos, sin, cache)
-        return x + self.experts(self.norm(x))
+        tokens = self.norm(x).flatten(0, 1)
+        return x + self.experts(tokens, *self.router(tokens)).view(x.shape)
 
 
 class MoeDecoder(nn.Module):
@@ -126,7 +130,8 @@ class MoeDecoder(nn.Module):
                     normed,
                     merged,
                 ),
-                GroupedExperts(width, hidden // ranks, experts, top, bias),
+                Router(width, experts, top, bias),
+                GroupedExperts(width, hidden // ranks, experts, bias),
             )
             for layer in range(layers)
         )

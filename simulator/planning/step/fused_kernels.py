@@ -1,9 +1,10 @@
 """The time that an engine's fused kernels save over the kernels of the captured eager step.
 
 A serving engine runs norms, rotations, activations and the quantisation of operands as a few fused
-kernels, as torch.compile does. Every layer saves the same: predictions of networks of one and of
-two layers, with and without fusion, give the time saved by a layer and by the embedding and head.
-The saving grows with the tokens of an iteration, whether they are decodes or a prompt's.
+kernels, as torch.compile does. Every layer saves the same: predictions of networks of few layers
+(`traced_step.few_layers`), with and without fusion, give the time saved by a layer and by the
+embedding and head. The saving grows with the tokens of an iteration, whether they are decodes or a
+prompt's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
-from simulator.networks.catalogue import constructor_sizes, network
+from simulator.planning.step.traced_step import few_layers, repeats
 from simulator.scenario.predict_many import step_of
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -41,13 +42,12 @@ def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
 
 
 def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
-    """Seconds saved at each of `_POINTS`, from networks of one and of two layers, plain and
-    fused."""
+    """Seconds saved at each of `_POINTS`, from networks of few layers, plain and fused."""
     scenarios: list[Scenario] = []
     for decodes, count in _POINTS:
         batch, seq = (count, _CACHED) if decodes else (1, count)
         at = replace(decode if decodes else prefill, batch=batch, seq=seq)
-        for layers in (1, 2):
+        for layers in few_layers(decode):
             small = replace(at, sizes={**at.sizes, "layers": layers})
             served = replace(small, sizes={**small.sizes, "merged": True})
             scenarios += [small, apply(served, "fusion", {"level": "compiled"})]
@@ -56,8 +56,4 @@ def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
         raise InputError(next(iter(refused.values())))
     plain_s, fused_s = as_columns(table).period_s.reshape(len(_POINTS), 2, 2).transpose(2, 0, 1)
     saved = (plain_s - fused_s).tolist()
-    return [one + (_layers(prefill.network) - 1) * (two - one) for one, two in saved]
-
-
-def _layers(name: str) -> int:
-    return int(network(name).sizes.get("layers", constructor_sizes(name)["layers"]))
+    return [less + repeats(decode) * (more - less) for less, more in saved]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
+from simulator.networks.catalogue import network as entry_of
 from simulator.planning.spec import Workload
 from simulator.planning.step.fused_kernels import saved_s
 from simulator.planning.step.rank_step import (
@@ -23,16 +24,17 @@ from simulator.planning.step.rank_step import (
 from simulator.planning.step.step_interval import Parts, ends
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.traced_step import (
+    NetworkSize,
     cache_bytes,
     head_share,
     logits_bytes,
     of_rank,
+    size_of,
     steps,
-    trace_at,
     weight_bytes,
 )
 from simulator.prediction import REGIMES
-from simulator.scenario.resolve import resolve
+from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.profile import learned
@@ -122,7 +124,9 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
         return scenario
     if weight_only(gpu, precision):
         name = "weights"
-    return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
+    modules = entry_of(network).quantised
+    parameters = {} if modules == ALL else {"modules": modules}
+    return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
 
 
 def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 1) -> Machine:
@@ -216,13 +220,12 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     )
 
 
-def parameters(work: Workload) -> float:
-    """The number of parameters of a served network."""
+def network_size(work: Workload) -> NetworkSize:
+    """The parameters of a served network."""
     name = f"{work.network}-decode"
     if name not in CATALOGUE:
         raise InputError(_unserved(work.network))
-    resolved = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
-    return float(trace_at(resolved, 1, KNEE).parameters)
+    return size_of(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
 
 
 def _unserved(network: str) -> str:

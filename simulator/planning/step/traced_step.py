@@ -2,7 +2,8 @@
 
 One rank of a tensor-parallel group is traced with one and with two layers, since every layer takes
 the same time: T(L) = T(1) + (L − 1)·(T(2) − T(1)). For Llama 3 70B on one GPU that is within 0.5%
-of the steps with all 80 layers, and exact for bytes.
+of the steps with all 80 layers, and exact for bytes. If every other layer differs, it is traced
+with two and with four.
 """
 
 from __future__ import annotations
@@ -44,12 +45,26 @@ def sizes_of(name: str) -> dict[str, int]:
 
 def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
     """Scenarios to predict, with their weights in the figures of this one: the scenario itself, or,
-    for a rank, those with one and with two layers."""
+    for a rank, two of few layers."""
     if "ranks" not in scenario.sizes:
         return ((1.0, scenario),)
-    layers = sizes_of(scenario.network)["layers"]
-    one, two = (replace(scenario, sizes={**scenario.sizes, "layers": n}) for n in (1, 2))
-    return (2.0 - layers, one), (layers - 1.0, two)
+    less, more = (
+        replace(scenario, sizes={**scenario.sizes, "layers": n}) for n in few_layers(scenario)
+    )
+    steps_of_layers = repeats(scenario)
+    return (1.0 - steps_of_layers, less), (steps_of_layers, more)
+
+
+def few_layers(scenario: Scenario) -> tuple[int, int]:
+    """Two numbers of layers, between which every kind of layer is added once."""
+    each = network(scenario.network).repeats
+    return each, 2 * each
+
+
+def repeats(scenario: Scenario) -> float:
+    """How often the layers between `few_layers` are added to the first of them."""
+    each, _ = few_layers(scenario)
+    return (sizes_of(scenario.network)["layers"] - each) / each
 
 
 def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
@@ -120,6 +135,21 @@ def logits_bytes(scenario: Scenario, tokens: int) -> float:
 
 
 @dataclass(frozen=True)
+class NetworkSize:
+    """The number of parameters of a network, and of those that the products of one token use: all
+    but the embedding, or with experts only the chosen ones."""
+
+    parameters: float
+    used: float
+
+
+def size_of(decode: Scenario) -> NetworkSize:
+    """The size of a network from the decode of one sequence."""
+    trace = trace_at(resolve(decode), 1, decode.seq)
+    return NetworkSize(float(trace.parameters), sum(_products(trace).values()))
+
+
+@dataclass(frozen=True)
 class _TraceFigures:
     """Bytes by role, and multiplications of all matrix products and of the head."""
 
@@ -163,13 +193,21 @@ def _head(trace: Trace) -> str:
     return "head" if any(op.module == "head" for op in trace.ops) else "lm_head"
 
 
+_PRODUCTS = (
+    "aten.mm",
+    "aten.addmm",
+    "aten._scaled_mm",
+    "aten._weight",
+    "aten._grouped_mm",
+    "aten._scaled_grouped_mm",
+)
+
+
 def _products(trace: Trace) -> dict[str, float]:
     """Multiplications of the matrix products by module."""
     products: dict[str, float] = {}
     for op in trace.ops:
-        if op.signature.name.startswith(
-            ("aten.mm", "aten.addmm", "aten._scaled_mm", "aten._weight")
-        ):
+        if op.signature.name.startswith(_PRODUCTS):
             left, out = op.signature.inputs[0], op.signature.outputs[0]
             values = left.numel * (2 if left.dtype.endswith("_x2") else 1)
             n = float(values) * out.shape[-1]

@@ -2,7 +2,8 @@
 
 A value takes 4 + 8/16 = 4.5 bits (NVIDIA, "Introducing NVFP4", 2025). Weights are stored in NVFP4.
 An activation is quantised by one kernel: the scale of the whole tensor is known from calibration,
-as in serving engines. Products are `_scaled_mm` on packed pairs, as in torch 2.9 and later.
+as in serving engines. Products are `_scaled_mm` on packed pairs, as in torch 2.9 and later, or
+`_scaled_grouped_mm_v2` for experts, whose sizes engines fill up to a multiple.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Float4:
             p
             for p in linears(trace, self.modules)
             if trace.storages[p.b[1]].role == "weight"
-            and not any(size % _ALIGNED for size in p.b[0].shape)
+            and (p.ends or not any(size % _ALIGNED for size in p.sizes[1:]))
         ]
         if not products:
             raise InputError(
@@ -63,18 +64,19 @@ def _quantised(trace: Trace, products: list[Product]) -> Trace:
     replaceable = only_for(trace, {p.index for p in products})
     copies: dict[int, tuple[int, int]] = {}  # operand -> storages of its pairs, its scales
     for p in products:
-        (m, k), n = p.a[0].shape, p.b[0].shape[1]
+        m, n, k = p.sizes
+        lines = p.experts * n
         ops: list[Op] = []
         if p.a[1] not in copies:
-            copies[p.a[1]] = change.storage(m * k // 2), change.storage(m * k // GROUP)
             pairs, scales = _stored(m, k)
+            copies[p.a[1]] = change.storage(pairs.nbytes), change.storage(scales.nbytes)
             outputs = [(pairs, copies[p.a[1]][0]), (scales, copies[p.a[1]][1])]
             source = dense((m, k // 2), _TWO), p.a[1]
             ops.append(
                 call(p.op, "aten._to_copy.default", {"self": source}, outputs, {"dtype": PAIR})
             )
         if p.b[1] not in copies:
-            own, size = p.b[1], sum(tensor.nbytes for tensor in _stored(n, k))
+            own, size = p.b[1], sum(tensor.nbytes for tensor in _stored(lines, k))
             if own in replaceable:
                 change.resize(own, size)
             else:
@@ -82,16 +84,21 @@ def _quantised(trace: Trace, products: list[Product]) -> Trace:
             # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
             copies[p.b[1]] = own, change.storage(0, "weight", kept=True)
         a, scale_a = zip(_stored(m, k), copies[p.a[1]], strict=True)
-        scales, at = _stored(n, k)[1], copies[p.b[1]]
+        scales, at = _stored(lines, k)[1], copies[p.b[1]]
         weight = Tensor((k // 2, n), PAIR, (1, k // 2)), at[0]
+        name = "aten._scaled_mm.default"
         inputs = {"self": a, "mat2": weight, "scale_a": scale_a, "scale_b": (scales, at[1])}
         if p.bias is not None:
             inputs["bias"] = p.bias
-        ops.append(call(p.op, "aten._scaled_mm.default", inputs, [p.out], {}, counted=True))
+        if p.ends is not None:
+            stacked = Tensor((p.experts, k // 2, n), PAIR, (n * k // 2, 1, k // 2))
+            inputs |= {"mat2": (stacked, at[0]), "offs": p.ends}
+            name = "aten._scaled_grouped_mm_v2.default"
+        ops.append(call(p.op, name, inputs, [p.out], {}, counted=True))
         change.put(p.index, [shared(op) for op in ops])
     return change.done()
 
 
 def _stored(lines: int, depth: int) -> tuple[Tensor, Tensor]:
     """The pairs and the scales of a matrix [lines, depth]."""
-    return dense((lines, depth // 2), PAIR), dense((lines, depth // GROUP), SCALE)
+    return dense((lines, depth // 2), PAIR), dense((lines, -(-depth // GROUP)), SCALE)

@@ -3,7 +3,8 @@
 Each operand of a product is quantised once: one kernel finds its largest magnitude, one casts it.
 Inference stores weights in float8: they are half as large and need no kernel. Training stores them
 unchanged and quantises each once per step. Products whose sizes are not multiples of 16 stay
-unchanged. Memory in training is an upper bound, since a fused library frees some tensors earlier.
+unchanged, and so do experts in training. Rows of experts have a scale each. Memory in training is
+an upper bound, since a fused library frees some tensors earlier.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class Float8:
             )
 
     def __call__(self, trace: Trace) -> Trace:
-        products = [p for p in linears(trace, self.modules) if _is_aligned(p)]
+        training = trace.phase == "training"
+        products = [
+            p for p in linears(trace, self.modules) if _is_aligned(p) and not (training and p.ends)
+        ]
         if not products:
             raise InputError(
                 f"fp8: no linear layer in modules {self.modules!r} whose sizes are multiples of "
@@ -48,7 +52,7 @@ class Float8:
 
 
 def _is_aligned(p: Product) -> bool:
-    (m, k), n = p.a[0].shape, p.b[0].shape[1]
+    m, n, k = p.sizes
     # the last dimension of each operand must fill 16 bytes; rows only if they are reduced over
     return k % 16 == 0 and n % 16 == 0 and (p.weight or m % 16 == 0)
 
@@ -66,23 +70,23 @@ class _Quantisation:
         for p in self.products:
             before: list[Op] = []
             a, b = (self._operand(p, x, before) for x in (p.a, p.b))
-            scale = (dense((), "float32"), self.scale)
-            inputs = {"self": a, "mat2": b, "scale_a": scale, "scale_b": scale}
+            inputs = {"self": a, "mat2": b, **self._scales(p)}
             if p.bias is not None:
                 inputs["bias"] = p.bias
-            ops = [
-                *before,
-                call(
-                    p.op,
-                    "aten._scaled_mm.default",
-                    inputs,
-                    [p.out],
-                    {"use_fast_accum": not self.training},
-                    counted=True,
-                ),
-            ]
+            name = "aten._scaled_grouped_mm.default" if p.ends else "aten._scaled_mm.default"
+            args = {"use_fast_accum": not self.training}
+            ops = [*before, call(p.op, name, inputs, [p.out], args, counted=True)]
             self.change.put(p.index, [self.shared(op) for op in ops])
         return self.change.done()
+
+    def _scales(self, p: Product) -> dict[str, tuple[Tensor, int]]:
+        """The scales of both operands; with experts, also their last rows."""
+        m, n, _ = p.sizes
+        if p.ends is None:
+            scale = dense((), "float32"), self.scale
+            return {"scale_a": scale, "scale_b": scale}
+        rows, columns = (dense(shape, "float32") for shape in ((m,), (p.experts, n)))
+        return {"scale_a": (rows, self.scale), "scale_b": (columns, self.scale), "offs": p.ends}
 
     def _operand(self, p: Product, x: tuple[Tensor, int], before: list[Op]) -> tuple[Tensor, int]:
         """The operand in float8, same layout; the ops that quantise it are added to `before`."""
@@ -96,8 +100,9 @@ class _Quantisation:
             self.copies[storage] = self._stored(tensor, storage)
             return small, self.copies[storage]
         copy = self.change.storage(tensor.numel)
-        scalar = (dense((), "float32"), self.scale)
-        before.append(call(p.op, "aten.amax.default", {"self": x}, [scalar], {"dim": []}))
+        rows, dim = (tensor.shape[:1], [-1]) if p.ends else ((), [])
+        scales = (dense(rows, "float32"), self.scale)
+        before.append(call(p.op, "aten.amax.default", {"self": x}, [scales], {"dim": dim}))
         before.append(
             call(p.op, "aten._to_copy.default", {"self": x}, [(small, copy)], {"dtype": dtype})
         )

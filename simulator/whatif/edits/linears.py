@@ -1,4 +1,5 @@
-"""Linear layers in a trace: products of an activation with a weight."""
+"""Linear layers in a trace: products of an activation with a weight, or of rows sorted by expert
+with the weights of a mixture of experts."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ from simulator.scenario.module_pattern import block
 _OPERANDS = {
     "aten.mm.default": ("self", "mat2", None),
     "aten.addmm.default": ("mat1", "mat2", "self"),
+    "aten._grouped_mm.default": ("self", "mat2", None),
 }
+
+
+_TRANSPOSITIONS = ("aten.t.default", "aten.transpose.int")
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Product:
     """The product of op `index`: a [m, k] · b [k, n] (+ bias), each with its storage.
 
     `weight`: b is a weight, as in the forward pass and for the gradient of an activation. False for
-    the gradient of a weight.
+    the gradient of a weight. `ends` are the last rows of the experts if b is [experts, k, n].
     """
 
     index: int
@@ -30,6 +35,17 @@ class Product:
     bias: tuple[Tensor, int] | None
     out: tuple[Tensor, int]
     weight: bool
+    ends: tuple[Tensor, int] | None = None
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Rows, columns and depth: m, n, k."""
+        return self.a[0].shape[0], self.b[0].shape[-1], self.b[0].shape[-2]
+
+    @property
+    def experts(self) -> int:
+        """Weights that b consists of: 1 for a linear layer."""
+        return self.b[0].shape[0] if self.ends is not None else 1
 
 
 def linears(trace: Trace, modules: str) -> Iterator[Product]:
@@ -49,10 +65,16 @@ def linears(trace: Trace, modules: str) -> Iterator[Product]:
             bias = op.inputs[place[bias_name]], op.storages[place[bias_name]]
         if bias is not None and len(bias[0].shape) != 1:
             continue
+        ends = None
+        if op.name == "aten._grouped_mm.default":
+            if len(a[0].shape) != 2 or len(b[0].shape) != 3 or "offs" not in names:
+                continue  # the gradient of experts' weights, or a batch
+            ends = op.inputs[names.index("offs")], op.storages[names.index("offs")]
         weight = b[1] in weights
         # a weight's gradient is grad.t() @ x, neither of which is a weight
         if weight or (op.phase == "backward" and a[1] not in weights):
-            yield Product(index, op, a, b, bias, (op.outputs[0], op.storages[-1]), weight)
+            out = op.outputs[0], op.storages[-1]
+            yield Product(index, op, a, b, bias, out, weight, ends)
 
 
 def _weights(trace: Trace) -> set[int]:
@@ -83,6 +105,6 @@ def view_before(trace: Trace, index: int, storage: int) -> int | None:
     before = index - 1
     if before >= 0:
         op = trace.ops[before]
-        if op.name == "aten.t.default" and op.storages[0] == storage:
+        if op.name in _TRANSPOSITIONS and op.storages[0] == storage:
             return before
     return None

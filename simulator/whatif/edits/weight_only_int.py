@@ -8,7 +8,8 @@ into a product, if it has one row (`simulator.fusion.passes.dot_products`).
 
 NVFP4 has 4 bits per value and a scale of 8 bits for each 16 values (`float4`). A card without 4-bit
 products reads NVFP4 weights and multiplies in the activation's dtype, as Marlin's kernels do;
-PyTorch has no op for that, so that its cost is that of int4 with these scales.
+PyTorch has no op for that, so that its cost is that of int4 with these scales. Nor has it one for
+experts: their packed weights are an operand of the grouped product, as in vLLM's fused kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Literal
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
-from simulator.whatif.edits.float4 import GROUP, SCALE
+from simulator.whatif.edits.float4 import GROUP, PAIR, SCALE
 from simulator.whatif.edits.linears import Product, linears, only_for, view_before
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
@@ -70,8 +71,8 @@ class SmallWeights:
         return change.done()
 
     def _fits(self, p: Product) -> bool:
-        k, n = p.b[0].shape
-        return n % 16 == 0 and k % self._divisor == 0
+        _, n, k = p.sizes
+        return p.ends is not None or (n % 16 == 0 and k % self._divisor == 0)
 
     @property
     def _divisor(self) -> int:
@@ -79,8 +80,10 @@ class SmallWeights:
 
     def _stored(self, p: Product) -> tuple[Tensor, Tensor]:
         """The packed weight and its scales."""
-        k, n = p.b[0].shape
+        _, n, k = p.sizes
         dtype = p.a[0].dtype
+        if p.ends is not None:
+            return self._stored_experts(p)
         if self.dtype == "int8":
             return dense((n, k), "int8"), dense((n,), dtype)
         # eight 4-bit values per int32, in tiles for the tensor cores' 16 × 8 fragments
@@ -89,11 +92,26 @@ class SmallWeights:
             return packed, dense((n, k // GROUP), SCALE)
         return packed, dense((k // _GROUP, n, 2), dtype)
 
+    def _stored_experts(self, p: Product) -> tuple[Tensor, Tensor]:
+        """The packed weights [experts, k, n] by columns, and their scales."""
+        _, n, k = p.sizes
+        lines = p.experts * n
+        if self.dtype == "int8":
+            weight = Tensor((p.experts, k, n), "int8", (n * k, 1, k))
+            return weight, dense((lines,), p.a[0].dtype)
+        weight = Tensor((p.experts, k // 2, n), PAIR, (n * k // 2, 1, k // 2))
+        if self.dtype == "nvfp4":
+            return weight, dense((lines, -(-k // GROUP)), SCALE)
+        return weight, dense((lines, -(-k // _GROUP), 2), p.a[0].dtype)
+
     def _ops(
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
     ) -> list[Op]:
         # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
         side = change.storage(0, "weight", kept=True)
+        if p.ends is not None:
+            operands = {"self": p.a, "mat2": weight, "scales": (extra, side), "offs": p.ends}
+            return [call(p.op, "aten._grouped_mm.default", operands, [p.out], counted=True)]
         names = ("scales",) if self.dtype == "int8" else ("qScaleAndZeros",)
         inputs = {"self": p.a, "mat2": weight, names[0]: (extra, side)}
         args = {} if self.dtype == "int8" else {"qGroupSize": _GROUP}

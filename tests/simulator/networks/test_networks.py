@@ -32,6 +32,18 @@ PARAMETERS = {
     # per layer: 8 experts 3·1024·3584, router 8·1024, attention 2·1024² + 2·1024·256, norms 2·1024;
     # 4 layers, then embedding and head 2·32000·1024 and a norm 1024
     "mixtral-small": 428_385_280,
+    # 20,914,757,184 and 116,829,156,672 less the attention sinks, 64 in each layer
+    "gpt-oss-20b": 20_914_755_648,
+    "gpt-oss-120b": 116_829_154_368,
+    "qwen3-30b": 30_532_122_624,
+    # per layer: 256 experts 3·3072·1536, router 256·3072, attention 2·3072·6144 + 2·3072·1024, norms
+    # 2·3072 + 2·128 (the published norms have a row for each head); 62 layers, then embedding and
+    # head 2·200064·3072 and a norm 3072
+    "minimax-m2": 228_689_320_448,
+    "gpt-oss-20b-decode": 20_914_755_648,
+    "gpt-oss-120b-decode": 116_829_154_368,
+    "qwen3-30b-decode": 30_532_122_624,
+    "minimax-m2-decode": 228_689_320_448,
     "t5-base": 222_903_552,
     "vit-b16": 86_567_656,
     "vit-l16": 304_326_632,
@@ -52,6 +64,8 @@ PARAMETERS = {
 
 LLAMA = dict(width=64, layers=2, heads=4, kv_heads=2, hidden=96, vocab=50)
 MIXTRAL = dict(LLAMA, experts=4)
+MOE = dict(LLAMA, hidden=32, d=16, experts=4, top=2)
+GPT_OSS = dict(MOE, window=4)
 TINY: dict[str, dict[str, Any]] = {
     "chain": dict(elements=100),
     "multiply-adds": dict(n=3, elements=100),
@@ -69,6 +83,14 @@ TINY: dict[str, dict[str, Any]] = {
     "llama3-70b-decode": LLAMA,
     "mixtral": MIXTRAL,
     "mixtral-small": MIXTRAL,
+    "gpt-oss-20b": GPT_OSS,
+    "gpt-oss-120b": GPT_OSS,
+    "qwen3-30b": MOE,
+    "minimax-m2": MOE,
+    "gpt-oss-20b-decode": GPT_OSS,
+    "gpt-oss-120b-decode": GPT_OSS,
+    "qwen3-30b-decode": MOE,
+    "minimax-m2-decode": MOE,
     "t5-base": dict(width=32, layers=2, heads=4, hidden=64, vocab=50),
     "vit-b16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),
     "vit-l16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),

@@ -12,6 +12,7 @@ from simulator.hardware.gpu import gpu
 from simulator.planning import serve_search
 from simulator.planning.bounds import prompt_bound
 from simulator.planning.spec_file import read
+from simulator.planning.step.traced_step import NetworkSize
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
@@ -20,7 +21,7 @@ SERVE: dict[str, Any] = {
     "candidates": {"gpus": ["a40"], "counts": [4, 8], "engines": ["vllm"]},
     "simulation": {"requests": 300},
 }
-PARAMETERS = 8.03e9
+SIZE = NetworkSize(8.03e9, 8.03e9 - 128256 * 4096)
 
 
 def spec(*, load: str = "20/s", workload: dict[str, Any] | None = None, **limits: Any) -> Any:
@@ -34,7 +35,7 @@ def spec(*, load: str = "20/s", workload: dict[str, Any] | None = None, **limits
 def test_a_prompt_that_alone_takes_too_long_makes_tokens_late() -> None:
     """2 · (8.03e9 − 2 · 128256 · 4096) · 1024 / 149.7e12 = 95.5 ms; 8.03e9 · 2 / 696e9 + 1 ms =
     24.1 ms an iteration, and at 20 / 8 requests a second 1 − exp(−0.060) = 5.8% read one."""
-    reason = prompt_bound(spec(), gpu("a40"), "bf16", PARAMETERS)
+    reason = prompt_bound(spec(), gpu("a40"), "bf16", SIZE)
     assert reason == (
         "the products of a prompt alone take 95.5 ms at its peak, above the time per token, and "
         "more tokens wait for a prompt than the percentile allows"
@@ -43,14 +44,14 @@ def test_a_prompt_that_alone_takes_too_long_makes_tokens_late() -> None:
 
 def test_a_prompt_bounds_nothing_where_few_wait_or_its_length_varies() -> None:
     card = gpu("a40")
-    assert prompt_bound(spec(per_token="100 ms"), card, "bf16", PARAMETERS) is None
-    assert prompt_bound(spec(percentile=90), card, "bf16", PARAMETERS) is None  # 5.8% < 1.2 · 10%
-    assert prompt_bound(spec(load="4/s"), card, "bf16", PARAMETERS) is None  # 1.2%, not above 1.2 %
+    assert prompt_bound(spec(per_token="100 ms"), card, "bf16", SIZE) is None
+    assert prompt_bound(spec(percentile=90), card, "bf16", SIZE) is None  # 5.8% < 1.2 · 10%
+    assert prompt_bound(spec(load="4/s"), card, "bf16", SIZE) is None  # 1.2%, not above 1.2 %
     varied = {"prompt": {"low": 512, "high": 1536}}
-    assert prompt_bound(spec(workload=varied), card, "bf16", PARAMETERS) is None
+    assert prompt_bound(spec(workload=varied), card, "bf16", SIZE) is None
     pieces = {"token_budget": 2047}
-    assert prompt_bound(spec(workload=pieces), card, "bf16", PARAMETERS) is None
-    assert prompt_bound(spec(), card, "bf16", PARAMETERS, 2) is None  # 47.8 ms on two GPUs
+    assert prompt_bound(spec(workload=pieces), card, "bf16", SIZE) is None
+    assert prompt_bound(spec(), card, "bf16", SIZE, 2) is None  # 47.8 ms on two GPUs
 
 
 def test_late_candidates_are_planned_where_nothing_else_holds() -> None:

@@ -31,7 +31,7 @@ from simulator.planning.step.rank_step import (
 )
 from simulator.planning.step.step_time import constant
 from simulator.planning.step.tables import Machine, base_scenario, machine
-from simulator.planning.step.traced_step import of_rank, parts, steps
+from simulator.planning.step.traced_step import NetworkSize, of_rank, parts, steps
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.profile import learned
@@ -44,7 +44,7 @@ SERVE: dict[str, Any] = {
     "candidates": {"gpus": ["h100"], "counts": [1, 2, 3, 4, 8]},
     "simulation": {"requests": 600},
 }
-PARAMETERS = 70.55e9
+SIZE = NetworkSize(70.55e9, 70.55e9 - 128256 * 8192)
 
 
 def spec(**candidates: Any) -> Any:
@@ -215,12 +215,12 @@ def test_a_row_names_its_replicas() -> None:
 
 def test_only_whole_replicas_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve_search, "machine", lambda *arguments: fixed(arguments[-1], 0.001))
-    tried = of_card(spec(splits=[2, 4]), PARAMETERS, ("bf16", gpu("h100")))
+    tried = of_card(spec(splits=[2, 4]), SIZE, ("bf16", gpu("h100")))
     assert [(row.count, row.split) for row in tried.rows] == [(2, 2), (4, 2), (4, 4), (8, 4)]
     assert tried.pruned == {
         "8 × H100 SXM5 80GB, tp=2, vllm, bf16": "fewer of them meet every limit"
     }
-    few = of_card(spec(counts=[1, 2], splits=[4]), PARAMETERS, ("bf16", gpu("h100")))
+    few = of_card(spec(counts=[1, 2], splits=[4]), SIZE, ("bf16", gpu("h100")))
     assert few.pruned == {"H100 SXM5 80GB, tp=4, bf16": "no count of 1, 2 is a multiple of 4"}
 
 
@@ -232,19 +232,19 @@ def test_the_fewest_gpus_that_hold_the_weights_are_tried(
     card: str, precision: str, tried: tuple[int, ...]
 ) -> None:
     """141 GB of weights: 2 of 80 GB and of 141 GB at 90%, 4 of 48 GB, 8 of 24 GB."""
-    assert splits(spec(gpus=[card]), gpu(card), precision, PARAMETERS) == tried
+    assert splits(spec(gpus=[card]), gpu(card), precision, SIZE) == tried
 
 
 def test_what_does_not_fit_says_which_split_does() -> None:
     plan = spec(gpus=["h100", "rtx4060ti_8"])
-    assert bound(plan, gpu("h100"), "bf16", PARAMETERS) == (
+    assert bound(plan, gpu("h100"), "bf16", SIZE) == (
         "weights of 131.4 GiB do not fit in 72.0 GiB (90% of the memory); tp=2 holds them"
     )
-    assert bound(plan, gpu("rtx4060ti_8"), "bf16", PARAMETERS, 8) == (
+    assert bound(plan, gpu("rtx4060ti_8"), "bf16", SIZE, 8) == (
         "weights of 16.4 GiB do not fit in 7.2 GiB (90% of the memory); no split over GPUs of one "
         "node holds them"
     )
-    assert bound(plan, gpu("h100"), "bf16", PARAMETERS, 2) is None
+    assert bound(plan, gpu("h100"), "bf16", SIZE, 2) is None
 
 
 @pytest.mark.parametrize(("card", "split", "message"), [
