@@ -5,7 +5,8 @@ beside each other as well, whether the group has so many rows or not. The kernel
 128 if a mean group has at most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu;
 so ran all 1,360 grouped products of `calibration.sweeps.experts` on an H200).
 
-Packed weights are multiplied by kernels of their own, as vLLM's: tiles of 16 to 64 rows, alone.
+Packed weights are multiplied by kernels of engines, and fused experts as well: tiles of 16 to 64
+rows, alone, as vLLM chooses them by the mean rows of a group.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from simulator.costs.matmul.routing import row_tiles
 _FEW = 128
 _SMALL, _LARGE = (128, 128), (256, 256)
 """Rows and columns of a cluster's tiles."""
-_PACKED_ROWS = (16, 32, 64)
+_ENGINE_ROWS = (16, 32, 64)
 _DEEP = 64  # elements of a step along the depth
 
 
@@ -35,8 +36,8 @@ def grouped_kernel(work: Work) -> Work:
         return replace(work, dims=d | sizes | {"variant": name})
     if d["split"] == "columns":
         m, n = n, m
-    if "item_bytes" in d:
-        high = next((rows for rows in _PACKED_ROWS if m // groups <= rows), _PACKED_ROWS[-1])
+    if "item_bytes" in d or "fused" in d:
+        high = next((rows for rows in _ENGINE_ROWS if m // groups <= rows), _ENGINE_ROWS[-1])
         sizes = {"b": row_tiles(m, groups, high), "m": high, "n": n, "lines": m}
         return replace(work, dims=d | sizes)
     small = m // groups <= _FEW or n <= _FEW

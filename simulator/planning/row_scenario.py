@@ -9,7 +9,7 @@ from simulator.planning.batches.search import batch_scenario
 from simulator.planning.replica import lengths
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
-from simulator.planning.step.tables import WHATIFS, base_scenario
+from simulator.planning.step.tables import WHATIFS, engine_scenario
 from simulator.planning.step.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 
@@ -33,6 +33,6 @@ def is_cluster_step(row: Row) -> bool:
 def replica_of(spec: Spec, row: Row) -> Scenario:
     """The decode step of a server, before it is split over GPUs."""
     _, prompt, output = lengths(spec)
-    mode = "eager" if row.engine == "eager" else "cuda_graph"
-    decode = base_scenario(f"{spec.workload.network}-decode", gpu(row.gpu), row.precision, mode)
+    name = f"{spec.workload.network}-decode"
+    decode = engine_scenario(name, gpu(row.gpu), row.precision, row.engine)
     return replace(decode, batch=max(round(row.batch or 1), 1), seq=round(prompt + output / 2))

@@ -12,6 +12,7 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules, Range, Unit
 from simulator.scenario.resolved import ResolvedScenario, Speed
+from simulator.whatif.edits.fused_experts import FusedExperts
 from simulator.whatif.edits.fusing import Choice, FusedOps
 from simulator.whatif.edits.removing import Removed
 
@@ -92,6 +93,15 @@ def fuse(
     return replace(resolved, edits=others).edited(
         FusedOps(choices),
         "each fused set costs the host one eager op, and is as fast as a generated kernel",
+    )
+
+
+@whatif("kernels")
+def fused_experts(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
+    """Run mixtures of experts by the fused kernels of serving engines: one for routing, one for the
+    order of rows, products with small tiles, one for the activation, one for the sum."""
+    return resolved.edited(
+        FusedExperts(modules), "experts' products are as fast as cuBLAS' with the same tiles"
     )
 
 

@@ -30,6 +30,7 @@ from simulator.planning.step.traced_step import (
     logits_bytes,
     of_rank,
     size_of,
+    sizes_of,
     steps,
     weight_bytes,
 )
@@ -129,6 +130,15 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
     return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
 
 
+def engine_scenario(network: str, gpu: GPU, precision: str, engine: str) -> Scenario:
+    """The scenario of a step in an engine; vLLM runs mixtures of experts by its fused kernels."""
+    mode = "eager" if engine == "eager" else "cuda_graph"
+    scenario = base_scenario(network, gpu, precision, mode)
+    if engine == "vllm" and "experts" in sizes_of(network):
+        return apply(scenario, "fused_experts", {})
+    return scenario
+
+
 def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 1) -> Machine:
     """The replica that serves the workload: one GPU, or `split` of them. Raises InputError if the
     GPU, its links or the precision cannot serve it."""
@@ -141,10 +151,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
-    prefill = of_rank(base_scenario(work.network, gpu, precision, mode), split)
+    prefill = of_rank(engine_scenario(work.network, gpu, precision, engine), split)
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
-    decode = of_rank(base_scenario(decode_network, gpu, precision, mode), split)
+    decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each

@@ -155,6 +155,35 @@ def test_grouped_mm_splits_the_rows() -> None:
     assert setup.family == "pointwise"
 
 
+def test_grouped_mm_reads_the_weights_of_groups_with_rows() -> None:
+    op = sig(
+        "aten._grouped_mm.default",
+        bf16(4, 8),
+        self=bf16(4, 16),
+        mat2=bf16(32, 16, 8),
+        offs=((32,), "int32"),
+    )
+    _, product = launched(op)
+    # of 32 groups, 32·(1 − (31/32)⁴) = 3.8165 have one of the 4 rows; 256 bytes each
+    # 4·16·2 + 32·4 + 32·256 − round(28.1835·256 = 7,214.97) = 1,233
+    assert product.read_bytes == 1233
+
+
+def test_a_grouped_product_of_packed_weights_reads_their_bytes() -> None:
+    op = sig(
+        "aten._grouped_mm.default",
+        bf16(4000, 8),
+        self=bf16(4000, 64),
+        mat2=((4, 32, 8), "float4_e2m1fn_x2"),
+        scales=((4 * 8, 4), "float8_e4m3fn"),
+        offs=((4,), "int32"),
+    )
+    _, product = launched(op)
+    assert product.flops == 2 * 4000 * 8 * 64
+    assert product.dims["item_bytes"] == 0.5
+    assert product.read_bytes == 4000 * 64 * 2 + 4 * 32 * 8 + 4 * 8 * 4 + 4 * 4
+
+
 def test_mv_and_dot_are_bound_by_memory() -> None:
     f32 = "float32"
     (mv,) = launched(sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32)))
