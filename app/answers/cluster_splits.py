@@ -49,7 +49,7 @@ class SplitRanking:
 
     @property
     def pruned_words(self) -> str:
-        """The number of pruned splits by cause, as text; "" if none was pruned."""
+        """The number of pruned splits by cause, as text, or an empty string."""
         counts = Counter(each.cause for each in self.pruned)
         parts = [f"{count} by {cause}" for cause, count in sorted(counts.items())]
         return f"Pruned: {', '.join(parts)}" if parts else ""

@@ -50,7 +50,7 @@ def role_words(role: str) -> str:
 
 
 def stage_words(layout: Layout, first_rank: int) -> str:
-    """The pipeline stage of a rank: "stage 2 of 4"; "" without a pipeline."""
+    """The pipeline stage of a rank: "stage 2 of 4", or an empty string."""
     if layout.pp == 1:
         return ""
     return f"stage {first_rank // (layout.dp * layout.tp) + 1} of {layout.pp}"
@@ -70,7 +70,7 @@ def link_words(cluster: Cluster) -> str:
 
 
 def network_words(cluster: Cluster) -> str:
-    """The name of the network between the nodes: "InfiniBand"; "" for one node."""
+    """The name of the network between the nodes: "InfiniBand"; empty for one node."""
     network = cluster.network
     if network is None or cluster.nodes == 1:
         return ""

@@ -14,7 +14,7 @@ from app.answers.cluster_splits import SplitSearch
 class Clustered:
     """`answer` belongs to `question` unless it is `stale`; `points`, `what_ifs` and, once `strong`
     scaling is shown, `strong_points` come later and are None until then. `progress` names the
-    current work, "" if there is none; `error` is the reason for a missing answer. `search` is the
+    current work, or is empty; `error` is the reason for a missing answer. `search` is the
     search for the fastest split, running or done."""
 
     question: ClusterQuestion

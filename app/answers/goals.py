@@ -40,7 +40,7 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """The values at which the search had to trace, with the reason; "" if there are none."""
+        """The values at which the search had to trace, with the reason, or an empty string."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 

@@ -168,8 +168,8 @@ def _no_figures(reason: str) -> dict[str, str | float]:
 
 
 def _command(scenario: Scenario) -> str:
-    """The command line of a scenario; "" for a GPU with edited figures, which no option
-    expresses."""
+    """The command line of a scenario, or an empty string for a GPU with edited figures,
+    which no option expresses."""
     try:
         return as_command(scenario)
     except InputError:

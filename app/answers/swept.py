@@ -81,7 +81,7 @@ def shifts(scenario: Scenario, axis: AxisValues, sweep: Sweep, watch: Watch) -> 
 
 
 def retraced(sweep: Sweep) -> str:
-    """The number of points that were traced separately, with the reason; "" if there are none."""
+    """The number of points that were traced separately, with the reason, or an empty string."""
     if not sweep.retraced:
         return ""
     why = "; ".join(list(dict.fromkeys(sweep.retraced.values()))[:2])
@@ -89,8 +89,8 @@ def retraced(sweep: Sweep) -> str:
 
 
 def retraced_at(axis: str, why: Mapping[float, str]) -> str:
-    """The values at which a search had to trace: "retraced at batch 1 and 24: …"; "" if there are
-    none."""
+    """The values at which a search had to trace: "retraced at batch 1 and 24: …", or an empty
+    string."""
     if not why:
         return ""
 

@@ -10,7 +10,7 @@ from simulator.analysis.trade import trade
 
 
 def trade_text(fall: Waterfall) -> str:
-    """A sentence on recomputed FLOPs and saved bytes; "" if nothing was traded."""
+    """A sentence on recomputed FLOPs and saved bytes, or an empty string."""
     exchange = trade(fall.a, fall.b)
     if exchange is None:
         return ""
@@ -29,7 +29,7 @@ def trade_text(fall: Waterfall) -> str:
 
 
 def trade_document(fall: Waterfall) -> dict[str, Any] | None:
-    """The trade as data; None if there is none."""
+    """The trade as data, or None."""
     exchange = trade(fall.a, fall.b)
     return exchange and {
         "flops_added": exchange.flops,

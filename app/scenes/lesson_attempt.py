@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def lacking(self) -> str:
-        """The instruction to the learner before the guess can be locked; "" if there is none."""
+        """The instruction to the learner before the guess can be locked, or an empty string."""
         if self.keys and not self.moved:
             return "Drag a marker first, or move it with the arrow keys"
         if self.lesson.choose and not self.choice:

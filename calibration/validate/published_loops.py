@@ -128,7 +128,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
 
 
 def _unplanned(row: dict[str, str]) -> str:
-    """The reason why no plan represents a row; "" if one does."""
+    """The reason why no plan represents a row, or an empty string."""
     if row["model_path"] not in NETWORKS:
         return f"{row['model_path']}: no network of the catalogue"
     if row["mode"] != "agg":

@@ -34,7 +34,7 @@ def _fewest(spec: Spec, card: GPU, precision: str, weights: float) -> int | None
 
 def bound(spec: Spec, card: GPU, precision: str, weights: float, split: int = 1) -> str | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
-    sheet alone; None if there is none. `weights` is the number of parameters."""
+    sheet alone, or None. `weights` is the number of parameters."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):

@@ -31,7 +31,7 @@ def trace(request: TraceRequest, gpu: GPU, make: Callable[[], Trace]) -> Trace:
 
 
 def facts(request: TraceRequest, gpu: GPU) -> Facts | None:
-    """The stored facts of a request's network; None if there are none."""
+    """The stored facts of a request's network, or None."""
     store = _store()
     stored = store.record(_name(request, gpu), Facts) if store else None
     return stored

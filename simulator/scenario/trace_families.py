@@ -56,7 +56,7 @@ class Store(Protocol):
     """Storage of families that outlives a process."""
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
-        """The stored families along a line; None if there are none."""
+        """The stored families along a line, or None."""
         ...
 
     def save(self, line: Line, families: Symbolic) -> None:

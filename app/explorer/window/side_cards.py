@@ -77,7 +77,7 @@ class SideCard(QWidget):
         return words + ("" if shown.letter == "A" else f", {self.changed()} against A")
 
     def changed(self) -> str:
-        """The change against A, per item if the batches differ; "" if either is unknown."""
+        """The change against A, per item if the batches differ; empty if either is unknown."""
         shown = self.shown
         if shown is None or shown.answer is None or shown.baseline is None:
             return ""

@@ -126,7 +126,7 @@ def axis_title(name: str, unit: str = "") -> str:
 
 
 def lacking(scenario: Scenario, axis: str) -> str:
-    """The reason why a network of the catalogue has no such axis; "" if it may have it."""
+    """The reason why a network of the catalogue has no such axis, or an empty string."""
     entry = CATALOGUE.get(scenario.network)
     if axis != "seq" or entry is None or entry.seq is not None:
         return ""

@@ -112,7 +112,7 @@ def name_of(request: TraceRequest) -> str | None:
 
 
 def card_of(network: str, gpu: GPU) -> str | None:
-    """The card of `CARDS` that shares its traces of a network with a GPU; None if there is none."""
+    """The card of `CARDS` that shares its traces of a network with a GPU, or None."""
     own = seen(network, gpu)
     return next((card for card in CARDS if _seen(network, card) == own), None)
 
