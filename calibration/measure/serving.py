@@ -281,14 +281,14 @@ def main() -> None:
                 part["failed"] = f"{type(error).__name__}: {str(error)[:400]}"
             part["took_s"] = round(time.perf_counter() - began, 2)
             line(part)
-            print(_said(part), flush=True)
+            print(_progress_line(part), flush=True)
             gc.collect()
             if device == "cuda":
                 torch.cuda.empty_cache()
         line({"ended": round(options.seconds - left_s(), 2)})
 
 
-def _said(row: Row) -> str:
+def _progress_line(row: Row) -> str:
     names = ("part", "kind", "engine", "share", "batch", "tokens", "eager", "graph", "answered",
              "first_token_s", "per_token_s", "tokens_per_s", "mean_batch", "sustained_s",
              "power_w", "failed", "took_s")  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 from calibration.fused import VARIANTS, Traffic
 from calibration.measure.log import read
 from calibration.outcome import Outcome
-from calibration.record.library_samples import Swept, kept, lowered
+from calibration.record.library_samples import Swept, l2_share, lowered
 from calibration.record.read import MEASUREMENTS
 from calibration.record.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
@@ -106,7 +106,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
                 name,
                 point,
                 work,
-                kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
+                l2_share((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
                 sum(s for _, s, _ in one["kernels"]),
                 chain,
                 sum(s for _, s, _ in many["kernels"]),

@@ -65,15 +65,18 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
             if row.get("part") != "step" or name not in row:
                 continue
             p = step(row["kind"], mode, row["batch"], row["tokens"], host)
-            said = row[name]
-            ratios = p.period_s / said["period_s"], p.latency_s / said["latency_s"]
+            timed = row[name]
+            ratios = (
+                p.period_s / timed["period_s"],
+                p.latency_s / timed["latency_s"],
+            )
             off[name].append(abs(ratios[0] - 1))
             low, high = p.interval_s
-            inside.append(low <= said["period_s"] <= high)
+            inside.append(low <= timed["period_s"] <= high)
             yield (
                 f"| {row['kind']} {row['batch']} × {row['tokens']} | {name} | "
-                f"{p.period_s * 1e3:.2f} | {said['period_s'] * 1e3:.2f} | {ratios[0]:.3f} | "
-                f"{p.latency_s * 1e3:.2f} | {said['latency_s'] * 1e3:.2f} | {ratios[1]:.3f} |"
+                f"{p.period_s * 1e3:.2f} | {timed['period_s'] * 1e3:.2f} | {ratios[0]:.3f} | "
+                f"{p.latency_s * 1e3:.2f} | {timed['latency_s'] * 1e3:.2f} | {ratios[1]:.3f} |"
             )
     for name, each in off.items():
         if each:

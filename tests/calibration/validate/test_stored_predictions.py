@@ -12,7 +12,7 @@ import pytest
 from calibration.measure.log import encoded
 from calibration.sweeps.registry import Point
 from calibration.validate import blind_calls, packages
-from calibration.validate.kept_predictions import write
+from calibration.validate.stored_predictions import write
 
 
 def test_calls_are_tabled_by_state_and_kind(
@@ -30,7 +30,7 @@ def test_calls_are_tabled_by_state_and_kind(
     name = "blind_unary(name=relu,dtype=fp32,sizes=[2, 3],layout=contiguous)"
     wanted = [Point(**point)]
     monkeypatch.setattr(blind_calls, "points", lambda kind: wanted)
-    monkeypatch.setattr(blind_calls, "KEPT", tmp_path / "kept.jsonl.gz")
+    monkeypatch.setattr(blind_calls, "PREDICTED", tmp_path / "kept.jsonl.gz")
     monkeypatch.setattr(blind_calls, "MEASURED", tmp_path / "measured.jsonl")
     write(tmp_path / "kept.jsonl.gz", [{"call": name, "warm": 3e-6, "cold": 2e-6, "kernels": 1}])
     rows = [{"header": {"version": 1}}, {"point": point, "kernels": [["relu", 2e-6, 4e-6]]}]
@@ -66,5 +66,5 @@ def test_steps_without_a_measurement_are_listed_alone(
     packages.main()
     assert capsys.readouterr().out == (
         "own-ppo/fp32/inference/b256s0 eager: 2.000 ms  \n"
-        "own-ppo/fp32/inference/b256s0 cuda_graph: no prediction was kept\n"
+        "own-ppo/fp32/inference/b256s0 cuda_graph: no prediction was stored\n"
     )
