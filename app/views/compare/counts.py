@@ -26,7 +26,7 @@ class Count:
     name: str
     before: float
     after: float
-    said: Callable[[float], str]
+    value_text: Callable[[float], str]
     about: str
     machine: bool = False
 
@@ -102,7 +102,7 @@ class Counts(Listed):
             (at - _FIGURE_PX, item.before, theme.ink2, 400),
             (at, item.after, theme.ink, 600),
         ):
-            paint.text(x, y, item.said(value), colour, LABEL_PX, weight, 1.0)
+            paint.text(x, y, item.value_text(value), colour, LABEL_PX, weight, 1.0)
         words = change(item.before, item.after)
         colour = (
             theme.ink3 if words == "0%" else (theme.b if item.after < item.before else theme.danger)
@@ -114,8 +114,8 @@ class Counts(Listed):
         if item is None:
             return None
         rows = [
-            (self.letters[0], item.said(item.before)),
-            (self.letters[1], item.said(item.after)),
+            (self.letters[0], item.value_text(item.before)),
+            (self.letters[1], item.value_text(item.after)),
             ("Change", change(item.before, item.after)),
             ("Definition", item.about),
         ]

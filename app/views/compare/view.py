@@ -203,7 +203,13 @@ class Compare(View):
             for m in (fall.moved if fall else ())
         ]
         rows += [
-            ["count", c.name, c.said(c.before), c.said(c.after), change(c.before, c.after)]
+            [
+                "count",
+                c.name,
+                c.value_text(c.before),
+                c.value_text(c.after),
+                change(c.before, c.after),
+            ]
             for c in self.counts.items
         ]
         return [row + [""] * (len(_HEADS) - len(row)) for row in rows]

@@ -38,7 +38,8 @@ def verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
         word, bounds = outcome.word, outcome.interval(key)
         figure = word.text(attempt.answer(outcome, key) or 0.0)
         figure += f" ({spanned(word, bounds)})" if bounds else ""
-    return f"{prefix} {attempt.written(key)}. Simulated: {figure}, {attempt.said(outcome, key)}"
+    relative = attempt.relative_to_guess(outcome, key)
+    return f"{prefix} {attempt.written(key)}. Simulated: {figure}, {relative}"
 
 
 def figure_words(attempt: Attempt) -> str:

@@ -283,7 +283,7 @@ class Lessons(View):
 
 def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
     """The answer to a guess, its interval, and the difference from the guess."""
-    guess = attempt.said(outcome, key)
+    guess = attempt.relative_to_guess(outcome, key)
     if key == "shift":
         return [outcome.filled("{shift}"), "", guess]
     answer = attempt.answer(outcome, key) or 0.0

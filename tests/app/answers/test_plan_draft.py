@@ -28,7 +28,7 @@ SERVE: dict[str, Any] = {
 }
 
 
-def said(draft: Draft) -> str:
+def sentence_text(draft: Draft) -> str:
     """The sentence with its figures in brackets."""
     parts = [f"[{p.shown or p.empty}]" if isinstance(p, Field) else p for p in sentence(draft)]
     return " ".join(parts).replace(" ,", ",").replace(" .", ".")
@@ -42,7 +42,7 @@ def entered(draft: Draft, name: str, text: str) -> Draft:
 
 
 def test_the_sentence_of_a_service():
-    assert said(first()) == (
+    assert sentence_text(first()) == (
         "[Serve] [llama3-8b] in [bf16] to [20] requests a second, prompts of [1,024] tokens, "
         "answers of [300], [99%] of tokens within [50 ms], first tokens within [1 s], answers "
         "within [any time], costing at most [any amount]."
@@ -60,11 +60,11 @@ def test_another_kind_has_no_replicas_over_several_gpus():
 
 def test_the_sentences_of_the_other_kinds():
     inference, training = first().of_kind("inference"), first().of_kind("training")
-    assert said(inference) == (
+    assert sentence_text(inference) == (
         "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of [the best size], "
         "each batch within [100 ms], costing at most [any amount]."
     )
-    assert said(training) == (
+    assert sentence_text(training) == (
         "[Train] [resnet50] in [bf16] on [115M] [samples] in batches of [256] a GPU, within "
         "[1 week], costing at most [any amount]."
     )
@@ -98,12 +98,12 @@ def test_a_field_writes_into_the_spec(name: str, text: str, path: tuple[str, ...
 
 def test_a_field_shows_what_the_spec_holds():
     draft = of_table(SERVE | {"load": {"rate": "3000/h"}})
-    assert "[0.8333] requests a second" in said(draft)
+    assert "[0.8333] requests a second" in sentence_text(draft)
     draft = draft.put({"low": 768, "high": 1280}, "workload", "prompt")
     draft = draft.put({"mean": 300, "sigma": 0.5}, "workload", "output")
     draft = draft.put("p95", "limits", "percentile")
-    assert "prompts of [768 to 1,280] tokens" in said(draft)
-    assert "answers of [300, sigma 0.5], [95%] of tokens" in said(draft)
+    assert "prompts of [768 to 1,280] tokens" in sentence_text(draft)
+    assert "answers of [300, sigma 0.5], [95%] of tokens" in sentence_text(draft)
 
 
 @pytest.mark.parametrize(("name", "text", "message"), [
@@ -129,7 +129,7 @@ def test_the_planner_refuses_with_one_message(name: str, text: str, message: str
 
 def test_a_trace_takes_the_place_of_rate_and_lengths(tmp_path: Path):
     draft = of_table(SERVE).of_trace(tmp_path / "day.csv")
-    assert said(draft).startswith(
+    assert sentence_text(draft).startswith(
         "[Serve] [llama3-8b] in [bf16] for the requests of [day.csv], [99%] of tokens within"
     )
     assert draft.spec.workload.requests_csv == tmp_path / "day.csv"
@@ -227,7 +227,7 @@ def test_an_example_is_opened(name: str):
     path = Path(f"examples/plans/{name}.toml")
     draft = opened(path)
     assert draft.table == tomllib.loads(path.read_text("utf-8"))
-    assert said(draft) and candidate_cards(draft)
+    assert sentence_text(draft) and candidate_cards(draft)
 
 
 def test_a_plan_of_fine_tuning_says_its_adapters():

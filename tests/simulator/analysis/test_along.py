@@ -16,9 +16,9 @@ from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
 from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("mlp-tiny", sizes=dict(width=2048, depth=3), dtype="fp16", batch=64)
+BASE = small_scenario("mlp-tiny", sizes=dict(width=2048, depth=3), dtype="fp16", batch=64)
 
 ODD = '''
 import torch
