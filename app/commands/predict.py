@@ -124,7 +124,7 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
     if html:
-        from app.answers.other_sizes import other_sizes
+        from app.answers.sweeps.other_sizes import other_sizes
         from app.html.page import as_html
         from simulator.scenario.as_command import as_command
 
@@ -158,7 +158,7 @@ def _predict_parallel(
     of_one_gpu: Mapping[str, object],
 ) -> None:
     from app import progress
-    from app.answers.cluster_choice import parallel_question
+    from app.answers.cluster.choice import parallel_question
     from app.report.parallel import show
 
     if cluster is None:

@@ -92,7 +92,7 @@ def sweep(
             "remove one"
         )
     _check_into(into, sample, seed, file, engine, workers)
-    from app.answers.designed import of_options, read
+    from app.answers.sweeps.design import of_options, read
     from simulator.scenario.scenario import Scenario
 
     if file is None:
@@ -172,9 +172,9 @@ def _design(
 
 def _one_axis(question: Question, written: Written, over: str, variant: list[str]) -> None:
     from app import progress
-    from app.answers.axes import line
     from app.answers.subject import heading_of, subject
-    from app.answers.swept import swept
+    from app.answers.sweeps.axes import line
+    from app.answers.sweeps.sweep import swept
     from app.report import sweep as report
 
     written.check()

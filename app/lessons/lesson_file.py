@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from app.answers.cluster_choice import ClusterChoice, chosen
+from app.answers.cluster.choice import ClusterChoice, chosen
 from app.lessons.cluster_words import FIGURES, NAMED
 from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint

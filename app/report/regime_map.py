@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from app.answers.axes import AxisValues
-from app.answers.mapped import Mapped
-from app.answers.swept import retraced
+from app.answers.sweeps.axes import AxisValues
+from app.answers.sweeps.regime_map import Mapped
+from app.answers.sweeps.sweep import retraced
 from app.quantities import number, plain, seconds
 from app.report.exports import csv_text
 from app.report.tables import BLOCKS, COLOURS, legend

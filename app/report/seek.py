@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from app.answers.goals import Search, shown_value
+from app.answers.sweeps.goals import Search, shown_value
 from app.quantities import between, seconds
 from app.report.exports import csv_text
 from app.report.tables import numbers, regime_text, table, words

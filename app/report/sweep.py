@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from app.answers.swept import Swept, retraced, retraced_at
+from app.answers.sweeps.sweep import Swept, retraced, retraced_at
 from app.quantities import between, count_of, data, plain, seconds
 from app.report.exports import csv_text
 from app.report.tables import COLOURS, legend, numbers, regime_text, shares_bar, table, words

@@ -33,7 +33,7 @@ class Form:
 
 def _report(answer: Answer) -> str:
     # imported only for an export: they slow the start
-    from app.answers.other_sizes import other_sizes
+    from app.answers.sweeps.other_sizes import other_sizes
     from app.html.page import as_html
 
     step = answer.scenario, answer.prediction, answer.subject

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 

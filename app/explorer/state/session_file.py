@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from app.answers.answer import subject_of
-from app.answers.axes import AxisValues, value_on
-from app.answers.axes import line as line_of
 from app.answers.side import Side
-from app.answers.swept import swept
+from app.answers.sweeps.axes import AxisValues, value_on
+from app.answers.sweeps.axes import line as line_of
+from app.answers.sweeps.sweep import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.measured import MeasuredPoint, points

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from app.answers.side import Question, Side
 from app.lessons import lessons, own
 from app.lessons.cluster_words import OnCluster, predicted_here

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.answers.swept import retraced_at
+from app.answers.sweeps.sweep import retraced_at
 from simulator.analysis.along import AxisSearch, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction

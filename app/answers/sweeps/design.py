@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from app.answers.axes import axis_name, check_choices, line
+from app.answers.sweeps.axes import axis_name, check_choices, line
 from simulator.analysis.design.design import NONE, WHATIFS, Design, at_value, design
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError

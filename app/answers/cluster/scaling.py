@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from simulator.errors import InputError
 from simulator.parallel.prediction import ParallelRegime
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.answers.axes import AxisValues
+    from app.answers.sweeps.axes import AxisValues
     from simulator.analysis.regimes import RegimeMap
     from simulator.analysis.sweep import Sweep
     from simulator.scenario.scenario import Scenario

@@ -14,7 +14,7 @@ from simulator.analysis.sweep import sweep as run
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.answers.axes import AxisValues
+    from app.answers.sweeps.axes import AxisValues
     from app.progress import Step
     from simulator.analysis.along import Figures, Watch
     from simulator.analysis.regimes import Shift

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.answers import sentence as sentence_parts
 from app.answers.answer import batch_and_seq
 from app.answers.changes import with_field, with_network
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from simulator.cluster import clusters
 from simulator.errors import InputError, RidgepointError
 from simulator.networks.catalogue import CATALOGUE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_choice import ClusterQuestion
-from app.answers.cluster_scaling import Point, WhatIf
-from app.answers.cluster_splits import SplitSearch
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.choice import ClusterQuestion
+from app.answers.cluster.scaling import Point, WhatIf
+from app.answers.cluster.splits import SplitSearch
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from simulator.cluster.layout import Layout
 from simulator.errors import RidgepointError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.answers.axes import between, line, value_on
+from app.answers.sweeps.axes import between, line, value_on
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply

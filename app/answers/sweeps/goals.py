@@ -9,7 +9,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from app.answers.swept import retraced_at
+from app.answers.sweeps.sweep import retraced_at
 from app.quantities import count_of, number, plain, seconds
 from simulator.analysis import seek as seeking
 from simulator.analysis import seek_fusion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.drawing.colours import PatternKind
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
