@@ -33,7 +33,7 @@ def regime_map(
     from app.answers.subject import heading_of, subject
     from app.answers.sweeps.axes import line
     from app.answers.sweeps.regime_map import mapped_over
-    from app.report import regime_map as report
+    from app.report.sweeps import regime_map as report
 
     written.check()
     scenario = question.scenario

@@ -67,7 +67,7 @@ def seek(
     from app.answers.figures import title
     from app.answers.subject import subject
     from app.answers.sweeps.goals import run, searches_of
-    from app.report import seek as report
+    from app.report.sweeps import seek as report
     from simulator.scenario.scenario import predict
 
     written.check(save_scenario=save_scenario)

@@ -143,7 +143,7 @@ def _design(
 ) -> None:
     from app import outputs, progress
     from app.quantities import seconds
-    from app.report import designed as report
+    from app.report.sweeps import design as report
     from simulator.analysis.design.design import summed
     from simulator.analysis.design.engines import engine
     from simulator.analysis.design.rows_file import RowsFile
@@ -175,7 +175,7 @@ def _one_axis(question: Question, written: Written, over: str, variant: list[str
     from app.answers.subject import heading_of, subject
     from app.answers.sweeps.axes import line
     from app.answers.sweeps.sweep import swept
-    from app.report import sweep as report
+    from app.report.sweeps import sweep as report
 
     written.check()
     scenario = question.scenario

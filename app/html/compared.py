@@ -16,7 +16,7 @@ from app.drawing import TABULATED
 from app.drawing.svg import element, variable
 from app.html.page import colour_tokens, verdict_contents
 from app.html.templates import rendered
-from app.report.conclusion import conclusion
+from app.report.comparisons.conclusion import conclusion
 from app.theme import THEMES
 from simulator.analysis.compare import compare
 from simulator.prediction import REGIMES, Prediction

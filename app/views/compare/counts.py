@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF
 
 from app.answers.figures import causes
 from app.quantities import change, data, scaled, seconds
-from app.report.compared import dram_bytes
+from app.report.comparisons.ratios import dram_bytes
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint

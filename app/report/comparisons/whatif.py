@@ -10,10 +10,8 @@ from rich.text import Text
 from app.answers.figures import notes, title
 from app.answers.subject import Subject
 from app.quantities import seconds
-from app.report.compared import ratio
-from app.report.exports import csv_text, summary
-from app.report.render import note_list
-from app.report.sides import (
+from app.report.comparisons.ratios import ratio
+from app.report.comparisons.sides import (
     BETTER,
     STEP_COLUMNS,
     WORSE,
@@ -24,7 +22,9 @@ from app.report.sides import (
     step_row,
     steps_table,
 )
-from app.report.trade import trade_document, trade_text
+from app.report.comparisons.trade import trade_document, trade_text
+from app.report.exports import csv_text, summary
+from app.report.render import note_list
 from app.terminal import Terminal
 from simulator.analysis.compare import Waterfall
 

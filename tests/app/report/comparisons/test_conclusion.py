@@ -1,7 +1,7 @@
 """The conclusion of a comparison, in sentences."""
 
 from app.answers.side import Side
-from app.report.conclusion import conclusion
+from app.report.comparisons.conclusion import conclusion
 from simulator.analysis.compare import waterfall
 from simulator.scenario.scenario import Scenario, predict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.quantities import plain, seconds, signed_seconds
-from app.report.compared import per_sample, ratio, sample_s
+from app.report.comparisons.ratios import per_sample, ratio, sample_s
 from simulator.modes import compiles
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from app.quantities import (
     seconds,
     signed_seconds,
 )
-from app.report.compared import dram_bytes, per_sample, sample_s
+from app.report.comparisons.ratios import dram_bytes, per_sample, sample_s
 from app.report.tables import COLOURS, numbers, regime_text, table, words
 from simulator.analysis.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction

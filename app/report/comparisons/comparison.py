@@ -10,9 +10,8 @@ from rich.text import Text
 
 from app.answers.figures import title
 from app.answers.subject import Subject
-from app.report.compared import ratio
-from app.report.exports import csv_text, summary
-from app.report.sides import (
+from app.report.comparisons.ratios import ratio
+from app.report.comparisons.sides import (
     LETTERS,
     STEP_COLUMNS,
     fall_document,
@@ -22,6 +21,7 @@ from app.report.sides import (
     step_row,
     steps_table,
 )
+from app.report.exports import csv_text, summary
 from app.terminal import Terminal
 from simulator.analysis.compare import Comparison
 
