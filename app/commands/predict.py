@@ -126,7 +126,7 @@ def predict(
     if html:
         from app.answers.sweeps.other_sizes import other_sizes
         from app.html.page import as_html
-        from simulator.scenario.as_command import as_command
+        from simulator.scenario.text.command import as_command
 
         with progress.shown() as step:
             step("predicting other batches and sequences")
@@ -249,6 +249,6 @@ def write_scenario(target: str | None, subject: Scenario) -> None:
     """Write a scenario as TOML to a file or to standard output; nothing if `target` is None."""
     if target:
         from app import outputs
-        from simulator.scenario.scenario_file import text
+        from simulator.scenario.text.file import text
 
         outputs.write("--save-scenario", target, text(subject))

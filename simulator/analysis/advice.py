@@ -15,9 +15,9 @@ from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
-from simulator.scenario.as_command import as_command
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.scenario.text.command import as_command
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 

@@ -15,7 +15,7 @@ from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces.families import expecting
 
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]

@@ -11,9 +11,9 @@ from simulator.cluster import cluster as find_cluster
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout, layout
 from simulator.errors import InputError
-from simulator.scenario.as_command import as_command
 from simulator.scenario.resolve import check, gpu_of
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.text.command import as_command
 
 if TYPE_CHECKING:
     from simulator.parallel.whatifs import ClusterStep

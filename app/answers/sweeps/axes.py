@@ -16,7 +16,7 @@ from simulator.hardware.gpu import gpus
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.resolve import check_network, gpu_of, resolve
 from simulator.scenario.scenario import Scenario, Value
-from simulator.scenario.whatif_text import value_of
+from simulator.scenario.text.whatif import value_of
 from simulator.whatif import whatifs
 from simulator.whatif.shape import sizes
 

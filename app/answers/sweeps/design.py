@@ -28,7 +28,7 @@ from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
-from simulator.scenario.scenario_file import of_table
+from simulator.scenario.text.file import of_table
 
 _MAX_BYTES = 256 * 1024
 _ALL = "all"

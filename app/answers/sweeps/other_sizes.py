@@ -17,13 +17,13 @@ from simulator.errors import InputError, UntracedError
 from simulator.modes import compiles
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Prediction, Shares
-from simulator.scenario.as_command import as_command
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.text.command import as_command
 from simulator.scenario.trace_source import family
+from simulator.scenario.traces.families import expecting
 from simulator.simulate.step_columns import StepColumns
 
 _LARGEST_BATCH, _SMALLEST_SEQ, _LARGEST_SEQ = 1024, 16, 4096

@@ -14,7 +14,7 @@ from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
 from app.widgets.save_dialog import ask_where
 from simulator.modes import compiles
-from simulator.scenario.as_command import as_command
+from simulator.scenario.text.command import as_command
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from app.quantities import between, seconds
 from app.report.exports import csv_text
 from app.report.tables import numbers, regime_text, table, words
 from app.terminal import Terminal
-from simulator.scenario.as_command import as_command
+from simulator.scenario.text.command import as_command
 
 FORMAT, VERSION = "ridgepoint-seek", 1
 

@@ -6,8 +6,8 @@ import pytest
 
 from simulator.analysis.advice import advise, sample_s, together
 from simulator.errors import InputError
-from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.text.command import as_command
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 

@@ -13,7 +13,7 @@ from simulator.analysis.seek import batch_for_latency, batch_for_throughput, lar
 from simulator.analysis.sweep import axis
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces.families import expecting
 from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import small_scenario

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.scenario import trace_source
 from simulator.scenario.resolve import resolve
-from simulator.scenario.trace_families import Line, expecting
+from simulator.scenario.traces.families import Line, expecting
 from tests.simulator.whatif.conftest import small_scenario
 
 BERT = resolve(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, load, predict, save
-from simulator.scenario.scenario_file import text
+from simulator.scenario.text.file import text
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import small_scenario
 

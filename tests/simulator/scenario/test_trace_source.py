@@ -12,11 +12,12 @@ import pytest
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.records import Trace
-from simulator.scenario import trace_families, trace_source
+from simulator.scenario import trace_source
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces import families as trace_families
+from simulator.scenario.traces.families import expecting
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import small_scenario
 

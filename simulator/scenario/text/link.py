@@ -12,7 +12,7 @@ from simulator.formats.link import Kind, link, parts
 from simulator.formats.toml import shown
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.scenario_file import of_table, table, text
+from simulator.scenario.text.file import of_table, table, text
 
 _FILES = re.compile(r"^(hf|timm):|\.(py|toml|json|csv|rpt|msgpack|gz|safetensors)(:|$)", re.I)
 

@@ -12,11 +12,11 @@ from simulator.hardware.gpu import PACKAGED
 from simulator.planning.spec_file import read as read_plan
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario import Scenario, load
-from simulator.scenario.scenario_link import scenario_link
+from simulator.scenario.text.link import scenario_link
 from simulator.whatif import apply
 
 HEAD = 'format = "ridgepoint-scenario"\nversion = 1\n'
-PLANS = sorted((Path(__file__).parents[3] / "examples" / "plans").glob("*.toml"))
+PLANS = sorted((Path(__file__).parents[4] / "examples" / "plans").glob("*.toml"))
 
 
 def test_scenarios_come_back_from_their_links() -> None:

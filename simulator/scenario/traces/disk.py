@@ -16,8 +16,8 @@ from simulator.records import Trace
 from simulator.scenario import module, trace_module
 from simulator.scenario.gpu_class import as_seen
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_families import Line
-from simulator.scenario.trace_folder import TRACE_FOLDER
+from simulator.scenario.traces.families import Line
+from simulator.scenario.traces.folder import TRACE_FOLDER
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family_file import load as load_families

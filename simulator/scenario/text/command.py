@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.whatif_text import to_full_text
+from simulator.scenario.text.whatif import to_full_text
 
 
 def as_command(scenario: Scenario, command: str = "predict") -> str:
