@@ -25,8 +25,8 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, percentile, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, percentile, serve
 from simulator.planning.spec import Workload
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine

@@ -24,8 +24,8 @@ import numpy as np
 
 from calibration.validate.closed_loop import closed_loop
 from simulator.hardware.gpu import gpu
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.spec import SPLITS, Workload
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine

@@ -19,8 +19,8 @@ import numpy as np
 
 from calibration.validate.published_loops import Compared, kendall, loops, read, submissions
 from simulator.hardware.gpu import gpu
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.spec import Workload
 from simulator.planning.step.tables import machine
 from simulator.scenario.trace_source import keep_on_disk

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import exp
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.replica import lengths
+from simulator.planning.server.replica import lengths
 from simulator.planning.spec import SPLITS, Spec
 from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import latency

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 
-from simulator.planning.disaggregated import decode_rules
-from simulator.planning.serving import Pools, Rules
+from simulator.planning.server.disaggregated import decode_rules
+from simulator.planning.server.scheduler import Pools, Rules
 from simulator.planning.step.step_time import StepTime
 
 

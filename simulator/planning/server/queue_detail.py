@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware.gpu import gpu
-from simulator.planning.disaggregated import served as serve
-from simulator.planning.replica import WARM_UP, gaps, lengths, rules
-from simulator.planning.requests import requests
 from simulator.planning.result import Row
+from simulator.planning.server.disaggregated import served as serve
+from simulator.planning.server.replica import WARM_UP, gaps, lengths, rules
+from simulator.planning.server.requests import requests
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import machine
 

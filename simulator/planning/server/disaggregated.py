@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, Served, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, Served, serve
 from simulator.planning.step.step_time import StepTime
 
 Floats = NDArray[np.float64]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.disaggregated import served
-from simulator.planning.requests import Requests, requests
-from simulator.planning.serving import Pools, Rules, Served, percentile
+from simulator.planning.server.disaggregated import served
+from simulator.planning.server.requests import Requests, requests
+from simulator.planning.server.scheduler import Pools, Rules, Served, percentile
 from simulator.planning.spec import Spec
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import Machine

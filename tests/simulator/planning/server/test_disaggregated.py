@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.planning.disaggregated import served, transferred
 from simulator.planning.plan import plan
-from simulator.planning.requests import Requests
 from simulator.planning.result import Plan
-from simulator.planning.serving import Pools, Rules, serve
+from simulator.planning.server.disaggregated import served, transferred
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Pools, Rules, serve
+from simulator.planning.server.steady import largest_rate, steady
 from simulator.planning.spec_file import read
-from simulator.planning.steady import largest_rate, steady
 from tests.simulator.planning.steps import STEP
 
 SECONDS_A_TOKEN = 2e-5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, percentile, serve
-from simulator.planning.steady import largest_rate, steady
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, percentile, serve
+from simulator.planning.server.steady import largest_rate, steady
 from simulator.planning.step.step_time import StepTime, constant
 from tests.simulator.planning.steps import STEP
 

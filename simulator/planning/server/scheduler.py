@@ -18,7 +18,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.planning.requests import Requests
+from simulator.planning.server.requests import Requests
 from simulator.planning.step.step_time import StepTime
 
 Floats = NDArray[np.float64]
