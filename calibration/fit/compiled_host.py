@@ -82,7 +82,7 @@ class Table:
         return fit(self.counts[rows], self.rest[rows], self.seconds[rows])
 
     def ratios(self, costs: Floats) -> Floats:
-        """Predicted over measured."""
+        """The ratio of predicted to measured time of each row."""
         return (self.counts @ costs + self.rest) / self.seconds
 
 

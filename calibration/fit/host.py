@@ -70,7 +70,7 @@ class Row(NamedTuple):
         return network.startswith(("ops-", "chain")) or network in MICRO
 
     def ratio(self, seconds: Floats) -> float:
-        """Predicted over measured, with the host at its speed of that time."""
+        """The ratio of predicted to measured time, at the speed that the host had in each round."""
         return float(np.median((self.times * self.counts) @ seconds / self.seconds))
 
 

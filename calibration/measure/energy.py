@@ -93,7 +93,7 @@ class GpuRun:
 
 
 class HostRun:
-    """The same on the CPU, to test the script."""
+    """A stand-in for a run on the GPU: it repeats the call on the CPU, to test this script."""
 
     how, copies = "host", 1
 
@@ -178,7 +178,7 @@ def measured(
 
 
 def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
-    """The GPU without work, with an open context."""
+    """Measure the GPU at rest, with an open CUDA context."""
     with Readings(meter) as readings:
         begin_s = time.perf_counter()
         time.sleep(seconds)

@@ -105,7 +105,7 @@ def measure(path: Path) -> None:
 
 
 def step_of(breaks: int, training: bool) -> Trace:
-    """The same step without a GPU."""
+    """A trace of the measured step; needs no GPU."""
     from simulator import trace as traced
 
     return traced(

@@ -83,7 +83,7 @@ class Measuring:
 
     @torch.no_grad()
     def step(self, point: Point) -> Row:
-        """Eager, then captured."""
+        """Time a step in eager mode, then captured."""
         call = self.call(point)
         call()
         eager = self._timed(call)
@@ -100,7 +100,7 @@ class Measuring:
         return row
 
     def served(self, engine: str, load: Load, seconds: float) -> Row:
-        """A load served by an engine, "graph" or "eager"."""
+        """Serve a load with an engine, "graph" or "eager", and return its times."""
         suite = self.suite
         graphs = engine == "graph" and self.device == "cuda"
         if self.server is None or self.server.graphs != graphs:

@@ -62,7 +62,8 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
-    loaded = sum(each.elements != rows for each in operands)  # one number per row is not counted
+    # operands with one number per row do not count
+    loaded = sum(each.elements != rows for each in operands)
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
     less = sum(

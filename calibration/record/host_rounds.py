@@ -97,7 +97,7 @@ def as_fast(times: Parts) -> Host:
 
 
 def beside(probes: Probes) -> Host:
-    """The default host at the speed that the probes before and after a step give."""
+    """The default host, scaled to the speed that probes measured before and after a step."""
     before, after = (speed(each, quiet()) for each in probes)
     return as_fast(_between(before, after))
 

@@ -41,7 +41,7 @@ def predictions(card: str, measured: dict[str, EnergyCase]) -> dict[str, Row]:
 
 
 def figures(case: Step, card: str, host: Host | None) -> Row:
-    """What is predicted of a case on a card."""
+    """Predict the figures of a case on a card."""
     assert case.step is not None
     mode = "cuda_graph" if case.graph else "eager"
     p = predict_trace(retrace(case.step.record(), mode), gpu=card, host=host, mode=mode)

@@ -153,7 +153,7 @@ def iterations(row: Row, priced: StepTime) -> tuple[float, float]:
 
 
 def static(measured: list[Row], host: Host) -> Iterator[str]:
-    """The batch served alone."""
+    """Compare the batch that was served alone."""
     for row in measured:
         if row.get("part") == "static" and "seconds" in row:
             first = step("prefill", "eager", row["batch"], row["prompt"], host).latency_s

@@ -94,7 +94,7 @@ def requests(rows: list[dict[str, str]]) -> None:
 
 
 def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str, str]]) -> str:
-    """One server's figures."""
+    """Print the simulated and published figures of one server."""
     rows = sorted(rows, key=lambda row: float(row["arrival_s"]))
     figures = {
         name: np.array([float(row[name]) for row in rows])
