@@ -24,7 +24,7 @@ from app.printable import printable
 from simulator.errors import RidgepointError
 from simulator.isolated import ISOLATION
 from simulator.networks.loading.watching import WATCH
-from simulator.scenario.trace_folder import TRACE_FOLDER
+from simulator.scenario.traces.folder import TRACE_FOLDER
 
 PANELS = {
     "Predict and explore": {

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.examples import FIRST
 from app.explorer.state.places import FOLDER_VARIABLE
 from app.explorer.state.session import ThemeChoice

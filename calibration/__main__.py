@@ -105,7 +105,7 @@ def measure(options: argparse.Namespace) -> None:
     for key in ("name", "uuid"):
         del card[key]
     with Log(options.folder / "samples.jsonl", {**card, **machine}) as log:
-        earlier = log.found
+        earlier = log.measurements
         for number in earlier.corrupt_lines:
             say(f"warning: {log.path}: line {number} is damaged and left out")
         done = earlier.measured - earlier.without_kernels
@@ -130,14 +130,14 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def _summarise(log: Log, progress: Progress, complete: bool) -> None:
-    samples = log.found.samples.values()
+    samples = log.measurements.samples.values()
     drifted = sum("drifted" in sample for sample in samples)
     streams = sum(sample.get("warm", {}).get("how") == "stream" for sample in samples)
     say(
-        f"{len(samples)} points in {log.path}: {len(log.found.failed)} failed, {drifted} drifted, "
-        f"{streams} timed without a graph"
+        f"{len(samples)} points in {log.path}: {len(log.measurements.failed)} failed, "
+        f"{drifted} drifted, {streams} timed without a graph"
     )
-    for name, reason in [*log.found.failed.items()][:10]:
+    for name, reason in [*log.measurements.failed.items()][:10]:
         say(f"  {name}: {reason}")
     if not complete:
         say(
@@ -154,7 +154,7 @@ def measure_host(folder: Path) -> None:
     from calibration.measure.log import Log
 
     with Log(folder / "host.jsonl", {"gpu": None, **versions()}) as log:
-        say(f"{log.found.header['cpu']}: Python and dispatch, on CPU tensors of 256 numbers")
+        say(f"{log.measurements.header['cpu']}: Python and dispatch, on CPU tensors of 256 numbers")
         index = host_index.suite(gpu=False)
         at_s = round(time.time(), 1)
         log.write({"process": {**versions(), "host_index": index, "at_s": at_s}})

@@ -14,8 +14,8 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.text.whatif import to_full_text, to_text
 from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
-from simulator.scenario.whatif_text import to_full_text, to_text
 
 if TYPE_CHECKING:
     from simulator.analysis.compare import Waterfall

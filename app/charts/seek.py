@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.answers.goals import shown_value
+from app.answers.sweeps.goals import shown_value
 from app.charts.page import LEFT_PX, RIGHT_PX, head, headings
 from app.charts.sweep.shares import stacked_shares
 from app.drawing import Box, Drawing, Item, Line, Marker, Metrics, Role, Text, pill
@@ -17,7 +17,7 @@ from app.theme import BODY_PX, CURVE_WIDTH, LABEL_PX, SUPPORT_PX
 from simulator.prediction import REGIMES, Prediction
 
 if TYPE_CHECKING:
-    from app.answers.goals import Search
+    from app.answers.sweeps.goals import Search
 
 _WIDTH, _HIGH, _LEFT, _FOOT, _AXIS_PX = 900.0, 170.0, 76.0, 14.0, 44.0
 

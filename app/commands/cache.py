@@ -21,7 +21,7 @@ def cache(
     action: Annotated[Action, typer.Argument(help="show; or clear, to delete all.")] = Action.SHOW,
 ) -> None:
     """Show or clear the traces on disk: their folder, number, size and age."""
-    from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
+    from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
     from simulator.symbols.cache import LIMIT_BYTES, clear, contents
 
     folder = TRACE_FOLDER.path

@@ -73,7 +73,7 @@ def compare(
     """Compare up to four scenarios: each change's effect, the kernels and regimes that changed."""
     from app import progress
     from app.answers.subject import relabelled, subject
-    from app.report import comparison as report
+    from app.report.comparisons import comparison as report
     from simulator.analysis.compare import compare as run
 
     written.check()

@@ -73,7 +73,7 @@ torchvision."""
 
 
 def _failure(extra: str) -> str:
-    """The reason why an installed package of an extra cannot be imported; "" if all can."""
+    """The reason why an installed package of an extra cannot be imported, or an empty string."""
     for package in _IMPORTED.get(extra, ()):
         if find_spec(package) is not None:
             try:

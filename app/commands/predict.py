@@ -124,9 +124,9 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
     if html:
-        from app.answers.other_sizes import other_sizes
+        from app.answers.sweeps.other_sizes import other_sizes
         from app.html.page import as_html
-        from simulator.scenario.as_command import as_command
+        from simulator.scenario.text.command import as_command
 
         with progress.shown() as step:
             step("predicting other batches and sequences")
@@ -158,7 +158,7 @@ def _predict_parallel(
     of_one_gpu: Mapping[str, object],
 ) -> None:
     from app import progress
-    from app.answers.cluster_choice import parallel_question
+    from app.answers.cluster.choice import parallel_question
     from app.report.parallel import show
 
     if cluster is None:
@@ -249,6 +249,6 @@ def write_scenario(target: str | None, subject: Scenario) -> None:
     """Write a scenario as TOML to a file or to standard output; nothing if `target` is None."""
     if target:
         from app import outputs
-        from simulator.scenario.scenario_file import text
+        from simulator.scenario.text.file import text
 
         outputs.write("--save-scenario", target, text(subject))

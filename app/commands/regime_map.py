@@ -30,10 +30,10 @@ def regime_map(
 ) -> None:
     """Map the regime over two axes, with the boundaries between regimes."""
     from app import progress
-    from app.answers.axes import line
-    from app.answers.mapped import mapped_over
     from app.answers.subject import heading_of, subject
-    from app.report import regime_map as report
+    from app.answers.sweeps.axes import line
+    from app.answers.sweeps.regime_map import mapped_over
+    from app.report.sweeps import regime_map as report
 
     written.check()
     scenario = question.scenario

@@ -65,9 +65,9 @@ def seek(
     """Find the batch that meets a goal, or the rate that flips the regime."""
     from app import outputs, progress
     from app.answers.figures import title
-    from app.answers.goals import run, searches_of
     from app.answers.subject import subject
-    from app.report import seek as report
+    from app.answers.sweeps.goals import run, searches_of
+    from app.report.sweeps import seek as report
     from simulator.scenario.scenario import predict
 
     written.check(save_scenario=save_scenario)

@@ -35,7 +35,7 @@ def split(
 ) -> None:
     """Find the fastest split of a network over a cluster, under the memory limit."""
     from app import progress
-    from app.answers.cluster_choice import parallel_question
+    from app.answers.cluster.choice import parallel_question
     from app.report.split import show_effects, show_scaling, show_splits
     from app.terminal import Terminal
     from simulator.parallel import whatifs

@@ -92,7 +92,7 @@ def sweep(
             "remove one"
         )
     _check_into(into, sample, seed, file, engine, workers)
-    from app.answers.designed import of_options, read
+    from app.answers.sweeps.design import of_options, read
     from simulator.scenario.scenario import Scenario
 
     if file is None:
@@ -143,7 +143,7 @@ def _design(
 ) -> None:
     from app import outputs, progress
     from app.quantities import seconds
-    from app.report import designed as report
+    from app.report.sweeps import design as report
     from simulator.analysis.design.design import summed
     from simulator.analysis.design.engines import engine
     from simulator.analysis.design.rows_file import RowsFile
@@ -172,10 +172,10 @@ def _design(
 
 def _one_axis(question: Question, written: Written, over: str, variant: list[str]) -> None:
     from app import progress
-    from app.answers.axes import line
     from app.answers.subject import heading_of, subject
-    from app.answers.swept import swept
-    from app.report import sweep as report
+    from app.answers.sweeps.axes import line
+    from app.answers.sweeps.sweep import swept
+    from app.report.sweeps import sweep as report
 
     written.check()
     scenario = question.scenario

@@ -26,7 +26,7 @@ def whatif(
     from app import outputs, progress
     from app.answers.figures import title
     from app.answers.subject import relabelled, subject
-    from app.report import whatif as report
+    from app.report.comparisons import whatif as report
     from simulator.analysis.compare import waterfall
 
     written.check(save_scenario=save_scenario)

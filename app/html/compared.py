@@ -16,12 +16,12 @@ from app.drawing import TABULATED
 from app.drawing.svg import element, variable
 from app.html.page import colour_tokens, verdict_contents
 from app.html.templates import rendered
-from app.report.conclusion import conclusion
+from app.report.comparisons.conclusion import conclusion
 from app.theme import THEMES
 from simulator.analysis.compare import compare
 from simulator.prediction import REGIMES, Prediction
-from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.text.command import as_command
 
 
 def compared_page(sides: Sequence[Side], predictor: Callable[[Scenario], Prediction]) -> str:

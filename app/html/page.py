@@ -21,9 +21,9 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
-from app.answers.other_sizes import OtherSizes
 from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
+from app.answers.sweeps.other_sizes import OtherSizes
 from app.charts.registry import prediction_charts
 from app.charts.timeline.timeline import sums_sentence
 from app.drawing import TABULATED, Drawing

@@ -18,7 +18,7 @@ from app.scenes.plan.tornado import tornado_scene
 from app.theme import THEMES, Theme
 from simulator.errors import InputError
 from simulator.planning import Plan
-from simulator.planning.queue_detail import queue_of
+from simulator.planning.server.queue_detail import queue_of
 from simulator.planning.spec import Spec
 
 _WIDTH, _FRONT_HEIGHT, _QUEUE_HEIGHT = 1080, 460, 400

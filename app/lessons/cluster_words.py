@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.answers.cluster_answer import ClusterAnswer, cluster_answer
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.answer import ClusterAnswer, cluster_answer
+from app.answers.cluster.choice import ClusterQuestion
 from simulator.prediction import Prediction
 
 Figures = Prediction | ClusterAnswer

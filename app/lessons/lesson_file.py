@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from app.answers.cluster_choice import ClusterChoice, chosen
+from app.answers.cluster.choice import ClusterChoice, chosen
 from app.lessons.cluster_words import FIGURES, NAMED
 from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint
@@ -26,7 +26,7 @@ from simulator.formats.toml import shown
 from simulator.scenario.apply import apply
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.whatif_text import parse
+from simulator.scenario.text.whatif import parse
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 _MAX_BYTES, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 4, 40

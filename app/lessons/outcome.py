@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from app.lessons.cluster_words import Cancelled, Figures, OnCluster, predicted_here
 from app.lessons.lesson import Lesson, LessonAxis, LessonSide
 from app.lessons.placeholders import PLACE, SHIFT, place

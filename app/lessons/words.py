@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.answers.cluster_answer import ClusterAnswer
+from app.answers.cluster.answer import ClusterAnswer
 from app.answers.figures import PRODUCTS
 from app.answers.groups import short_dtype
 from app.lessons.cluster_words import FIGURES, Figures

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from app.answers.subject import Subject, to_full_text
 from app.quantities import between, number, percent, seconds
+from app.report.comparisons.sides import BETTER
 from app.report.exports import csv_text, summary
-from app.report.sides import BETTER
 from app.report.tables import COLOURS, numbers, table, words
 from app.terminal import Terminal
 from simulator.analysis.advice import Advice, Advised

@@ -101,7 +101,7 @@ def sentence(laid: Overlay) -> str:
 
 
 def ratio(predicted: float, measured: float) -> str:
-    """The ratio as text, such as "0.97"; "" if nothing was measured."""
+    """The ratio as text, such as "0.97"; empty if nothing was measured."""
     return number(predicted / measured) if measured else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from app.answers.cluster_words import ranks_words
+from app.answers.cluster.words import ranks_words
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
 from simulator.cluster import clusters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.answers.clustered import Clustered
+from app.answers.cluster.page import Clustered
 from app.quantities import between, count_of, number, percent, seconds_unit
 from app.scenes.plan.headline import Figure
 from simulator.formats.numbers import short

@@ -32,7 +32,7 @@ class CombinationColumn:
     text: Callable[[float], str] = plain
     share: bool = False
 
-    def said(self, value: float) -> str:
+    def value_text(self, value: float) -> str:
         """The text of a value."""
         return self.words[round(value)] if self.words else self.text(value)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from app.answers.axes import line as line_of
 from app.answers.side import Side
+from app.answers.sweeps.axes import line as line_of
 from app.scenes.regime_map_axes import offered, place_on
 from simulator.hardware.gpu import gpus
 from simulator.scenario.gpu_class import seen

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.scenes.ticks import place
 
 if TYPE_CHECKING:
-    from app.answers.axes import AxisValues
+    from app.answers.sweeps.axes import AxisValues
 
 Floats = NDArray[np.float64]
 FINE = 400

@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def lacking(self) -> str:
-        """The instruction to the learner before the guess can be locked; "" if there is none."""
+        """The instruction to the learner before the guess can be locked, or an empty string."""
         if self.keys and not self.moved:
             return "Drag a marker first, or move it with the arrow keys"
         if self.lesson.choose and not self.choice:
@@ -144,7 +144,7 @@ class Attempt:
         """The key of the last guess, which the picture explains."""
         return self.keys[-1] if self.keys else None
 
-    def said(self, outcome: Outcome, key: Key) -> str:
+    def relative_to_guess(self, outcome: Outcome, key: Key) -> str:
         """The result relative to a guess: "13 times faster", "25 points less", "as predicted"."""
         answer, guess = self.answer(outcome, key), self.guesses[key]
         if answer is None:

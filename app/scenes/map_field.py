@@ -15,7 +15,7 @@ from simulator.prediction import REGIMES, Regime
 from simulator.scenario.resolve import resolve
 
 if TYPE_CHECKING:
-    from app.answers.mapped import Mapped
+    from app.answers.sweeps.regime_map import Mapped
 
 _DEEPEST = 0.85  # the lead with the deepest colour
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.answers.axes import AxisValues
-from app.answers.mapped import Mapped, mapped_over
 from app.answers.side import Side
-from app.answers.swept import shifts
+from app.answers.sweeps.axes import AxisValues
+from app.answers.sweeps.regime_map import Mapped, mapped_over
+from app.answers.sweeps.sweep import shifts
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
 from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import cache
 
 from app.answers.answer import batch_and_seq
-from app.answers.axes import AxisValues, between, value_on
-from app.answers.axes import line as line_of
 from app.answers.side import Side
+from app.answers.sweeps.axes import AxisValues, between, value_on
+from app.answers.sweeps.axes import line as line_of
 from app.scenes.sweep.curves import lacking
 from simulator.scenario.gpu_class import content
 from simulator.scenario.resolve import resolve

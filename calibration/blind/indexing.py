@@ -37,7 +37,7 @@ def blind_embedding_backward(dtype: str, table: int, width: int, picked: int) ->
 
 @blind(10, _rows)
 def blind_index_select(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Rows by `index_select`."""
+    """Select rows by `index_select`."""
     x, at = random(table, width, dtype=dtype), indices(picked, below=table)
     return lambda: x.index_select(0, at)
 

@@ -36,7 +36,7 @@ def _operands(dtype: str, rows: int, classes: int, grad: bool) -> tuple[Tensor, 
 
 @blind(12, _loss)
 def blind_loss(name: str, dtype: str, rows: int, classes: int) -> Call:
-    """The mean over all rows."""
+    """The mean loss over all rows."""
     operands, function = _operands(dtype, rows, classes, False), LOSSES[name]
     return lambda: function(*operands)
 

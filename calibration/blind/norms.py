@@ -31,7 +31,7 @@ def _affine(width: int, dtype: str, grad: bool = False) -> tuple[Tensor, Tensor]
 
 @blind(20, _rows)
 def blind_layer_norm(dtype: str, sizes: list[int], layout: str) -> Call:
-    """Over the last dimension, with scale and shift."""
+    """Layer norm over the last dimension, with scale and shift."""
     x, (w, b) = laid(sizes, dtype, layout), _affine(sizes[-1], dtype)
     return lambda: F.layer_norm(x, sizes[-1:], w, b)
 
@@ -45,7 +45,7 @@ def blind_layer_norm_backward(dtype: str, sizes: list[int], layout: str) -> Call
 
 @blind(12, _rows)
 def blind_rms_norm(dtype: str, sizes: list[int], layout: str) -> Call:
-    """Over the last dimension, with a scale."""
+    """RMS norm over the last dimension, with a scale."""
     x, w = laid(sizes, dtype, layout), random(sizes[-1], dtype=dtype)
     return lambda: F.rms_norm(x, sizes[-1:], w)
 
@@ -93,7 +93,7 @@ def blind_batch_norm_backward(dtype: str, sizes: list[int], layout: str, trainin
 
 @blind(12, lambda rng: _picture(rng, groups=True))
 def blind_group_norm(dtype: str, sizes: list[int], layout: str, groups: int) -> Call:
-    """Over groups of channels, with scale and shift."""
+    """Group norm, with scale and shift."""
     x, (w, b) = laid(sizes, dtype, layout), _affine(sizes[1], dtype)
     return lambda: F.group_norm(x, groups, w, b)
 
@@ -128,7 +128,7 @@ def _softmax(rng: Random) -> Params | None:
 
 @blind(22, _softmax)
 def blind_softmax(name: str, dtype: str, sizes: list[int], dim: int, layout: str) -> Call:
-    """Over one dimension."""
+    """Softmax or log-softmax over one dimension."""
     x, function = laid(sizes, dtype, layout), SOFTMAXES[name]
     return lambda: function(x, dim)
 

@@ -39,7 +39,8 @@ def _weights(rng: Random) -> Params:
 
 @blind(20, _weights)
 def blind_optimizer_step(name: str, dtype: str, count: int, widest: int, seed: int) -> Call:
-    """One step, with its state allocated, over `count` weights of one or two dimensions."""
+    """An optimizer's step, with its state allocated, over `count` weights of one or two
+    dimensions."""
     rng = Random(seed)
     weights: list[Tensor] = []
     while len(weights) < count:

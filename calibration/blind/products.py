@@ -58,7 +58,7 @@ def blind_addmm(dtype: str, m: int, k: int, n: int, left: str, right: str, rows:
 
 @blind(30, lambda rng: _laid(rng, batched=True))
 def blind_bmm(dtype: str, batch: int, m: int, k: int, n: int, left: str, right: str) -> Call:
-    """So many products."""
+    """`batch` products of [m, k] and [k, n]."""
     a, b = laid([batch, m, k], dtype, left), laid([batch, k, n], dtype, right)
     return lambda: torch.bmm(a, b)
 

@@ -39,7 +39,7 @@ class Point:
     heads: str
     batch: int
     times: int = 1
-    """The factor on the lengths and the number of heads."""
+    """Multiplies the lengths and the number of heads."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)

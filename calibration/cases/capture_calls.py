@@ -173,7 +173,7 @@ _ENCODERS: dict[str, Any] = {}
 
 
 def _encoder(device: str) -> torch.Tensor:
-    """PyTorch's own encoder, in evaluation, with a padding mask."""
+    """`nn.TransformerEncoder` in evaluation mode, with a padding mask."""
     if device not in _ENCODERS:
         layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
         _ENCODERS[device] = torch.nn.TransformerEncoder(layer, 1).to(device).eval()

@@ -96,7 +96,8 @@ COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("gpt2", "fp16", 16, 512)),
     *_compiled(train("resnet18", "autocast", 128, 0, "sgd")),
 )
-"""More such steps, predicted before they were measured and not compared since."""
+"""Further compiled steps that are never fitted. They were predicted before they were measured, and
+have not been compared since."""
 
 _GRAPHS = "compiled_graphs"
 

@@ -34,7 +34,7 @@ class Layers(Micro):
 
 
 class ManyInputs(Micro):
-    """`count` tensors passed at each call, and few kernels."""
+    """A module that takes `count` tensors and launches few kernels."""
 
     def forward(self, *xs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         total = xs[0] * self.scale
@@ -60,7 +60,7 @@ class Nested(Micro):
 
 
 class Scaled(nn.Module):
-    """One weight per element."""
+    """A module with one weight per element of its input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Scaled(nn.Module):
 
 
 class MlpBlock(nn.Module):
-    """Norm, two products with GELU between, residual."""
+    """A layer norm, two products with a GELU between them, and a residual."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -160,7 +160,8 @@ def _pause(cycles: int, device: str) -> Call:
 
 
 def _interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str = "bf16"):
-    """A product, then copies of 1 GiB or a pause."""
+    """Make a call: a product of square matrices of side `product_n`, then copies of 1 GiB up to
+    `copies_mib`, then a pause of `cycles` clock cycles."""
 
     def make(device: str, shrink: int) -> Call:
         first = product(dtype, product_n, product_n, product_n, shrink=shrink)

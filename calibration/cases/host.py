@@ -39,7 +39,7 @@ class Micro(nn.Module):
 
 
 class Views(Micro):
-    """One kind of view, which changes nothing."""
+    """Views of one kind with the shape and strides of their operand."""
 
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale

@@ -18,7 +18,7 @@ from calibration.cases.host import WIDTH, Micro
 
 
 class OneOp(Micro):
-    """`count` times the same small thing."""
+    """A network that repeats one small piece of work `count` times."""
 
     rows: Tensor
     mask: Tensor
@@ -51,7 +51,7 @@ class OneOp(Micro):
 
 
 def _hook(module: nn.Module, inputs: Any, output: Any) -> None:
-    """Does nothing."""
+    """A forward hook that does nothing."""
 
 
 def _bytecode(m: OneOp, x: Tensor) -> Tensor:

@@ -15,11 +15,13 @@ _LENGTHS = (32, 64, 128, 256, 384, 512, 1024, 2048)
 _MOST_TOKENS = 16384
 _MOST_PIXELS = 64 * 224**2
 _LARGE = ("deepseek-v3", "glm4", "persimmon", "vaultgemma", "flex-olmo")
-"""Language models of billions of parameters: in half precision, with at most 4,096 tokens."""
+"""Language models with billions of parameters, which run in half precision, with at most 4,096
+tokens per step."""
 _LIMITED = {"nystromformer": 384, "roformer": 1024, "mpnet": 384, "convbert": 384, "xlnet": 512,
             "mbart": 1024, "prophetnet": 384, "altclip": 64, "clipseg": 64, "blip": 64,
             "speech-to-text": 64}  # fmt: skip
-"""The most tokens that a network's positions, or its kind of text, allow."""
+"""Maximum sequence lengths: the size of a network's position table, or the usual length of its
+texts."""
 _WAVES = {"conformer": 32000, "sew-d": 80000, "hubert": 160000}
 _SIDES = {"yolos": 864, "rt-detr-v2": 640, "upernet": 512, "mask2former": 512, "blip": 384}
 _TRAINED = 11

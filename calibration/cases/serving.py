@@ -86,7 +86,7 @@ def burst(count: int, shrink: int = 1) -> Load:
 
 
 def poisson(rate_per_s: float, seconds: float, shrink: int = 1) -> Load:
-    """At least one request, arriving at random within `seconds`."""
+    """A load with random arrivals within `seconds`; it has at least one request."""
     draw = np.random.default_rng(11)
     gaps = draw.exponential(1 / rate_per_s, int(rate_per_s * seconds * 2) + 20)
     arrivals = np.cumsum(gaps) - gaps[0]

@@ -13,7 +13,7 @@ NETWORKS = (
     ("gpt2", True), ("t5", True), ("vit", False), ("gpt2", False), ("mistral", False),
     ("t5", False), ("llama_decode", True), ("bert_train", True), ("llama_train", False),
 )  # fmt: skip
-"""Names, and whether an attention mask of ones is given."""
+"""Each case: its name, and whether the network gets an attention mask of ones."""
 
 _TEXT: dict[str, Any] = {"vocab_size": 1000, "hidden_size": 768, "num_hidden_layers": 2}
 _HEADS: dict[str, Any] = {"num_attention_heads": 12, "intermediate_size": 3072}
@@ -46,7 +46,7 @@ def configured(name: str) -> tuple[Any, Any]:
 
 
 def network(name: str, masked: bool, device: str) -> tuple[str, Any, Callable[[], object]]:
-    """Its precision, its module and one step: forward, and backward for `_train`."""
+    """A network's precision, its module and one step: forward, and backward for `_train`."""
     torch.manual_seed(0)
     base, _, variant = name.partition("_")
     kind, config = configured(base)

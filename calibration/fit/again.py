@@ -34,9 +34,9 @@ _MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, 
 kernels for products and convolutions; fills are alike at any size."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
-"""Curves that keep their profile. With `gemv` fitted to the further calls, matrix-vector products
-on an H100 PCIe, which uses the H200's residual, are predicted slower than on an A100, which uses no
-residual."""
+"""Curves that are not fitted again. If `gemv` were, its residual would predict matrix-vector
+products slower on an H100 PCIe, which borrows the H200's residuals, than on an A100, which has
+none."""
 _NEW_PHYSICS = ("pointwise_strided",)
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25

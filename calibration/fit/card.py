@@ -52,7 +52,8 @@ def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float
 
 
 def _gap_s(r: Recording) -> float | None:
-    """Seconds of the gap; None if a graph has so few kernels that its launch matters."""
+    """Seconds of the gap between two kernels of a graph; None if the graph has so few kernels that
+    its launch matters."""
     g = r.graph or {}
     if g.get("kernels", 0) < 10:
         return None

@@ -82,7 +82,7 @@ class Table:
         return fit(self.counts[rows], self.rest[rows], self.seconds[rows])
 
     def ratios(self, costs: Floats) -> Floats:
-        """Predicted over measured."""
+        """The ratio of predicted to measured time of each row."""
         return (self.counts @ costs + self.rest) / self.seconds
 
 
@@ -123,7 +123,9 @@ def further_graph_s() -> tuple[float, float]:
     part of the measured slopes that the current costs leave, at least 0. Run the fit again if it
     changed the cost of entering a graph, since the slopes use the previous costs."""
     now = compiled_host().launched
-    inference, training = (was - said for was, said in map(slopes, (False, True)))
+    inference, training = (
+        measured_s - modelled_s for measured_s, modelled_s in map(slopes, (False, True))
+    )
     costs_s = now.resumed_s + inference, now.node_s + training - inference
     resumed_s, node_s = (float(f"{max(each, 0.0):.3g}") for each in costs_s)
     return resumed_s, node_s

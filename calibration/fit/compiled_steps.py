@@ -57,7 +57,7 @@ class Compiled(NamedTuple):
 
 
 def compiled_steps() -> Iterator[Compiled]:
-    """All of them."""
+    """All steps of the fit."""
     for suite in SMALL:
         yield from small(suite)
     yield from chains()

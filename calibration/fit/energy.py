@@ -155,7 +155,7 @@ def fit_chip(table: _Table, first: _Table, fitted: Fitted) -> float:
 
 
 def energies_of(card: str, fitted: Fitted, chip: float, cases: Sequence[EnergyCase]) -> Energies:
-    """What is written of a card."""
+    """The contents of a card's file."""
     with gzip.open(MEASUREMENTS / card / "energy.jsonl.gz", "rt", encoding="utf-8") as file:
         machine = json.loads(file.readline())["machine"]
     joules = {n: j * (1 if n == "dram_byte" else chip) for n, j in fitted.joules.items()}

@@ -91,9 +91,9 @@ ROWS = {
     "sum/256MiB": (torch.sum, _empty(2**16, 1024, dtype=_SINGLE)),
     "sum/1024MiB": (torch.sum, _empty(*_HALF, dtype=_SINGLE)),
 }
-"""Kernel cases of one operand: the function and its matrix."""
+"""The kernel cases with one operand: the function to call, and the matrix to call it with."""
 _IN_L2 = ("bf16/4096x4096x4096", "bf16/2048x2048x2048", "/8MiB")
-"""In the names of kernels whose operands stay in L2."""
+"""Parts of the names of cases whose operands stay in L2."""
 
 
 def work_of(case: EnergyCase, card: str) -> dict[str, float]:

@@ -70,7 +70,7 @@ class Row(NamedTuple):
         return network.startswith(("ops-", "chain")) or network in MICRO
 
     def ratio(self, seconds: Floats) -> float:
-        """Predicted over measured, with the host at its speed of that time."""
+        """The ratio of predicted to measured time, at the speed that the host had in each round."""
         return float(np.median((self.times * self.counts) @ seconds / self.seconds))
 
 
@@ -158,7 +158,7 @@ def main() -> None:
     held_out = left_out(of, lambda row: row.step.family)
     for (machine, name), ratio in sorted(held_out.items(), key=lambda item: item[1]):
         print(f"{ratio:6.2f}  {machine}  {name}")
-    said = report("each family left out", [*held_out.values()])
+    errors = report("each family left out", [*held_out.values()])
     report("each machine left out", [*left_out(of, lambda row: row.step.machine).values()])
     hosts = seen(reference)
     default = hosts.median
@@ -169,7 +169,7 @@ def main() -> None:
         id=DEFAULT,
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, with an H200 or an H100",
         source=f"the median of {hosts.processes} processes with H200s and H100s; Python 3.12, "
-        f"torch 2.11; times by non-negative least squares over {len(of)} steps; {said}",
+        f"torch 2.11; times by non-negative least squares over {len(of)} steps; {errors}",
         seconds=seconds,
         latency_s=5e-6,
         sync_s=8e-6,

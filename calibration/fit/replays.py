@@ -109,8 +109,8 @@ def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.floa
 
 
 def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float64]]:
-    """Non-negative least squares on relative errors over the recorded steps; and each step's
-    predicted over measured time, printed with its name."""
+    """Fit the costs of a replay to the recorded steps, by non-negative least squares on relative
+    errors. Also return, and print by name, the ratio of predicted to measured time of each step."""
     steps = [*measured(host), *further(host)]
     rows = [counted(step.trace, host, costs) for step in steps]
     counts, rest = np.array([each for each, _ in rows]), np.array([r for _, r in rows])

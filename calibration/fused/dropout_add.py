@@ -47,8 +47,8 @@ def unfused(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
 
 def reference(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
     """The result with the kernel's own mask, drawn again."""
-    kept = uniform(x.numel(), x.device).reshape(x.shape) > torch.tensor(p, dtype=torch.float32)
-    return torch.where(kept, x / (1 - p), 0) + residual
+    mask = uniform(x.numel(), x.device).reshape(x.shape) > torch.tensor(p, dtype=torch.float32)
+    return torch.where(mask, x / (1 - p), 0) + residual
 
 
 def uniform(size: int, device: torch.device) -> torch.Tensor:

@@ -26,7 +26,7 @@ def _kernel(x, weight, out, rows, cols, epsilon, ROWS: tl.constexpr, COLS: tl.co
 
 
 def unfused(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """The chain of the Llama family."""
+    """The same norm as the separate ops of the Llama networks in transformers."""
     y = x.to(torch.float32)
     y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + EPSILON)
     return weight * y.to(x.dtype)

@@ -99,7 +99,7 @@ def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
     ],
 )
 def fused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The softmax in one kernel, with one read and one write; the heads share the mask's rows."""
+    """The softmax in one kernel, which reads and writes each score once; heads share a mask."""
     heads, queries, keys = scores.shape
     rows = heads * queries
     tile = whole_rows(keys)

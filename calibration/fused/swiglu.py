@@ -30,7 +30,7 @@ def unfused(x: torch.Tensor) -> torch.Tensor:
 
 
 def operands(rows: int, hidden: int, dtype: str) -> tuple[torch.Tensor]:
-    """(rows, 2·hidden)."""
+    """The projection (rows, 2·hidden) that holds gate and up."""
     return (torch.randn(rows, 2 * hidden, dtype=DTYPES[dtype]),)
 
 

@@ -8,7 +8,7 @@ import triton
 
 
 class Tile(NamedTuple):
-    """Rows and columns of one program, each a power of two, and its warps."""
+    """The rows and columns that one program processes, each a power of two, and its warps."""
 
     rows: int
     cols: int

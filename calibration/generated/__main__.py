@@ -74,7 +74,7 @@ def main() -> None:
     began_s = time.perf_counter()
     options.folder.mkdir(parents=True, exist_ok=True)
     limited = ["--limit", str(options.limit)] if options.limit else []
-    os.environ |= compiling()  # read when the processes started here import torch
+    os.environ |= compiling()  # torch reads these in the child processes
     warm(0.3 * options.seconds, options.limit)
     print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
     if not options.skip_host:

@@ -22,7 +22,8 @@ uncompiled."""
 
 
 def points(sizes: Iterable[Params], half: Sequence[str] = ("bf16",)) -> list[Params]:
-    """Each size in bf16, every other one in fp32 too, and one in the middle in fp16."""
+    """Add dtypes to sizes: each size in `half`, every second one also in fp32, and the middle one
+    also in fp16."""
     every = list(sizes)
     return [
         *({"dtype": dtype, **size} for size in every for dtype in half),

@@ -134,7 +134,7 @@ def generated_pooled(dtype: str, batch: int, channels: int, side: int) -> Call:
 
 @generated(_pictures)
 def generated_group_norm(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """32 groups, then SiLU."""
+    """A group norm of 32 groups, followed by SiLU."""
     operands = [
         random(batch, channels, side, side, dtype=dtype),
         *(random(channels, dtype=dtype) for _ in range(2)),
@@ -144,6 +144,6 @@ def generated_group_norm(dtype: str, batch: int, channels: int, side: int) -> Ca
 
 @generated(_pictures)
 def generated_max_pool(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """3×3 windows at stride 2, channels last, clipped."""
+    """A ReLU, then max pooling of 3×3 windows at stride 2, channels last."""
     x = channels_last(random(batch, channels, side, side, dtype=dtype))
     return compiled(lambda x: F.max_pool2d(torch.relu(x), 3, 2, 1), [x])

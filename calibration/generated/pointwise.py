@@ -51,7 +51,7 @@ def _each_function() -> list[Params]:
 
 @generated(_each_function)
 def generated_unary(name: str, dtype: str, size: int) -> Call:
-    """One function of `size` numbers."""
+    """One function applied to `size` numbers."""
     function = FUNCTIONS[name]
     return compiled(lambda x: function(x), [random(size, dtype=dtype)])
 
@@ -89,7 +89,7 @@ def generated_dear_chain(dtype: str, size: int, ops: int) -> Call:
 
 @generated(lambda: points({"size": size} for size in SIZES))
 def generated_add(dtype: str, size: int) -> Call:
-    """Two tensors, added and clipped."""
+    """The sum of two tensors, then a ReLU."""
     return compiled(lambda x, y: torch.relu(x + y), [random(size, dtype=dtype) for _ in range(2)])
 
 
@@ -121,7 +121,7 @@ def generated_cast(dtype: str, to: str, size: int) -> Call:
 
 @generated(lambda: points({"size": size} for size in SIZES))
 def generated_dropout_add(dtype: str, size: int) -> Call:
-    """Dropout of one tensor, added to another: random numbers."""
+    """Dropout of one tensor, added to another; the kernel draws random numbers."""
 
     def dropped(x: Tensor, y: Tensor) -> Tensor:
         return F.dropout(x, 0.1, True) + y
@@ -179,7 +179,7 @@ def generated_swiglu(dtype: str, rows: int, cols: int) -> Call:
 
 @generated(_rows)
 def generated_scaled_by_row(dtype: str, rows: int, cols: int) -> Call:
-    """One number per row and one per column."""
+    """Multiply by one number per row, and add one per column."""
     operands = [
         random(rows, cols, dtype=dtype),
         random(rows, 1, dtype=dtype),

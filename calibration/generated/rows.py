@@ -181,7 +181,7 @@ def generated_cross_entropy(dtype: str, rows: int, vocabulary: int) -> Call:
     )
 )
 def generated_embedding_norm(dtype: str, picked: int, cols: int) -> Call:
-    """Rows of a table plus positions, normalised."""
+    """Look up rows of a table, add positions, and normalise the sums."""
     words, table = indices(picked, below=30522), random(30522, cols, dtype=dtype)
     place, w, b = (random(n, cols, dtype=dtype).squeeze(0) for n in (picked, 1, 1))
 

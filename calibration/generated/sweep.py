@@ -26,7 +26,7 @@ def measure(folder: Path, number: int, until_s: float, limit: int | None) -> Non
         del card[key]
     machine = {**versions(), "driver": watch.driver}
     with Log(folder / f"generated_{number}.jsonl", {**card, **machine}) as log:
-        done = log.found.measured - log.found.without_kernels
+        done = log.measurements.measured - log.measurements.without_kernels
         points = [p for p in planned(load("generated", print))[:limit] if p.name not in done]
         index = host_index.suite(gpu=True)
         log.write({"process": {**machine, "host_index": index, "at_s": round(time.time(), 1)}})
@@ -34,7 +34,7 @@ def measure(folder: Path, number: int, until_s: float, limit: int | None) -> Non
         bench = GeneratedBench(device, watch, folder / f"sources_{number}.jsonl")
         complete = Sweep(log, bench, progress).run(points)
         print(f"{progress.done} of {len(points)} points, complete: {complete}", flush=True)
-        for name, reason in log.found.failed.items():
+        for name, reason in log.measurements.failed.items():
             print(f"  {name}: {reason}", flush=True)
 
 

@@ -111,7 +111,7 @@ def generated_train_cross_entropy(dtype: str, rows: int, vocabulary: int) -> Cal
     )
 )
 def generated_train_softmax(dtype: str, heads: int, queries: int) -> Call:
-    """Attention's scores, scaled."""
+    """Softmax of scaled attention scores."""
     x = random(heads, queries, queries, dtype=dtype, grad=True)
     return Trained(lambda x: torch.softmax(x * 0.125, -1), [x])
 
@@ -153,6 +153,6 @@ def generated_train_batch_norm(
     )
 )
 def generated_train_embedding(dtype: str, picked: int, cols: int) -> Call:
-    """Rows of a table, scaled; the gradient is added into rows that may repeat."""
+    """Look up and scale rows of a table; the gradient is added into rows that may repeat."""
     table, words = random(30522, cols, dtype=dtype, grad=True), indices(picked, below=30522)
     return Trained(lambda table, words: F.embedding(words, table) * 2, [table, words])

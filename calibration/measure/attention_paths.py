@@ -71,7 +71,7 @@ class Paths:
 
     @contextmanager
     def case(self, **row: Any) -> Generator[Row]:
-        """A row that is written with the results of its case, or its error."""
+        """A row to which the case adds its results or its error, and which is then written."""
         began = time.perf_counter()
         try:
             yield row
@@ -155,7 +155,7 @@ class Paths:
         return [*rest, *choices]
 
     def kernels(self) -> None:
-        """Kernels of the points, sixty per profiler session."""
+        """Record the kernels of the points, sixty points per profiler session."""
         for first in range(0, len(self.points), 60):
             if self.is_over():
                 return

@@ -29,7 +29,7 @@ from torch import multiprocessing
 from torch.cuda import nccl
 
 SIZES = [1024 * 4**i for i in range(11)]
-"""1 KiB to 1 GiB."""
+"""Bytes of a message: 1 KiB to 1 GiB."""
 FINE = [2**i for i in range(10, 31)]
 PROTOCOLS = ("auto", "LL", "LL128", "Simple")
 BESIDE_S = 0.02
@@ -175,7 +175,7 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
 
 
 def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> None:
-    """A process: one GPU, one rank."""
+    """Run as one process, which holds one GPU and one rank."""
     if protocol != "auto":
         os.environ["NCCL_PROTO"] = protocol
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), NCCL_NVLS_ENABLE="0")

@@ -88,7 +88,7 @@ def timed(case: Case) -> Row:
 
 
 def rows() -> Iterator[Row]:
-    """All rows, one after the other."""
+    """Measure and yield all rows, one after the other."""
     yield {"what": "host_index", "host_index": suite(gpu=True)}
     for case in MEMORY:
         for mode in ("eager", "compiled", GRAPHS):

@@ -71,16 +71,16 @@ def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
     Letter case and the difference of '-' and '_' are ignored. Raises InputError, with a template of
     a file that has `units` and `memory_bytes`, if no sheet lists it.
     """
-    wanted = _spelling(name)
+    spelling = _spelling(name)
     for path in _paths():
         try:
             table = tomllib.loads(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: not TOML: {error}; correct or remove the file") from None
         listed = [path.stem, str(table.get("name", "")), *map(str, table.get("aliases", ()))]
-        if wanted in map(_spelling, listed):
+        if spelling in map(_spelling, listed):
             return path.stem
-    stem = re.sub(r"[^a-z0-9]+", "_", wanted).removeprefix("nvidia_")
+    stem = re.sub(r"[^a-z0-9]+", "_", spelling).removeprefix("nvidia_")
     example = (
         f'    name = "{name}"\n'
         f"    units = {units}                     # SMs\n"
@@ -161,7 +161,7 @@ class Watch:
     def __init__(self, device: Device) -> None:
         self.memory_bytes = device.memory_bytes
         self.driver: str | None = None
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
         self._nvml: Any = None
         try:
             self._nvml = importlib.import_module("pynvml")
@@ -185,8 +185,8 @@ class Watch:
 
     def _say(self, text: str, about: str = "") -> None:
         """Warn, once for each text or subject."""
-        if (about or text) not in self._said:
-            self._said.add(about or text)
+        if (about or text) not in self._warned:
+            self._warned.add(about or text)
             print(f"warning: {text}", file=sys.stderr, flush=True)
 
     def _ask(self, name: str, *arguments: Any) -> Any:

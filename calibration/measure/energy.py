@@ -93,7 +93,7 @@ class GpuRun:
 
 
 class HostRun:
-    """The same on the CPU, to test the script."""
+    """A stand-in for a run on the GPU: it repeats the call on the CPU, to test this script."""
 
     how, copies = "host", 1
 
@@ -178,7 +178,7 @@ def measured(
 
 
 def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
-    """The GPU without work, with an open context."""
+    """Measure the GPU at rest, with an open CUDA context."""
     with Readings(meter) as readings:
         begin_s = time.perf_counter()
         time.sleep(seconds)
@@ -226,11 +226,11 @@ def main() -> None:
                 row = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
             took = round(time.perf_counter() - began, 2)
             line({"name": case.name, **row, "took_s": took})
-            said = row.get("failed") or (
+            result = row.get("failed") or (
                 f"{row['sustained_s'] or 0:.4g} s, first {row['first_s'] or 0:.4g} s, "
                 f"{row['power_w'] or 0:.0f} W, {(row['clock_hz'] or 0) * 1e-6:.0f} MHz"
             )
-            print(f"{case.name}: {said} ({took} s)", flush=True)
+            print(f"{case.name}: {result} ({took} s)", flush=True)
             row.clear()
             gc.collect()
             if device == "cuda":

@@ -26,7 +26,7 @@ import torch
 from calibration.measure.device import find, versions
 from calibration.measure.kernels import Kernel, kernels_of
 from calibration.measure.log import Log
-from calibration.measure.run import load, said
+from calibration.measure.run import error_line, load
 from calibration.measure.timing import profiled
 from calibration.sweeps.registry import Call, Operation, Point
 
@@ -83,7 +83,7 @@ class Sessions:
             self.reading.append((points, self.readers.submit(read, str(path), len(points))))
         except Exception as error:  # a call may raise anything; its whole session is lost
             for point in points:
-                self.write(point, {"kernels": [], "kernels_failed": said(error)})
+                self.write(point, {"kernels": [], "kernels_failed": error_line(error)})
         self.calls.clear()
         torch.cuda.empty_cache()
         self.collect(most=8)
@@ -121,7 +121,7 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
     ):
         sessions = Sessions(log, readers, folder)
-        left = [point for point in points if point.name not in log.found.samples]
+        left = [point for point in points if point.name not in log.measurements.samples]
         print(f"{len(left)} of {len(points)} points are left", flush=True)
         for count, point in enumerate(left):
             if time.perf_counter() > until_s:
@@ -131,7 +131,7 @@ def main() -> int:
             try:
                 sessions.add(point)
             except Exception as error:  # a draw may be a call without a kernel
-                sessions.write(point, {"failed": said(error)})
+                sessions.write(point, {"failed": error_line(error)})
                 if not works():
                     sessions.collect()
                     return 3

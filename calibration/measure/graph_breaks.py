@@ -105,7 +105,7 @@ def measure(path: Path) -> None:
 
 
 def step_of(breaks: int, training: bool) -> Trace:
-    """The same step without a GPU."""
+    """A trace of the measured step; needs no GPU."""
     from simulator import trace as traced
 
     return traced(
@@ -135,9 +135,9 @@ def slopes(training: bool) -> tuple[float, float]:
     rows = recorded(training)
     slower = rows[0][1] / predicted_s(rows[0][0], training)
     counts = [breaks for breaks, _ in rows[1:]]
-    was = [seconds / slower for _, seconds in rows[1:]]
-    said = [predicted_s(breaks, training) for breaks in counts]
-    each_s = [float(np.polyfit(counts, each, 1)[0]) for each in (was, said)]
+    timed_s = [seconds / slower for _, seconds in rows[1:]]
+    modelled_s = [predicted_s(breaks, training) for breaks in counts]
+    each_s = [float(np.polyfit(counts, each, 1)[0]) for each in (timed_s, modelled_s)]
     return each_s[0], each_s[1]
 
 
@@ -145,11 +145,12 @@ def validate() -> None:
     """Print each step's period, then the seconds of one more graph."""
     for training in (False, True):
         print("training" if training else "inference")
-        for breaks, was in recorded(training):
-            said = predicted_s(breaks, training)
-            print(f"{breaks:4} breaks: {was * 1e3:.3f} ms measured, {said * 1e3:.3f} ms predicted")
-        was, said = slopes(training)
-        print(f"one more: {was * 1e6:.0f} us measured, {said * 1e6:.0f} us predicted")
+        for breaks, timed_s in recorded(training):
+            modelled_s = predicted_s(breaks, training)
+            timed_ms, modelled_ms = timed_s * 1e3, modelled_s * 1e3
+            print(f"{breaks:4} breaks: {timed_ms:.3f} ms measured, {modelled_ms:.3f} ms predicted")
+        timed_s, modelled_s = slopes(training)
+        print(f"one more: {timed_s * 1e6:.0f} us measured, {modelled_s * 1e6:.0f} us predicted")
 
 
 if __name__ == "__main__":

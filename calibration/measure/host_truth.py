@@ -44,7 +44,7 @@ COMPILED_S = 30.0
 def machine() -> dict[str, Any]:
     """Versions, the fields of the first processor in /proc/cpuinfo, and the clocks of all
     processors."""
-    said: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "python": platform.python_version(),
         "torch": torch.__version__,
         "system": platform.platform(),
@@ -53,21 +53,21 @@ def machine() -> dict[str, Any]:
     }
     for package in ("transformers", "timm", "triton", "numpy"):
         try:
-            said[package] = __import__(package).__version__
+            facts[package] = __import__(package).__version__
         except Exception as error:  # not installed, or broken
-            said[package] = repr(error)[:80]
+            facts[package] = repr(error)[:80]
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         text = listing.read_text(errors="replace")
         pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
         first = {name.strip(): value.strip() for name, _, value in pairs}
-        said["cpuinfo"] = first
-        said["mhz"] = [
+        facts["cpuinfo"] = first
+        facts["mhz"] = [
             float(line.split(":")[1]) for line in text.splitlines() if line.startswith("cpu MHz")
         ]
     if torch.cuda.is_available():
-        said["gpu"] = torch.cuda.get_device_name()
-    return said
+        facts["gpu"] = torch.cuda.get_device_name()
+    return facts
 
 
 class Clocked:

@@ -33,7 +33,7 @@ LENGTHS = (4, 24)
 
 
 def measured(name: str) -> dict[str, Any]:
-    """The seconds of one kind of call."""
+    """Time the chains of one kind of call."""
     chain, shape, weight_shape, dtype_name, backend = CALLS[name]
     dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[dtype_name]
     x = torch.randn(shape, device="cuda", dtype=dtype)

@@ -141,9 +141,10 @@ def _intact_bytes(raw: bytes) -> int:
 class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
-    A torn last line is cut off; `found.corrupt_lines` numbers the damaged lines before it, whose
-    samples count as not measured. Raises InputError for another GPU's or version's log, for one
-    that another process writes, and for a disk that is full: nothing written before is lost.
+    A torn last line is cut off. `measurements.corrupt_lines` numbers the damaged lines before it,
+    whose samples count as not measured. Raises InputError for another GPU's or version's log,
+    for one that another process writes, and for a disk that is full: nothing written before is
+    lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:
@@ -167,7 +168,9 @@ class Log:
         """Continue after the contents of the file, or begin it."""
         fresh = not raw or (b"\n" not in raw and (len(raw) < 18 or bool(_BEGIN.match(raw))))
         self._end = 0 if fresh else _intact_bytes(raw)
-        self.found = Measurements(header) if fresh else _parsed(self.path, raw[: self._end] or raw)
+        self.measurements = (
+            Measurements(header) if fresh else _parsed(self.path, raw[: self._end] or raw)
+        )
         self._check(header)
         self.dropped_bytes = len(raw) - self._end
         if self.dropped_bytes:
@@ -176,7 +179,7 @@ class Log:
             self.write({"header": header})
 
     def _check(self, header: Row) -> None:
-        old = self.found.header
+        old = self.measurements.header
         keys = (*IDENTITY, "cpu") if header.get("gpu") is None else IDENTITY
         for key in keys:
             if old.get(key) != header.get(key):
@@ -205,7 +208,7 @@ class Log:
                 f"{self.path}: cannot be written: {error}; all samples so far are kept"
             ) from None
         self._end += len(line)
-        self.found.add(row)
+        self.measurements.add(row)
 
     def _cut(self) -> None:
         """Remove a partly written line; if that fails, the next opening removes it."""

@@ -141,7 +141,7 @@ def emptied() -> None:
 
 
 def measure(rank: int, ranks: int, path: str, until: float, places: list[int], port: int) -> None:
-    """A process: one GPU, one rank."""
+    """Run as one process, which holds one GPU and one rank."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
     torch.cuda.set_device(rank)
     dist.init_process_group(

@@ -55,11 +55,11 @@ class SmallUNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, colours, H, W] to [N, classes, H, W]."""
-        kept: list[Tensor] = []
+        levels: list[Tensor] = []
         for level, layer in enumerate(self.down):
             x = layer(F.max_pool2d(x, 2) if level else x)
-            kept.append(x)
-        for rise, layer, beside in zip(self.rise, self.up, kept[-2::-1], strict=True):
+            levels.append(x)
+        for rise, layer, beside in zip(self.rise, self.up, levels[-2::-1], strict=True):
             x = layer(torch.cat([beside, rise(x)], 1))
         return self.head(x)
 

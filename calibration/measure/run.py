@@ -114,7 +114,7 @@ class Progress:
         self.total, self.until_s, self.clock = total, until_s, clock
         self.done = self.failures = 0
         self._began_s = clock()
-        self._said_s = float("-inf")
+        self._printed_s = float("-inf")
         self.out = out or sys.stderr
 
     @property
@@ -133,9 +133,9 @@ class Progress:
     def show(self, name: str) -> None:
         now_s = self.clock()
         terminal = self.out.isatty()
-        if now_s - self._said_s < (0.1 if terminal else 10.0):
+        if now_s - self._printed_s < (0.1 if terminal else 10.0):
             return
-        self._said_s = now_s
+        self._printed_s = now_s
         text = self.line(name)
         self.out.write(f"\r\033[K{text[:79]}" if terminal else f"{text}\n")
         self.out.flush()
@@ -164,7 +164,7 @@ class Sweep:
         self, log: Log, bench: Bench, progress: Progress, wall: Callable[[], float] = time.time
     ) -> None:
         self.log, self.bench, self.progress, self.wall = log, bench, progress, wall
-        self.process = len(log.found.processes) - 1
+        self.process = len(log.measurements.processes) - 1
         self._reserve_s = 8.0  # the last profiler session; the first is the slowest
 
     def run(self, points: Sequence[Point]) -> bool:
@@ -197,7 +197,7 @@ class Sweep:
 
         If memory is too small, the held operands are released and the point is tried once more.
         """
-        timed_before = "warm" in self.log.found.samples.get(point.name, {})
+        timed_before = "warm" in self.log.measurements.samples.get(point.name, {})
         attempt = self._hold if timed_before else self._time
         failure, full = attempt(point)
         if full:
@@ -216,7 +216,7 @@ class Sweep:
         try:
             sample = self.bench.time(point)
         except Exception as error:  # a sweep's call may raise anything
-            return said(error), isinstance(error, torch.OutOfMemoryError)
+            return error_line(error), isinstance(error, torch.OutOfMemoryError)
         self._write(point, sample)
         return "", False
 
@@ -224,7 +224,7 @@ class Sweep:
         try:
             self.bench.hold(point)
         except Exception as error:
-            return said(error), isinstance(error, torch.OutOfMemoryError)
+            return error_line(error), isinstance(error, torch.OutOfMemoryError)
         return "", False
 
     def _go_on(self, point: Point, failure: str) -> None:
@@ -272,7 +272,7 @@ class Sweep:
         self._reserve_s = 2.0 + 1.5 * (self.progress.clock() - began_s)
 
 
-def said(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """An error in one line, such as `OutOfMemoryError: CUDA out of memory. …`."""
     first = (str(error).splitlines() or [""])[0]
     return f"{type(error).__name__}: {first[:300]}"

@@ -83,7 +83,7 @@ class Measuring:
 
     @torch.no_grad()
     def step(self, point: Point) -> Row:
-        """Eager, then captured."""
+        """Time a step in eager mode, then captured."""
         call = self.call(point)
         call()
         eager = self._timed(call)
@@ -100,7 +100,7 @@ class Measuring:
         return row
 
     def served(self, engine: str, load: Load, seconds: float) -> Row:
-        """A load served by an engine, "graph" or "eager"."""
+        """Serve a load with an engine, "graph" or "eager", and return its times."""
         suite = self.suite
         graphs = engine == "graph" and self.device == "cuda"
         if self.server is None or self.server.graphs != graphs:
@@ -281,14 +281,14 @@ def main() -> None:
                 part["failed"] = f"{type(error).__name__}: {str(error)[:400]}"
             part["took_s"] = round(time.perf_counter() - began, 2)
             line(part)
-            print(_said(part), flush=True)
+            print(_progress_line(part), flush=True)
             gc.collect()
             if device == "cuda":
                 torch.cuda.empty_cache()
         line({"ended": round(options.seconds - left_s(), 2)})
 
 
-def _said(row: Row) -> str:
+def _progress_line(row: Row) -> str:
     names = ("part", "kind", "engine", "share", "batch", "tokens", "eager", "graph", "answered",
              "first_token_s", "per_token_s", "tokens_per_s", "mean_batch", "sustained_s",
              "power_w", "failed", "took_s")  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 from calibration.fused import VARIANTS, Traffic
 from calibration.measure.log import read
 from calibration.outcome import Outcome
-from calibration.record.library_samples import Swept, kept, lowered
+from calibration.record.library_samples import Swept, l2_share, lowered
 from calibration.record.read import MEASUREMENTS
 from calibration.record.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
@@ -62,7 +62,8 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
-    loaded = sum(each.elements != rows for each in operands)  # one number per row is not counted
+    # operands with one number per row do not count
+    loaded = sum(each.elements != rows for each in operands)
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
     less = sum(
@@ -106,7 +107,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
                 name,
                 point,
                 work,
-                kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
+                l2_share((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
                 sum(s for _, s, _ in one["kernels"]),
                 chain,
                 sum(s for _, s, _ in many["kernels"]),

@@ -97,7 +97,7 @@ def as_fast(times: Parts) -> Host:
 
 
 def beside(probes: Probes) -> Host:
-    """The default host at the speed that the probes before and after a step give."""
+    """The default host, scaled to the speed that probes measured before and after a step."""
     before, after = (speed(each, quiet()) for each in probes)
     return as_fast(_between(before, after))
 
@@ -116,13 +116,13 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
         replay_s = (row.get("graph") or {}).get("period_s", 0.0)
         if latency_s > _RULES * issue_s + 20e-6 or replay_s > steady_s / _RULES:
             continue
-        kept = tuple(
+        rounds = tuple(
             Round(each["steady"][0], _between(before, after))
             for each, (before, after) in zip(row["rounds"], pairwise(at), strict=True)
             if all(abs(log(b / a)) < _STEADY for a, b in zip(before, after, strict=True))
         )
-        if kept:
-            yield Step(machine, row["case"], kept)
+        if rounds:
+            yield Step(machine, row["case"], rounds)
 
 
 def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:

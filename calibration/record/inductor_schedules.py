@@ -122,8 +122,8 @@ def main() -> None:
             continue
         began = time.perf_counter()
         recorded[case.name] = row = _recorded(case)
-        said = row.refused or f"{len(row.schedule.launches) if row.schedule else 0} launches"
-        print(f"{case.name:40} {time.perf_counter() - began:6.1f} s  {said}", flush=True)
+        outcome = row.refused or f"{len(row.schedule.launches) if row.schedule else 0} launches"
+        print(f"{case.name:40} {time.perf_counter() - began:6.1f} s  {outcome}", flush=True)
         _write(path, list(recorded.values()))
 
 

@@ -100,7 +100,7 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     every = Launched(trace, gpu)
     costs = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
     touched = sum(work.bytes for _, works in costs for work in works)
-    share = kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
+    share = l2_share(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
     launches: list[tuple[Work, float, float]] = []
     for cold, works in costs:
         warm = round(cold + (1 - cold) * share, 2)
@@ -117,7 +117,7 @@ def _operands(trace: Trace) -> int:
     return sum(size.values())
 
 
-def kept(share: float) -> float:
+def l2_share(share: float) -> float:
     """The share of a call's data that L2 still holds when the call is repeated, given its size
     relative to L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
     return min(1.0, max(0.0, (1.3 - share) / 0.5))

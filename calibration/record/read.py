@@ -110,7 +110,8 @@ def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Rec
 
 
 def host_index(suite: str, gpu: str = "h200_sxm") -> dict[str, float]:
-    """Times of the fixed host suite in the process that recorded a suite."""
+    """The times of the fixed host cases, measured by the process that recorded `suite`; they give
+    the speed of its CPU."""
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         return json.loads(next(lines))["host_index"]
 

@@ -201,8 +201,8 @@ def _role(work: Work) -> str:
 
 
 def convolutions(gpu: GPU) -> list[Sample]:
-    """Convolutions of the sweep, only their main kernels. Operands that fit were in L2, since each
-    case had run before."""
+    """Samples of the main kernels of the recorded convolutions. Operands small enough to stay in L2
+    count as held there, since each case had already run."""
     reach = (gpu.l2_bytes or 0) * L2_REACH
     samples: list[Sample] = []
     for signature, kernels in cases():

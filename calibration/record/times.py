@@ -77,7 +77,7 @@ def _graph(step: Step, budget: float) -> dict[str, Any]:
 
 
 def _beside_eager(case: Case, compiled: Step, budget: float) -> dict[str, Any]:
-    """The same step as eager PyTorch runs it; and rounds in which both alternate, each with the
+    """Time the step as eager PyTorch runs it, and rounds in which both alternate, each with the
     time of fixed host work just before, since other processes on the CPU slow it for seconds."""
     step = Step(replace(case, mode="eager"), "cuda")
     for _ in range(3):

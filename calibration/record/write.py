@@ -116,10 +116,10 @@ class Pass:
 def _seen(row: Row) -> str:
     if "failed" in row:
         return row["failed"]
-    said = f"{row['period']['median_s'] * 1e3:.3f} ms, {row['power_w']} W"
+    line = f"{row['period']['median_s'] * 1e3:.3f} ms, {row['power_w']} W"
     if "gpu_busy_s" in row:
-        said += f", {row['kernels']} kernels, busy {row['gpu_busy_s'] * 1e3:.3f} ms"
-    return f"{said}, graph {str(row.get('graph', ''))[:60]}"
+        line += f", {row['kernels']} kernels, busy {row['gpu_busy_s'] * 1e3:.3f} ms"
+    return f"{line}, graph {str(row.get('graph', ''))[:60]}"
 
 
 def _case(row: Row) -> Case:

@@ -47,5 +47,5 @@ def channels_last(x: Tensor, grad: bool = False) -> Tensor:
 def backward(y: Tensor, inputs: Sequence[Tensor]) -> Call:
     """A repeatable call that computes the gradients of `inputs` from a random gradient of `y`."""
     gy = torch.randn_like(y)
-    wanted = list(inputs)
-    return lambda: torch.autograd.grad(y, wanted, gy, retain_graph=True)
+    differentiable = list(inputs)
+    return lambda: torch.autograd.grad(y, differentiable, gy, retain_graph=True)

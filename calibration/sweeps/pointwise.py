@@ -74,35 +74,35 @@ def _of(names: dict[str, Any] | tuple[str, ...]) -> Callable[[Random], Params]:
 
 @operation(sweep("unary", 180, _of(UNARY)))
 def unary(name: str, dtype: str, elements: int) -> Call:
-    """One operand."""
+    """An op of one operand."""
     x, function = random(elements, dtype=dtype), UNARY[name]
     return lambda: function(x)
 
 
 @operation(sweep("binary", 120, _of(BINARY)))
 def binary(name: str, dtype: str, elements: int) -> Call:
-    """Two operands of one shape."""
+    """An op of two operands of one shape."""
     x, y, function = random(elements, dtype=dtype), random(elements, dtype=dtype), BINARY[name]
     return lambda: function(x, y)
 
 
 @operation(sweep("with_scalar", 72, _of(SCALAR)))
 def with_scalar(name: str, dtype: str, elements: int) -> Call:
-    """An operand and a Python number."""
+    """An op of a tensor and a Python number."""
     x, function = random(elements, dtype=dtype), SCALAR[name]
     return lambda: function(x)
 
 
 @operation(sweep("in_place", 60, _of(IN_PLACE)))
 def in_place(name: str, dtype: str, elements: int) -> Call:
-    """The first operand is overwritten."""
+    """A pointwise op that overwrites its first operand."""
     x, y, function = random(elements, dtype=dtype), random(elements, dtype=dtype), IN_PLACE[name]
     return lambda: function(x, y)
 
 
 @operation(sweep("ternary", 90, _of(TERNARY)))
 def ternary(name: str, dtype: str, elements: int) -> Call:
-    """Three operands of one shape."""
+    """An op of three operands of one shape."""
     x, y, z = (random(elements, dtype=dtype) for _ in range(3))
     function = TERNARY[name]
     return lambda: function(x, y, z)

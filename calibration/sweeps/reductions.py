@@ -101,6 +101,6 @@ def _whole(rng: Random) -> Params:
 
 @operation(sweep("reduce_all", 200, _whole))
 def reduce_all(name: str, dtype: str, elements: int) -> Call:
-    """A whole tensor to one value."""
+    """Reduce a whole tensor to one value."""
     x, function = random(elements, dtype=dtype), WHOLE[name]
     return lambda: function(x)

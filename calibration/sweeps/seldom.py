@@ -116,5 +116,5 @@ def _scatter_add(rows: int, cols: int, dtype: str) -> Call:
 
 @operation(sweep("seldom", 110, _drawn))
 def seldom(name: str, dtype: str, rows: int, cols: int) -> Call:
-    """One of these calls of [rows, cols]."""
+    """Call one of these ops on [rows, cols]."""
     return _CALLS[name](rows, cols, dtype)

@@ -15,7 +15,7 @@ from random import Random
 from calibration.sweeps.registry import Params
 
 LARGEST_BYTES = 512 * 2**20
-"""Of one tensor."""
+"""The largest size of one tensor."""
 ITEM_BYTES = {
     "fp32": 4,
     "tf32": 4,

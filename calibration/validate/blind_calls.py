@@ -19,14 +19,14 @@ from calibration.outcome import Outcome, summarised, summary, table
 from calibration.record.library_samples import launched
 from calibration.record.read import MEASUREMENTS
 from calibration.sweeps.registry import Point, points
-from calibration.validate.kept_predictions import Row, rows, write
 from calibration.validate.single_ops import STATES, seconds
+from calibration.validate.stored_predictions import Row, rows, write
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.profile import profile
 from simulator.tracing import trace_call
 
 FOLDER = MEASUREMENTS / "h200_sxm"
-KEPT, MEASURED = FOLDER / "predicted_blind_calls.jsonl.gz", FOLDER / "blind_calls.jsonl.gz"
+PREDICTED, MEASURED = FOLDER / "predicted_blind_calls.jsonl.gz", FOLDER / "blind_calls.jsonl.gz"
 
 
 def predicted(point: Point) -> Row:
@@ -60,13 +60,13 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="file for the predictions")
     parser.add_argument("--now", action="store_true", help="predict again")
     options = parser.parse_args()
-    wanted = [p for p in points(blind.KIND) if re.search(options.pattern, p.name)]
+    chosen = [p for p in points(blind.KIND) if re.search(options.pattern, p.name)]
     if options.write:
-        write(options.write, map(predicted, wanted))
+        write(options.write, map(predicted, chosen))
         return
-    kept = map(predicted, wanted) if options.now else rows(KEPT)
-    by_name = {row["call"]: row for row in kept}
-    names = {point.name for point in wanted}
+    predictions = map(predicted, chosen) if options.now else rows(PREDICTED)
+    by_name = {row["call"]: row for row in predictions}
+    names = {point.name for point in chosen}
     measured = {name: row for name, row in read(MEASURED).samples.items() if name in names}
     every = list(outcomes(by_name, measured))
     for each in every:

@@ -1,9 +1,9 @@
 """Compare steps over two H200s with predictions made before the measurement.
 
 The predictions are those of the code before the measurement (`predicted_steps.jsonl.gz`), or of the
-current code. Errors are |predicted / measured − 1|; slow-down is the period over that of the step's
-twin on one GPU. A captured step has no peak memory here: measured after the capture, it lacks the
-graph's own pool.
+current code. Errors are |predicted / measured − 1|; slow-down is the ratio of the period to that of
+the same step on one GPU. The peak memory of captured steps is not compared: it was measured after
+the capture, and lacks the pool of the CUDA graph.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.step.step_time import StepTime
 
 

@@ -19,8 +19,8 @@ from calibration.cases.energy_steps import ENERGY_STEPS, is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.sustained import FIRST, EnergyCase, coolness, read_cases
-from calibration.validate.kept_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
+from calibration.validate.stored_predictions import Row, rows, write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.host import Host
@@ -41,7 +41,7 @@ def predictions(card: str, measured: dict[str, EnergyCase]) -> dict[str, Row]:
 
 
 def figures(case: Step, card: str, host: Host | None) -> Row:
-    """What is predicted of a case on a card."""
+    """Predict the figures of a case on a card."""
     assert case.step is not None
     mode = "cuda_graph" if case.graph else "eager"
     p = predict_trace(retrace(case.step.record(), mode), gpu=card, host=host, mode=mode)

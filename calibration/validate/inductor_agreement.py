@@ -113,26 +113,26 @@ def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
 
 def differences(agreed: Agreement) -> list[str]:
     """Launches without a partner, and pairs whose ops or bytes differ."""
-    said: list[str] = []
+    lines: list[str] = []
     taken = set(agreed.pairs.values())
     both = frozenset().union(*agreed.real.ops) & frozenset().union(*agreed.rules.ops)
     for a, ops in enumerate(agreed.real.ops):
         b = agreed.pairs.get(a)
         if b is None:
-            said.append(f"  real {a} only: {_line(agreed, ops)} {_bytes(agreed.real.launches[a])}")
+            lines.append(f"  real {a} only: {_line(agreed, ops)} {_bytes(agreed.real.launches[a])}")
             continue
         more, less = (ops - agreed.rules.ops[b]) & both, (agreed.rules.ops[b] - ops) & both
         sizes = _bytes(agreed.real.launches[a]), _bytes(agreed.rules.launches[b])
         if more or less or sizes[0] != sizes[1]:
             both_have = _line(agreed, ops & agreed.rules.ops[b])
             apart = f"+[{_line(agreed, more)}] -[{_line(agreed, less)}]"
-            said.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
+            lines.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
     for b, ops in enumerate(agreed.rules.ops):
         if b not in taken:
-            said.append(
+            lines.append(
                 f"  rules {b} only: {_line(agreed, ops)} {_bytes(agreed.rules.launches[b])}"
             )
-    return said
+    return lines
 
 
 def _line(agreed: Agreement, ops: Ops) -> str:

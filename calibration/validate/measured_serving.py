@@ -25,8 +25,8 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, percentile, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, percentile, serve
 from simulator.planning.spec import Workload
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine
@@ -65,15 +65,18 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
             if row.get("part") != "step" or name not in row:
                 continue
             p = step(row["kind"], mode, row["batch"], row["tokens"], host)
-            said = row[name]
-            ratios = p.period_s / said["period_s"], p.latency_s / said["latency_s"]
+            timed = row[name]
+            ratios = (
+                p.period_s / timed["period_s"],
+                p.latency_s / timed["latency_s"],
+            )
             off[name].append(abs(ratios[0] - 1))
             low, high = p.interval_s
-            inside.append(low <= said["period_s"] <= high)
+            inside.append(low <= timed["period_s"] <= high)
             yield (
                 f"| {row['kind']} {row['batch']} × {row['tokens']} | {name} | "
-                f"{p.period_s * 1e3:.2f} | {said['period_s'] * 1e3:.2f} | {ratios[0]:.3f} | "
-                f"{p.latency_s * 1e3:.2f} | {said['latency_s'] * 1e3:.2f} | {ratios[1]:.3f} |"
+                f"{p.period_s * 1e3:.2f} | {timed['period_s'] * 1e3:.2f} | {ratios[0]:.3f} | "
+                f"{p.latency_s * 1e3:.2f} | {timed['latency_s'] * 1e3:.2f} | {ratios[1]:.3f} |"
             )
     for name, each in off.items():
         if each:
@@ -150,7 +153,7 @@ def iterations(row: Row, priced: StepTime) -> tuple[float, float]:
 
 
 def static(measured: list[Row], host: Host) -> Iterator[str]:
-    """The batch served alone."""
+    """Compare the batch that was served alone."""
     for row in measured:
         if row.get("part") == "static" and "seconds" in row:
             first = step("prefill", "eager", row["batch"], row["prompt"], host).latency_s

@@ -22,8 +22,8 @@ from calibration.cases.suites import SUITES
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import Recording, Timed, recordings, timed
-from calibration.validate.kept_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
+from calibration.validate.stored_predictions import Row, rows, write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.errors import InputError
@@ -77,16 +77,16 @@ class Before(NamedTuple):
 
 def before(path: Path) -> dict[tuple[str, str], Before]:
     """The stored predictions of a file by case and mode. Raises InputError if it has none."""
-    kept = {
+    stored = {
         (row["case"], row["mode"]): Before(
             row["period_s"], tuple(row["interval_s"]), row["gpu_busy_s"], row["kernels"]
         )
         for row in rows(path)
         if "period_s" in row
     }
-    if not kept:
+    if not stored:
         raise InputError(f"{path}: no predicted step; expected a file written with --write")
-    return kept
+    return stored
 
 
 def figures(name: str, mode: str, p: Prediction) -> Row:
@@ -148,14 +148,14 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="file for the predictions")
     parser.add_argument("--before", type=Path, help="file of stored predictions")
     options = parser.parse_args()
-    kept = before(options.before) if options.before else None
+    stored = before(options.before) if options.before else None
     predicted: list[Row] = []
     outcomes: list[Outcome] = []
-    for suite in options.suites or (SECOND if kept else FIRST):
+    for suite in options.suites or (SECOND if stored else FIRST):
         known = measured(suite)
         for case in (c for c in SUITES[suite] if re.search(options.pattern, c.name)):
             row = known.get(case.name)
-            for mode, by_host in _of(case, row, kept):
+            for mode, by_host in _of(case, row, stored):
                 if isinstance(by_host, str):
                     print(f"{case.name} {mode}: {by_host}", flush=True)
                     predicted.append({"case": case.name, "mode": mode, "failed": by_host})
@@ -174,15 +174,15 @@ def main() -> None:
 
 
 def _of(
-    case: Case, row: Recording | Timed | None, kept: Mapping[tuple[str, str], Before] | None
+    case: Case, row: Recording | Timed | None, stored: Mapping[tuple[str, str], Before] | None
 ) -> Iterator[tuple[str, Mapping[str, Prediction | Before] | str]]:
     """The predictions of a case by mode, from the current code or as stored."""
-    if kept is None:
+    if stored is None:
         yield from predictions(case, hosts(row))
         return
     for mode in modes(case):
-        p = kept.get((case.name, mode))
-        yield mode, {DEFAULT: p} if p else "no prediction was kept"
+        p = stored.get((case.name, mode))
+        yield mode, {DEFAULT: p} if p else "no prediction was stored"
 
 
 if __name__ == "__main__":

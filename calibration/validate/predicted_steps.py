@@ -27,7 +27,7 @@ from simulator.parallel.predict_step import predict_step
 from simulator.parallel.prediction import ParallelPrediction
 
 SIZES = [1024 * 4**i for i in range(11)]
-"""1 KiB to 1 GiB."""
+"""Bytes of a collective: 1 KiB to 1 GiB, each four times the one before."""
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:

@@ -24,8 +24,8 @@ import numpy as np
 
 from calibration.validate.closed_loop import closed_loop
 from simulator.hardware.gpu import gpu
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.spec import SPLITS, Workload
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine
@@ -130,7 +130,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
 
 
 def _unplanned(row: dict[str, str]) -> str:
-    """The reason why no plan represents a row; "" if one does."""
+    """The reason why no plan represents a row, or an empty string."""
     if row["model_path"] not in NETWORKS:
         return f"{row['model_path']}: no network of the catalogue"
     if row["mode"] != "agg":

@@ -19,8 +19,8 @@ import numpy as np
 
 from calibration.validate.published_loops import Compared, kendall, loops, read, submissions
 from simulator.hardware.gpu import gpu
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.spec import Workload
 from simulator.planning.step.tables import machine
 from simulator.scenario.trace_source import keep_on_disk
@@ -94,7 +94,7 @@ def requests(rows: list[dict[str, str]]) -> None:
 
 
 def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str, str]]) -> str:
-    """One server's figures."""
+    """Print the simulated and published figures of one server."""
     rows = sorted(rows, key=lambda row: float(row["arrival_s"]))
     figures = {
         name: np.array([float(row[name]) for row in rows])

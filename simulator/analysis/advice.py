@@ -15,9 +15,9 @@ from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
-from simulator.scenario.as_command import as_command
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.scenario.text.command import as_command
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
@@ -37,7 +37,7 @@ class Advice:
     local_gain       share of the GPU's busy time per sample saved
     usd_per_million  USD per million samples; None without a price
     warning          why a local gain does not arrive, or ""
-    command          the command that applies it; "" if the GPU has edited figures
+    command          the command that applies it; empty if the GPU has edited figures
     applied          the what-ifs that it adds
     """
 
@@ -284,7 +284,7 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
 
 
 def _command(scenario: Scenario) -> str:
-    """The command that predicts a scenario; "" for a GPU that has no name."""
+    """The command that predicts a scenario; empty for a GPU that has no name."""
     return "" if isinstance(scenario.gpu, Mapping) else as_command(scenario, "whatif")
 
 

@@ -97,7 +97,7 @@ class Waterfall:
 @dataclass(frozen=True)
 class Comparison:
     """Two to four scenarios; `waterfalls` lead from the first to each of the others. `retraced`
-    says why each was traced, or "" if a family of traces holds it."""
+    says why each was traced, or is empty."""
 
     scenarios: tuple[Scenario, ...]
     predictions: tuple[Prediction, ...]

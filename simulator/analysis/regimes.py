@@ -17,7 +17,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces.families import expecting
 from simulator.whatif.shape import sizes
 
 _LARGEST = 65536

@@ -15,7 +15,7 @@ from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces.families import expecting
 
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
@@ -25,13 +25,12 @@ _POINTS = 16  # approximate number of batches that a search predicts
 
 @dataclass(frozen=True)
 class SeekResult:
-    """A result: `axis` at `value` reaches the goal, at `beyond` (None if there is none) it does
-    not.
+    """A result: `axis` reaches the goal at `value`, but not at `beyond`, which may be None.
 
     `scenario` is the scenario there and `prediction` its forward run, which confirms the goal.
     `tried` are the figures of the search by value; `traced` gives the reason for each value at
     which the network was traced because no family of traces holds it; `retraced` is the reason for
-    `value`, or "".
+    `value`, or empty.
     """
 
     goal: str

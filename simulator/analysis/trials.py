@@ -69,7 +69,7 @@ def _relieved(base: Prediction, changed: Prediction) -> Regime:
 
 
 def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """What another card has more of that reduces the regime; "" if its figures are no reason."""
+    """What another card has more of that reduces the regime, or an empty string."""
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
@@ -98,7 +98,7 @@ def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
 
 
 def _issued_less(base: Prediction, changed: Prediction) -> str:
-    """The reduction in launches or host work per sample; "" if there is none."""
+    """The reduction in launches or host work per sample, or an empty string."""
     for what, figures in (
         ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, changed)]),
         ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, changed)]),

@@ -42,7 +42,7 @@ def block_count(trace: Trace, blocks: str) -> int:
 
 
 def path_of_blocks(trace: Trace) -> str:
-    """The path of the list with the most blocks, such as "layers"; "" without blocks."""
+    """The path of the list with the most blocks, such as "layers"; empty without blocks."""
     most: dict[str, int] = {}
     for path in {op.module for op in trace.ops}:
         words = path.split(".")

@@ -40,7 +40,7 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
-    transferred   the fabric whose constants are scaled, "" if this one was measured
+    transferred   the fabric whose constants are scaled; empty if this one was measured
     """
 
     source: str

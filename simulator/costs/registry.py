@@ -73,7 +73,7 @@ def cost(*names: str) -> Callable[[Cost], Cost]:
 
 
 def works(op: Signature) -> tuple[Work, ...] | None:
-    """The work of an op: () if it launches nothing, None if it has no cost function."""
+    """The work of an op: empty if it launches nothing, None if it has no cost function."""
     function = COSTS.get(op.name)
     if function is None:
         return stated(op)

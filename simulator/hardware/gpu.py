@@ -74,7 +74,7 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None = None
 
     def peak(self, engine: Engine, dtype: str) -> float | None:
-        """Dense FLOP/s (a multiply-add is 2) of an engine at a dtype; None if it has none."""
+        """Dense FLOP/s (a multiply-add is 2) of an engine at a dtype, or None."""
         if engine not in ("tensor", "vector") or dtype not in DTYPES:
             raise InputError(
                 f"no engine {engine!r} at dtype {dtype!r}: expected 'tensor' or 'vector' and one "
@@ -123,7 +123,7 @@ def gpu(name_or_path: str | Path) -> GPU:
 
 
 def gpu_of_id(gpu_id: str) -> GPU | None:
-    """The GPU whose file has exactly this name; None if there is none."""
+    """The GPU whose file has exactly this name, or None."""
     return next((_load(path) for path in _paths() if path.stem == gpu_id), None)
 
 

@@ -145,7 +145,7 @@ def text(table: Table) -> str:
 
 
 def id_of(name: str) -> str:
-    """The id for a name: "My H200" gives my_h200; "" if the name has no letters or digits."""
+    """The id for a name: "My H200" gives my_h200; empty if the name has no letters or digits."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60]
 
 

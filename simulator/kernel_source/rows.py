@@ -172,7 +172,7 @@ def softmax_backward(e: Element) -> str:
 
 
 def lead(ops: tuple[GroupOp, ...], makers: dict[Value, Any]) -> Rows | None:
-    """The rows of a group's first reduction; None if it has none."""
+    """The rows of a group's first reduction, or None."""
     for op in ops:
         summed = op.outputs if "norm" not in op.name or "backward" in op.name else op.outputs[1:]
         if reduced(op) is not None and any(value in makers for value, _ in summed):

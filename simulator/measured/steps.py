@@ -44,7 +44,7 @@ class MeasuredStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @lru_cache
 def steps(gpu: str) -> tuple[MeasuredStep, ...]:
-    """Every step timed on the GPU of this id; () if there is none."""
+    """Every step timed on the GPU of this id, or an empty tuple."""
     path = FOLDER / f"{gpu}.json"
     if not path.is_file():
         return ()

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpu
-from simulator.planning.replica import lengths, rules, simulate
-from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Row
+from simulator.planning.server.replica import lengths, rules, simulate
+from simulator.planning.server.requests import requests
 from simulator.planning.spec import Lengths, Spec
 from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.wording import amount, latency, usd, watts

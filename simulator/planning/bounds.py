@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import exp
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.replica import lengths
+from simulator.planning.server.replica import lengths
 from simulator.planning.spec import SPLITS, Spec
 from simulator.planning.step.traced_step import NetworkSize, sizes_of
 from simulator.planning.wording import latency
@@ -34,7 +34,11 @@ def _fewest(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> int | N
 
 def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1) -> str | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
+<<<<<<< HEAD
     sheet alone; None if there is none."""
+=======
+    sheet alone, or None. `weights` is the number of parameters."""
+>>>>>>> s17-house
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):

@@ -11,10 +11,10 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
 from simulator.planning.batches.assumptions import of_batches
 from simulator.planning.batches.search import search as search_batches
-from simulator.planning.replica import lengths
-from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_search import SearchResult, search
+from simulator.planning.server.replica import lengths
+from simulator.planning.server.requests import requests
 from simulator.planning.spec import Spec, adapted
 from simulator.planning.spec_file import read
 from simulator.planning.verdict import ranked, verdict

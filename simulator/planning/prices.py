@@ -23,7 +23,7 @@ class Price:
 
 
 def price(gpu: GPU, prices: Prices) -> Price | None:
-    """The price of a GPU; None if there is none, and the plan then counts GPU-hours."""
+    """The price of a GPU, or None; without a price, the plan counts GPU-hours."""
     if gpu.id in prices.hourly_usd:
         return Price(prices.hourly_usd[gpu.id], "yours")
     if gpu.id in prices.purchase_usd:

@@ -68,8 +68,8 @@ class Row:
 
     @property
     def layout(self) -> str:
-        """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; "" if each
-        GPU is a replica."""
+        """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; empty if
+        each GPU is a replica."""
         noun = "replica" if self.replicas == 1 else "replicas"
         tp = "" if self.split == 1 else f"tp={self.split}"
         if self.pools is not None:
@@ -133,7 +133,7 @@ class Plan:
 
     @property
     def best(self) -> Row | None:
-        """The cheapest candidate that meets all limits over its interval; None if there is none."""
+        """The cheapest candidate that meets all limits over its interval, or None."""
         return next((row for row in self.rows if row.status == "fits"), None)
 
     def document(self) -> dict[str, Any]:

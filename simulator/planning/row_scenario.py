@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simulator.hardware.gpu import gpu
 from simulator.planning.batches.search import batch_scenario
-from simulator.planning.replica import lengths
 from simulator.planning.result import Row
+from simulator.planning.server.replica import lengths
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import WHATIFS, engine_scenario
 from simulator.planning.step.traced_step import of_rank

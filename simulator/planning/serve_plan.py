@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.disaggregated import served
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
-from simulator.planning.replica import (
+from simulator.planning.result import Row, Span
+from simulator.planning.server.disaggregated import served
+from simulator.planning.server.replica import (
     WARM_UP,
     Figures,
     factor,
@@ -20,11 +21,10 @@ from simulator.planning.replica import (
     rules,
     simulate,
 )
-from simulator.planning.requests import requests
-from simulator.planning.result import Row, Span
-from simulator.planning.serving import Rules, Served
+from simulator.planning.server.requests import requests
+from simulator.planning.server.scheduler import Rules, Served
+from simulator.planning.server.steady import largest_rate, steady
 from simulator.planning.spec import Spec
-from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
 

@@ -127,7 +127,7 @@ def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
 
 
 def _so_far(rows: list[Row]) -> str:
-    """The cheapest row that fits, for the progress line; "" if none does."""
+    """The cheapest row that fits, for the progress line, or an empty string."""
     fits = [row for row in rows if row.status == "fits"]
     if not fits:
         return ""

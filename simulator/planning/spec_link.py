@@ -7,7 +7,7 @@ from typing import Any
 
 from simulator.formats.link import link
 from simulator.planning.spec_text import spec_text
-from simulator.scenario.scenario_link import check_self_contained, table_of_link
+from simulator.scenario.text.link import check_self_contained, table_of_link
 
 
 def spec_link(toml: str) -> str:

@@ -61,7 +61,7 @@ def _figures(row: Row) -> tuple[float, float, float, float]:
 
 def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
     """The hourly price of the other row's GPU, without energy, below which that row costs less, and
-    its price now; "" if a price is not known or the energy alone costs more."""
+    its price now. Empty if a price is not known or the energy alone costs more."""
     if row.usd_per_h is None or other.usd_per_h is None:
         return ""
     energy = (other.watts or 0.0) / 1000 * energy_usd_per_kwh / other.count

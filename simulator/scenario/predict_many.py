@@ -13,8 +13,8 @@ from simulator.modes import compiles
 from simulator.records import Trace
 from simulator.scenario.predict import as_fused, predict_resolved, scaled_profile
 from simulator.scenario.resolved import Rates, ResolvedScenario
-from simulator.scenario.trace_families import expecting
 from simulator.scenario.trace_source import family, reason_to_trace, trace_key, trace_resolved
+from simulator.scenario.traces.families import expecting
 from simulator.simulate.family import Drive, at_points
 from simulator.simulate.step_columns import empty_table, step_row
 from simulator.simulate.traces import Step, simulated

@@ -83,7 +83,7 @@ def whatifs() -> tuple[WhatIf, ...]:
 
 
 def registered(name: str) -> WhatIf | None:
-    """The what-if of this name; None if there is none."""
+    """The what-if of this name, or None."""
     return _WHATIFS.get(name)
 
 

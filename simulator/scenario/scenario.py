@@ -103,7 +103,7 @@ def predict(scenario: Scenario) -> Prediction:
 
 def save(scenario: Scenario, path: Path | str) -> None:
     """Write a scenario to a TOML file atomically. Raises InputError if it cannot be written."""
-    from simulator.scenario.scenario_file import text
+    from simulator.scenario.text.file import text
 
     path = Path(path)
     try:
@@ -116,9 +116,9 @@ def load(path: Path | str) -> Scenario:
     """Read a scenario from a file or a link. Raises InputError if it is not a scenario, has unknown
     keys, or has another version."""
     if isinstance(path, str) and is_link(path):
-        from simulator.scenario.scenario_link import scenario_of_link
+        from simulator.scenario.text.link import scenario_of_link
 
         return scenario_of_link(path)
-    from simulator.scenario.scenario_file import read
+    from simulator.scenario.text.file import read
 
     return read(Path(path))

@@ -1,7 +1,7 @@
 """The trace of a resolved scenario: from memory, from disk, from a fitted family, or traced now.
 
 Traces are cached in memory. Traces of a network at several batches or sequences come from a family
-(`simulator.scenario.trace_families`): a packaged one for networks of the catalogue, else one that
+(`simulator.scenario.traces.families`): a packaged one for networks of the catalogue, else one that
 was fitted. Traces and families are stored on disk after `keep_on_disk`.
 """
 
@@ -28,15 +28,16 @@ from simulator.isolated import ISOLATION
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
-from simulator.scenario import packaged, trace_disk
+from simulator.scenario import packaged
 from simulator.scenario.gpu_class import content, seen
-from simulator.scenario.mode_queries import ModeQueries
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
-from simulator.scenario.saved_facts import facts_of_file
-from simulator.scenario.trace_families import Line, TraceFamilies
-from simulator.scenario.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.trace_module import trace_module
+from simulator.scenario.traces import disk as trace_disk
+from simulator.scenario.traces.families import Line, TraceFamilies
+from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
+from simulator.scenario.traces.mode_queries import ModeQueries
+from simulator.scenario.traces.saved_facts import facts_of_file
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer

@@ -123,7 +123,7 @@ class Recorder(TorchDispatchMode):
         """The result of an op, which another library may define without a fake."""
         try:
             return self.repeated_calls.result(func, args, kwargs)
-        except RuntimeError as error:  # NotImplementedError included
+        except RuntimeError as error:  # also catches its subclass NotImplementedError
             if not (is_foreign(func) and lacks_a_fake(error)):
                 raise
             if not stated_cost(func, self.data_sizes.sizes):

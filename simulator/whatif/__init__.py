@@ -7,7 +7,7 @@ Importing this package registers every group. May import scenario and its depend
 from simulator.scenario.apply import apply, whatif
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import GROUPS, WhatIf, whatifs
-from simulator.scenario.whatif_text import parse, to_text
+from simulator.scenario.text.whatif import parse, to_text
 from simulator.whatif import hardware, kernels, launch, precision, shape, training
 
 _MODULES = (precision, shape, kernels, launch, hardware, training)

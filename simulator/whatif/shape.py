@@ -47,7 +47,7 @@ def seq(
 
 
 def _positions(resolved: ResolvedScenario) -> int | None:
-    """Rows of the position table of a network of the catalogue; None if it has none."""
+    """Rows of the position table of a network of the catalogue, or None."""
     default = sizes(resolved).get("positions")
     return default if isinstance(default, int) else None
 

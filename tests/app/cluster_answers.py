@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.answers.cluster_answer import ClusterAnswer, RankAnswer, Span
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
-from app.answers.cluster_scaling import Point, WhatIf
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer, RankAnswer, Span
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.scaling import Point, WhatIf
 from simulator.cluster import cluster
 from simulator.collectives.nccl import Choice
 from simulator.parallel.prediction import ParallelRegime

@@ -27,7 +27,8 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import FOLDER as HOSTS
 from simulator.hardware.host import host
 from simulator.measured import profiler_trace
-from simulator.planning import requests, spec_file
+from simulator.planning import spec_file
+from simulator.planning.server import requests
 from simulator.scenario.scenario import load as load_scenario
 from simulator.timing.profile import FOLDER, profile
 from tests.reliability import promises

@@ -141,7 +141,7 @@ def run(case: Case) -> dict[str, str]:
 
 
 def _failing_line_in_torch(network: Any) -> str:
-    """Where the network's forward fails on torch's own tensors without data; "" if it does not."""
+    """Where the network's forward fails on torch's own tensors without data, or an empty string."""
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
         module = network.module.to_empty(device="cpu")
         args, kwargs = tree_map_only(

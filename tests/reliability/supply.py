@@ -66,7 +66,7 @@ def packages(root: str = "ridgepoint") -> list[Package]:
 
 def licence(package: Distribution) -> str:
     """The licence that a package states: its expression, its classifiers, or the first line of its
-    text; "" where it states none."""
+    text; or an empty string."""
     about = package.metadata.json
     if expression := about.get("license_expression"):
         return str(expression)

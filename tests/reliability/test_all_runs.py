@@ -32,22 +32,22 @@ def _small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(promises.write, "__defaults__", (tmp_path / "README.md",))
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def exit_status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["all", *arguments])
     return every.main()
 
 
 def test_what_passed_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert asked(monkeypatch, "--only", "good") == 0
-    assert asked(monkeypatch) == 1  # the other fails
-    assert asked(monkeypatch) == 1
+    assert exit_status(monkeypatch, "--only", "good") == 0
+    assert exit_status(monkeypatch) == 1  # the other fails
+    assert exit_status(monkeypatch) == 1
     assert (tmp_path / "count").read_text() == "gbb"
-    assert asked(monkeypatch, "--only", "good", "--again") == 0
+    assert exit_status(monkeypatch, "--only", "good", "--again") == 0
     assert (tmp_path / "count").read_text() == "gbbg"
 
 
 def test_the_page_and_the_row_of_a_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked(monkeypatch)
+    exit_status(monkeypatch)
     page = (tmp_path / "summary.html").read_text("utf-8")
     assert "<td>good<td>passed<td>0 s<td>" in page and "<td>bad<td>failed" in page
     assert "<pre>3 passed &lt;in&gt; 1 s</pre>" in page

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
-from simulator.planning.replica import factor
+from simulator.planning.server.replica import factor
 from simulator.planning.step.step_time import StepTime
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import predict

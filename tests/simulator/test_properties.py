@@ -17,12 +17,12 @@ from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import learned
 from simulator.timing.rates import l2_kept_bytes, peak_flops_per_s
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 BASES = [
-    asked("bert-base", dtype="fp16", seq=16, sizes=dict(layers=1)),
-    asked("mlp-tiny", sizes=dict(width=256), training=True),
-    asked("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
+    small_scenario("bert-base", dtype="fp16", seq=16, sizes=dict(layers=1)),
+    small_scenario("mlp-tiny", sizes=dict(width=256), training=True),
+    small_scenario("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
 MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
 """Examples, a millisecond each: of steps of few kernels, traced once. `run.py test --all` asks for

@@ -21,7 +21,7 @@ _NOUN: dict[Tried, str] = {"counts": "count", "engines": "engine"}
 @dataclass(frozen=True)
 class CandidateCard:
     """One GPU of the plan. `counts` and `engines` map each choice to whether it is tried; `price`
-    is USD per hour of one GPU, "" if unknown; `source` is "yours" or the list's date,
+    is USD per hour of one GPU, or empty; `source` is "yours" or the list's date,
     `source_whole` the full source of the price."""
 
     id: str
@@ -113,8 +113,8 @@ def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
 
 
 def priced(draft: Draft, gpu_id: str, text: str) -> Draft:
-    """Set the user's price per GPU-hour, in USD unless it has a unit; "" restores the list's
-    price."""
+    """Set the user's price per GPU-hour, in USD unless it has a unit. An empty text restores the
+    price of the list."""
     name = _named(draft.get("prices", "hourly") or {}, gpu_id)
     bare = text.replace(".", "", 1).replace(",", "").isdigit()
     return draft.put((f"{text} USD/h" if bare else text) or None, "prices", "hourly", name)

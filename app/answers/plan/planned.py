@@ -16,8 +16,8 @@ Candidate = tuple[str, int, str, str, int, tuple[int, int] | None]
 @dataclass(frozen=True)
 class Planned:
     """`rows` are ranked and belong to `spec`; `plan` is None until all are complete. They are
-    `stale` while they belong to an earlier draft. `progress` names the current work, "" if there is
-    none; `error` is the reason why the draft has no plan."""
+    `stale` while they belong to an earlier draft. `progress` names the current work, or is
+    empty; `error` is the reason why the draft has no plan."""
 
     draft: Draft
     spec: Spec | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.answers.cluster_answer import RankAnswer
+from app.answers.cluster.answer import RankAnswer
 
 Stretch = tuple[float, float]
 

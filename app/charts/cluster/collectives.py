@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_words import collective_words
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.words import collective_words
 from app.drawing import (
     Box,
     Drawing,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.answers.cluster_answer import ClusterAnswer, RankAnswer
-from app.answers.cluster_words import link_words, network_words, ranks_words
+from app.answers.cluster.answer import ClusterAnswer, RankAnswer
+from app.answers.cluster.words import link_words, network_words, ranks_words
 from app.charts.cluster.gpu_box import gpu_items
 from app.charts.cluster.roads import busy_words, rate, road
 from app.drawing import (

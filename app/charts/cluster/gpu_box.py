@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.answers.cluster_answer import ClusterAnswer, RankAnswer
-from app.answers.cluster_words import PARTS
+from app.answers.cluster.answer import ClusterAnswer, RankAnswer
+from app.answers.cluster.words import PARTS
 from app.charts.cluster.ranks import PART_INKS, rank_seconds
 from app.drawing import Box, Item, Metrics, Pattern, Rectangle, Text, fitting
 from app.drawing.colours import PatternKind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.answers.cluster_words import whole_percents
-from app.answers.clustered import Clustered
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import whole_percents
 from app.charts.plan.headline import PAD, figure_column, headline_frame
 from app.drawing import (
     Box,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.answers.cluster_answer import ClusterAnswer, RankAnswer, Span
-from app.answers.cluster_words import collective_words, ranks_words, stage_words
+from app.answers.cluster.answer import ClusterAnswer, RankAnswer, Span
+from app.answers.cluster.words import collective_words, ranks_words, stage_words
 from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.legend import legend
 from app.drawing import (

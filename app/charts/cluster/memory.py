@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_words import role_words
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.words import role_words
 from app.drawing import Box, Drawing, Item, Metrics, Mix, Pattern, Rectangle, Text
 from app.drawing.colours import Colour
 from app.quantities import percent

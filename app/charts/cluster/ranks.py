@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.answers.cluster_answer import ClusterAnswer, RankAnswer
-from app.answers.cluster_words import PARTS, ranks_words, stage_words
+from app.answers.cluster.answer import ClusterAnswer, RankAnswer
+from app.answers.cluster.words import PARTS, ranks_words, stage_words
 from app.charts.cluster.legend import legend
 from app.drawing import Box, Drawing, Item, Metrics, Pattern, Rectangle, Spot, Text, elided, pill
 from app.drawing.colours import Fill, PatternKind, Role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.answers.cluster_scaling import Point
+from app.answers.cluster.scaling import Point
 from app.drawing import (
     Box,
     Drawing,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.answers.mapped import Mapped
+from app.answers.sweeps.regime_map import Mapped
 from app.charts.page import below, head
 from app.charts.regime_map.axes import axes, legend
 from app.charts.regime_map.frame import frame_of

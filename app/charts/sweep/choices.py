@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.answers.swept import Swept
+from app.answers.sweeps.sweep import Swept
 from app.drawing import (
     Box,
     Item,

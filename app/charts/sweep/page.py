@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.answers.swept import Swept
+from app.answers.sweeps.sweep import Swept
 from app.charts.page import below, head
 from app.charts.sweep.choices import choices
 from app.charts.sweep.frame import Frame

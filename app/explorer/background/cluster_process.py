@@ -18,9 +18,9 @@ from simulator.isolated import ISOLATION
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion
-    from app.answers.cluster_scaling import StrongQuestion
-    from app.answers.cluster_splits import SplitQuestion
+    from app.answers.cluster.choice import AnswerQuestion, ClusterQuestion
+    from app.answers.cluster.scaling import StrongQuestion
+    from app.answers.cluster.splits import SplitQuestion
 
     Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
 
@@ -160,7 +160,7 @@ def serve(pipe: Connection) -> None:
 
 
 def _network(question: Asked) -> str:
-    from app.answers.cluster_choice import ClusterQuestion  # only in the child process, as below
+    from app.answers.cluster.choice import ClusterQuestion  # only in the child process, as below
 
     question = question if isinstance(question, ClusterQuestion) else question.question
     return question.scenario.network
@@ -170,10 +170,10 @@ def answer_all(question: Asked, send: OnMessage) -> None:
     """Compute the prediction, then the scaling and the what-ifs; or one of these, or the fastest
     splits. `send` receives each result when it is complete."""
     # only in the child process: the window never loads the predictions of several GPUs
-    from app.answers.cluster_answer import cluster_answer
-    from app.answers.cluster_choice import AnswerQuestion
-    from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
-    from app.answers.cluster_splits import SplitQuestion, split_ranking
+    from app.answers.cluster.answer import cluster_answer
+    from app.answers.cluster.choice import AnswerQuestion
+    from app.answers.cluster.scaling import StrongQuestion, scaling_points, what_ifs
+    from app.answers.cluster.splits import SplitQuestion, split_ranking
 
     def progress(text: str) -> None:
         send("progress", text)

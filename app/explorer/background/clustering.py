@@ -8,11 +8,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_choice import AnswerQuestion, ClusterQuestion, first
-from app.answers.cluster_scaling import StrongQuestion
-from app.answers.cluster_splits import SplitQuestion, SplitSearch, belongs, split_question
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.choice import AnswerQuestion, ClusterQuestion, first
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.scaling import StrongQuestion
+from app.answers.cluster.splits import SplitQuestion, SplitSearch, belongs, split_question
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import CLUSTER, Worker, later
 from app.explorer.state.session import Session, State

@@ -19,7 +19,7 @@ from simulator.hardware.gpu import GPU
 from simulator.isolated import ISOLATION
 from simulator.scenario import trace_source
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_families import Line
+from simulator.scenario.traces.families import Line
 
 
 class TraceJob(msgspec.Struct, frozen=True):

@@ -76,7 +76,7 @@ class Tracing(QObject):
 
     @property
     def sentence(self) -> str:
-        """The running request, for the status bar; "" if there is none."""
+        """The running request, for the status bar, or an empty string."""
         running = self.running
         if running is None:
             return ""

@@ -14,7 +14,7 @@ from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
 from app.widgets.save_dialog import ask_where
 from simulator.modes import compiles
-from simulator.scenario.as_command import as_command
+from simulator.scenario.text.command import as_command
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Form:
 
 def _report(answer: Answer) -> str:
     # imported only for an export: they slow the start
-    from app.answers.other_sizes import other_sizes
+    from app.answers.sweeps.other_sizes import other_sizes
     from app.html.page import as_html
 
     step = answer.scenario, answer.prediction, answer.subject

@@ -53,7 +53,7 @@ class Files(QObject):
 
     @property
     def title(self) -> str:
-        """The name of the file and whether it is saved; "" without a file."""
+        """The name of the file and whether it is saved, or an empty string."""
         return f"{self.path.name}, {'edited' if self.edited else 'saved'}" if self.path else ""
 
     def open(self, path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 
@@ -130,7 +130,7 @@ class Session(QObject):
             self._push(state, f"switch to scenario {LETTERS[place]}")
 
     def set_measured(self, path: str) -> None:
-        """Overlay a profiler trace on the current scenario; "" removes it."""
+        """Overlay a profiler trace on the current scenario; an empty path removes it."""
         now = self.state
         sides = list(now.sides)
         sides[now.current] = replace(sides[now.current], measured=path)
@@ -205,7 +205,7 @@ class Session(QObject):
 
     @property
     def _last_change(self) -> _Change | None:
-        """The newest change; None if there is none, or if any is undone."""
+        """The newest change, or None; None also while a change is undone."""
         if self.history.canRedo() or not self.history.count():
             return None
         return cast("_Change", self.history.command(self.history.count() - 1))

@@ -1,6 +1,6 @@
 """The session file: readable JSON, versioned, validated, and written atomically.
 
-Scenarios have the keys of `simulator.scenario.scenario_file`. Layouts of docks are Qt's bytes in
+Scenarios have the keys of `simulator.scenario.text.file`. Layouts of docks are Qt's bytes in
 base 64; an invalid layout is ignored.
 """
 
@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
 from simulator.errors import InputError
 from simulator.formats.limited import contents
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.scenario_file import of_table, table
+from simulator.scenario.text.file import of_table, table
 
 FORMAT, VERSION, SUFFIX = "ridgepoint-session", 1, ".ridge"
 _MAX_BYTES = 2**20

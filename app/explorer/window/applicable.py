@@ -37,7 +37,7 @@ class Applicable:
             panel.toggleViewAction().setVisible(shown)
 
     def reasons(self) -> dict[str, str]:
-        """The reasons why actions do not apply, by the action's name; "" if it applies."""
+        """The reasons why actions do not apply, by the action's name; empty if it applies."""
         window, state = self.window, self.window.session.state
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in _WITHOUT_SCENARIO:
@@ -60,7 +60,7 @@ class Applicable:
         return reasons
 
     def _not_compared(self) -> str:
-        """Why the scenarios cannot be compared; "" if they can."""
+        """Why the scenarios cannot be compared, or an empty string."""
         sides, answers = self.window.session.state.sides, self.window.answering.answers
         if len(sides) == 1:
             return "There is one scenario; duplicate it"

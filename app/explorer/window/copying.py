@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 
 from simulator.planning.spec_link import spec_link
-from simulator.scenario.as_command import as_command
-from simulator.scenario.scenario_link import scenario_link
+from simulator.scenario.text.command import as_command
+from simulator.scenario.text.link import scenario_link
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 from app.answers.answer import Answer
 from app.explorer.docks.veil import OPACITY
 from app.quantities import between, change, number, seconds_unit
-from app.report.compared import per_sample, sample_s
+from app.report.comparisons.ratios import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.paint import Paint, width
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
@@ -77,7 +77,7 @@ class SideCard(QWidget):
         return words + ("" if shown.letter == "A" else f", {self.changed()} against A")
 
     def changed(self) -> str:
-        """The change against A, per item if the batches differ; "" if either is unknown."""
+        """The change against A, per item if the batches differ; empty if either is unknown."""
         shown = self.shown
         if shown is None or shown.answer is None or shown.baseline is None:
             return ""

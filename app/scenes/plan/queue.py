@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.planning.queue_detail import QueueDetail
-from simulator.planning.serving import percentile
+from simulator.planning.server.queue_detail import QueueDetail
+from simulator.planning.server.scheduler import percentile
 from simulator.planning.spec import Spec
 
 Floats = NDArray[np.float64]

@@ -40,7 +40,7 @@ class TornadoScene:
 
 
 def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
-    """The varied assumptions of a plan; None if it has none."""
+    """The varied assumptions of a plan, or None."""
     row = varied_row(plan)
     if row is None:
         return None

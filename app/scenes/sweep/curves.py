@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from app.answers.answer import subject_of
-from app.answers.axes import AxisValues, value_on
-from app.answers.axes import line as line_of
 from app.answers.side import Side
-from app.answers.swept import swept
+from app.answers.sweeps.axes import AxisValues, value_on
+from app.answers.sweeps.axes import line as line_of
+from app.answers.sweeps.sweep import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.measured import MeasuredPoint, points
@@ -126,7 +126,7 @@ def axis_title(name: str, unit: str = "") -> str:
 
 
 def lacking(scenario: Scenario, axis: str) -> str:
-    """The reason why a network of the catalogue has no such axis; "" if it may have it."""
+    """The reason why a network of the catalogue has no such axis, or an empty string."""
     entry = CATALOGUE.get(scenario.network)
     if axis != "seq" or entry is None or entry.seq is not None:
         return ""

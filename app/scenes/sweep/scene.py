@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.answers.swept import Swept
+from app.answers.sweeps.sweep import Swept
 from app.drawing.colours import SIDES, Role
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.curves import Curves, axis_title

@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
 from app.answers.side import Side
 from app.drawing import Drawing, Item, Text
 from app.theme import SUPPORT_PX, Theme

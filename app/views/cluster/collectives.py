@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_words import ranks_words
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import ranks_words
 from app.charts.cluster.collectives import collectives_drawing, collectives_height
 from app.drawing import Drawing, Item, Rectangle
 from app.quantities import seconds

@@ -7,8 +7,8 @@ from typing import ClassVar
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QWidget
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
 from app.charts.cluster.fabric import fabric_drawing, is_node
 from app.charts.cluster.gpu_box import place_words
 from app.drawing import Drawing, Item, Rectangle, Spot

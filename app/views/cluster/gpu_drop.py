@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from app.widgets.drops import Offer
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import gpu

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy
 
-from app.answers.clustered import Clustered
+from app.answers.cluster.page import Clustered
 from app.charts.cluster.headline import cluster_headline
 from app.charts.plan.headline import waiting_drawing
 from app.drawing.picture import Drawing

@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_words import ranks_words
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import ranks_words
 from app.charts.cluster.lanes import lanes_across, lanes_drawing, lanes_height
 from app.drawing.picture import Drawing
 from app.scenes.pixel_scale import Scale

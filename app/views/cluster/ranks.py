@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_words import PARTS, ranks_words
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import PARTS, ranks_words
 from app.charts.cluster.ranks import rank_seconds, ranks_drawing, ranks_height
 from app.drawing.picture import Drawing
 from app.quantities import seconds

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_scaling import Point
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.scaling import Point
 from app.charts.cluster.scaling import scaling_drawing
 from app.drawing import Drawing, Text
 from app.theme import SUPPORT_PX, Theme

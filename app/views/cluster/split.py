@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app.answers import sentence as sentence_parts
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion, with_what_if
-from app.answers.cluster_fields import more_field, own_cluster_field, sentence, with_choice
-from app.answers.cluster_splits import SplitQuestion, switched
-from app.answers.cluster_words import product_words
-from app.answers.clustered import Clustered
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion, with_what_if
+from app.answers.cluster.fields import more_field, own_cluster_field, sentence, with_choice
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.splits import SplitQuestion, switched
+from app.answers.cluster.words import product_words
 from app.charts.cluster.memory import memory_drawing, memory_height
 from app.drawing.picture import Drawing
 from app.theme import Theme

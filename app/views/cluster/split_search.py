@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.answers.cluster_splits import RankedSplit, SplitRanking, SplitSearch, switched
-from app.answers.clustered import Clustered
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.splits import RankedSplit, SplitRanking, SplitSearch, switched
 from app.quantities import percent, seconds
 from app.views.cluster.text_row import TextRow, wrapped
 

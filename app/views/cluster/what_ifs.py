@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.answers.cluster_scaling import WhatIf
-from app.answers.cluster_words import what_if_words
-from app.answers.clustered import Clustered
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.scaling import WhatIf
+from app.answers.cluster.words import what_if_words
 from app.quantities import change, seconds
 from app.views.cluster.text_row import TextRow
 

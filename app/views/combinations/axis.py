@@ -54,7 +54,7 @@ def draw_axis(
     places = _places(column, scale)
     fit = max(1, int((foot - TOP) / 15))
     for value in places[:: max(1, -(-len(places) // fit))]:
-        words, side = column.said(value), -7 if column.words else 7
+        words, side = column.value_text(value), -7 if column.words else 7
         if width(words) > apart - 22:
             words = elided(words, apart - 22)
         align = 1.0 if side < 0 else 0.0

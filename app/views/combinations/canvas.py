@@ -127,7 +127,7 @@ class LinesCanvas(Canvas):
         if table is None or self.over is None:
             return None
         row = int(self.over)
-        figures = [(c.name, c.said(float(c.values[row]))) for c in table.columns]
+        figures = [(c.name, c.value_text(float(c.values[row]))) for c in table.columns]
         rows = tuple(figures[: max(3, int((self.height() - 44) / CARD_LINE))])  # as many as fit
         regime = table.regime(row)
         return Card("Combination", rows, f"{regime}-bound", regime)

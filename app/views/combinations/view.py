@@ -95,8 +95,8 @@ class Combinations(StripView):
             return None
         columns = {column.name: column for column in self.table.columns}
         time, rate = (float(columns[name].values[row]) for name in ("Time", "Throughput"))
-        where = ", ".join(c.said(float(c.values[row])) for c in self.table.columns if c.words)
-        return rate_at(where, rate, time, columns["Throughput"].said(rate))
+        where = ", ".join(c.value_text(float(c.values[row])) for c in self.table.columns if c.words)
+        return rate_at(where, rate, time, columns["Throughput"].value_text(rate))
 
     def subtitle(self) -> str:
         table = self.table
@@ -108,7 +108,7 @@ class Combinations(StripView):
             return []
         rows = [[*(column.name for column in table.columns), "Bound by"]]
         for row in np.flatnonzero(self.canvas.matching).tolist():
-            figures = [column.said(float(column.values[row])) for column in table.columns]
+            figures = [column.value_text(float(column.values[row])) for column in table.columns]
             rows.append([*figures, table.regime(row)])
         return rows
 
@@ -160,7 +160,7 @@ class Combinations(StripView):
         self.best.setEnabled(row is not None)
         best = ""
         if row is not None:
-            figures = [c.said(float(c.values[row])) for c in table.columns]
+            figures = [c.value_text(float(c.values[row])) for c in table.columns]
             best = "; fastest: " + ", ".join(figures)
         self.canvas.setAccessibleDescription(words + best)
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF
 
 from app.answers.figures import causes
 from app.quantities import change, data, scaled, seconds
-from app.report.compared import dram_bytes
+from app.report.comparisons.ratios import dram_bytes
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint
@@ -26,7 +26,7 @@ class Count:
     name: str
     before: float
     after: float
-    said: Callable[[float], str]
+    value_text: Callable[[float], str]
     about: str
     machine: bool = False
 
@@ -102,7 +102,7 @@ class Counts(Listed):
             (at - _FIGURE_PX, item.before, theme.ink2, 400),
             (at, item.after, theme.ink, 600),
         ):
-            paint.text(x, y, item.said(value), colour, LABEL_PX, weight, 1.0)
+            paint.text(x, y, item.value_text(value), colour, LABEL_PX, weight, 1.0)
         words = change(item.before, item.after)
         colour = (
             theme.ink3 if words == "0%" else (theme.b if item.after < item.before else theme.danger)
@@ -114,8 +114,8 @@ class Counts(Listed):
         if item is None:
             return None
         rows = [
-            (self.letters[0], item.said(item.before)),
-            (self.letters[1], item.said(item.after)),
+            (self.letters[0], item.value_text(item.before)),
+            (self.letters[1], item.value_text(item.after)),
             ("Change", change(item.before, item.after)),
             ("Definition", item.about),
         ]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy
 from app.answers.answer import subject_of
 from app.answers.side import Side
 from app.quantities import between, number, percent, seconds_unit, signed_seconds
-from app.report.compared import per_sample, ratio, sample_s
+from app.report.comparisons.ratios import per_sample, ratio, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.regime_map.cursor import share_bar
 from app.widgets.canvas import Canvas

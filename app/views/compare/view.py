@@ -13,7 +13,7 @@ from app.answers.subject import relabelled
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
-from app.report.conclusion import conclusion
+from app.report.comparisons.conclusion import conclusion
 from app.scenes.sweep.curves import CancelledError
 from app.theme import Theme
 from app.views.compare.counts import Counts, counts
@@ -203,7 +203,13 @@ class Compare(View):
             for m in (fall.moved if fall else ())
         ]
         rows += [
-            ["count", c.name, c.said(c.before), c.said(c.after), change(c.before, c.after)]
+            [
+                "count",
+                c.name,
+                c.value_text(c.before),
+                c.value_text(c.after),
+                change(c.before, c.after),
+            ]
             for c in self.counts.items
         ]
         return [row + [""] * (len(_HEADS) - len(row)) for row in rows]

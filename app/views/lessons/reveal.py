@@ -184,7 +184,7 @@ class RevealCanvas(LessonPlot):
         paint.pill(
             at + (-8 if right else 8),
             area.top() + 34,
-            attempt.said(outcome, "shift"),
+            attempt.relative_to_guess(outcome, "shift"),
             theme.ink,
             SUPPORT_PX,
             600,
@@ -249,7 +249,7 @@ class RevealCanvas(LessonPlot):
             lines.append(f"80%: {spanned(outcome.word, bounds)}")
         label(paint, labels, x, y, lines, theme.bg1, theme.ink)
         if full and abs(mine - y) > 60:
-            guess = attempt.said(outcome, key)
+            guess = attempt.relative_to_guess(outcome, key)
             label(paint, labels, x, (mine + y) / 2, [guess], theme.ink, theme.bg2, theme.line2)
 
     # pointer and keys
@@ -273,7 +273,7 @@ class RevealCanvas(LessonPlot):
         if place in attempt.keys:
             rows += [
                 ("Your prediction", attempt.written(place)),
-                ("The answer is", attempt.said(outcome, place)),
+                ("The answer is", attempt.relative_to_guess(outcome, place)),
             ]
         regime = self._regime(place)
         if outcome.curve is None:

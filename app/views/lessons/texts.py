@@ -8,7 +8,7 @@ from app.views.lessons.labels import spanned
 
 
 def hint(attempt: Attempt | None) -> str:
-    """Return the instruction for predicting, or "" without markers to drag."""
+    """The instruction for predicting, or an empty string without markers to drag."""
     if attempt is None or attempt.locked or not attempt.keys:
         return ""
     if attempt.keys == ("shift",):
@@ -38,7 +38,8 @@ def verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
         word, bounds = outcome.word, outcome.interval(key)
         figure = word.text(attempt.answer(outcome, key) or 0.0)
         figure += f" ({spanned(word, bounds)})" if bounds else ""
-    return f"{prefix} {attempt.written(key)}. Simulated: {figure}, {attempt.said(outcome, key)}"
+    relative = attempt.relative_to_guess(outcome, key)
+    return f"{prefix} {attempt.written(key)}. Simulated: {figure}, {relative}"
 
 
 def figure_words(attempt: Attempt) -> str:

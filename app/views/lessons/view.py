@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from app.answers.side import Question, Side
 from app.lessons import lessons, own
 from app.lessons.cluster_words import OnCluster, predicted_here
@@ -283,7 +283,7 @@ class Lessons(View):
 
 def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
     """The answer to a guess, its interval, and the difference from the guess."""
-    guess = attempt.said(outcome, key)
+    guess = attempt.relative_to_guess(outcome, key)
     if key == "shift":
         return [outcome.filled("{shift}"), "", guess]
     answer = attempt.answer(outcome, key) or 0.0

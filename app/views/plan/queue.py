@@ -19,7 +19,7 @@ from app.views.plan.plan_view import PlanView
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
 from simulator.errors import InputError
-from simulator.planning.queue_detail import queue_of
+from simulator.planning.server.queue_detail import queue_of
 from simulator.planning.spec import Spec
 
 

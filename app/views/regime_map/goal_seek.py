@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
-from app.answers.goals import searches_of
 from app.answers.side import Side
+from app.answers.sweeps.goals import searches_of
 from app.quantities import between, plain, seconds, trimmed
 from app.scenes.sweep.curves import CancelledError
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
@@ -22,7 +22,7 @@ from simulator.analysis.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.answers.goals import Search
+    from app.answers.sweeps.goals import Search
     from simulator.scenario.scenario import Scenario
 
 ROWS = (

@@ -16,7 +16,7 @@ from app.widgets.fields.choice import Choice
 from app.widgets.fields.controls import LogSlider
 from simulator.errors import RidgepointError
 from simulator.scenario.parameters import Parameter
-from simulator.scenario.whatif_text import value_of
+from simulator.scenario.text.whatif import value_of
 
 _STEPS = 200
 _WIDEST = 1e5

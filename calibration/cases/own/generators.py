@@ -14,7 +14,7 @@ from simulator.networks.output import Output
 
 
 class HandVAE(Own):
-    """A convolutional autoencoder that draws its latent."""
+    """A convolutional variational autoencoder."""
 
     def __init__(self, latent: int = 128) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class TimedBlock(nn.Module):
 
 
 class DDPM(Own):
-    """A step of a small diffusion model: noise is added, and predicted."""
+    """A training step of a small diffusion model, which predicts the noise added to a picture."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class DDPM(Own):
 
 
 class Generator(Own):
-    """The generator's step of a DCGAN: its pictures through the discriminator."""
+    """The generator's step of a DCGAN: it generates pictures and runs the discriminator on them."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()

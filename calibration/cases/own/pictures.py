@@ -41,7 +41,7 @@ class HandUNet(Own):
 
 
 class Siamese(Own):
-    """Two pictures through one network, and a contrastive loss over all pairs."""
+    """One network applied to both pictures of each pair, with a contrastive loss over all pairs."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Siamese(Own):
 
 
 class Mixup(Own):
-    """A plain convolutional network whose pictures and classes are mixed by pairs."""
+    """A plain convolutional network with mixup: pictures and classes are mixed in pairs."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Mixup(Own):
 
 
 class Spectrogram(Own):
-    """Classes of sounds: a logarithmic spectrogram and a convolutional network."""
+    """A sound classifier: a logarithmic spectrogram and a convolutional network."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
@@ -111,7 +111,8 @@ class Spectrogram(Own):
 
 
 class Squeeze(nn.Module):
-    """A bottleneck whose channels are weighted by a function of their means."""
+    """A bottleneck block with squeeze and excitation: a function of the means scales the
+    channels."""
 
     def __init__(self, channels: int, middle: int, out: int, stride: int) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from simulator.networks.output import Output
 
 
 class Graph(Own):
-    """Messages along the edges of a graph, added at its nodes and divided by their degrees."""
+    """A graph network: each node averages the messages along its incoming edges."""
 
     def __init__(self, width: int = 128, layers: int = 3) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Graph(Own):
 
 
 class PPO(Own):
-    """An actor and a critic, and the clipped loss of their policy."""
+    """An actor and a critic with the clipped policy loss of PPO."""
 
     def __init__(self, observed: int = 64, actions: int = 8, width: int = 256) -> None:
         super().__init__()
@@ -69,7 +69,8 @@ class PPO(Own):
 
 
 class Atari(Own):
-    """Values of the actions of a game, with a target network and Huber's loss."""
+    """A deep Q-network for Atari: the value of each action, learned with a target network and
+    Huber's loss."""
 
     def __init__(self, actions: int = 18) -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class Atari(Own):
 
 
 class Factorized(Own):
-    """Ratings of films by users: products of embeddings, with a bias of each."""
+    """A recommender: the rating is the product of a user's and a film's embedding, plus biases."""
 
     def __init__(self, users: int = 200_000, films: int = 50_000, width: int = 64) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ class Factorized(Own):
 
 
 class Tabular(Own):
-    """A table's rows: categories by embeddings, numbers by a batch norm, and an MLP."""
+    """An MLP on table rows: categories are embedded, numbers go through a batch norm."""
 
     def __init__(self, width: int = 512) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from simulator.networks.output import Output
 
 
 class Attention(nn.Module):
-    """Causal attention by products and a softmax, its mask a buffer."""
+    """Causal attention as two products and a softmax; the mask is a buffer."""
 
     def __init__(self, width: int, heads: int, longest: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class NanoGPT(Own):
 
 
 class Tagger(Own):
-    """A class for each word by a bidirectional LSTM."""
+    """A bidirectional LSTM that assigns a class to each word."""
 
     def __init__(self, width: int = 256) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Tagger(Own):
 
 
 class LoopedExperts(Own):
-    """A mixture of experts: a loop over them, each with the tokens that chose it."""
+    """A mixture of experts: a loop calls each expert with the tokens routed to it."""
 
     def __init__(self, width: int = 512, experts: int = 8, layers: int = 2) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class LoopedExperts(Own):
 
 
 class Masked(Own):
-    """nn.TransformerEncoderLayer's parts by hand, with a mask of float numbers."""
+    """The parts of nn.TransformerEncoderLayer, called one by one, with a mask of floats."""
 
     def __init__(self, width: int = 512, heads: int = 8, layers: int = 4) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class HandNorm(nn.Module):
 
 
 class Einsum(Own):
-    """Patches of a picture through attention by einsum, with norms written out."""
+    """A vision transformer whose attention uses einsum and whose norms are written out."""
 
     def __init__(self, width: int = 384, heads: int = 6, layers: int = 6) -> None:
         super().__init__()

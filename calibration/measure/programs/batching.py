@@ -1,4 +1,4 @@
-"""Continuous batching on a real clock, by the rules of `simulator.planning.serving`.
+"""Continuous batching on a real clock, by the rules of `simulator.planning.server.scheduler`.
 
 Each iteration processes one token of every sequence that decodes; the rest of its budget goes to
 prompts in order of arrival, the last of them cut. A request waits until a slot is free. Slots hold

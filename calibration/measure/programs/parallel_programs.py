@@ -117,7 +117,7 @@ def _exchanged(module: nn.Module, args: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _stage(case: Case, rank: int, ranks: int) -> tuple[nn.Module, torch.Tensor]:
-    """Only the blocks of a stage, and a batch of their inputs."""
+    """A pipeline stage: only its blocks, and a batch of inputs for them."""
     parts = blocks(Step(case, "cuda").module)
     each = len(parts) // ranks
     stage = nn.Sequential(*parts[rank * each : (rank + 1) * each]).cuda()

@@ -74,7 +74,7 @@ class LlamaServer:
 
     @property
     def graphs(self) -> bool:
-        """Are decodes replays?"""
+        """Whether decodes replay a CUDA graph."""
         return bool(self._graphs)
 
     def views(self, batch: int, context: int) -> list[Tensor]:
@@ -89,18 +89,18 @@ class LlamaServer:
         self.ids[:batch].copy_(logits.argmax(-1))
 
     def nearest(self, batch: int, cached: int) -> int:
-        """The mean context for this many cached tokens."""
+        """The prepared context nearest to the mean of `cached` tokens over the batch."""
         return min(self.contexts, key=lambda n: abs(n - cached / batch - 1))
 
     def padded(self, batch: int) -> int:
-        """The decoded batch, with padding."""
+        """The batch that decodes, rounded up to the nearest captured one."""
         if not self._graphs:
             return batch
         return next(b for b in self.batches if b >= batch)
 
     @torch.no_grad()
     def iterate(self, batch: int, cached: int, chunks: list[Chunk]) -> None:
-        """One iteration; its tokens are on the host at the end."""
+        """Run one iteration, and wait until its tokens are on the host."""
         if chunks:
             logits = self.mixed(batch, self.nearest(batch, cached) if batch else 0, chunks)
             logits.argmax(-1).tolist()

@@ -36,7 +36,7 @@ def _places(rng: Random) -> Params:
 
 @operation(sweep("index_select", 42, _rows))
 def index_select(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """`picked` rows of [rows, cols]."""
+    """Select `picked` rows of [rows, cols]."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     return lambda: torch.index_select(x, 0, where)
 
@@ -81,7 +81,7 @@ def index_accumulate(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("gather", 42, _places))
 def gather(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """`picked` elements of each row."""
+    """Gather `picked` elements of each row."""
     x, where = random(rows, cols, dtype=dtype), indices(rows, picked, below=cols)
     return lambda: torch.gather(x, 1, where)
 

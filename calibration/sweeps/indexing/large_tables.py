@@ -40,7 +40,7 @@ def large_embedding_backward(dtype: str, rows: int, cols: int, picked: int) -> C
 
 @operation(sweep("large_index", 40, _table))
 def large_index(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """The same rows by indexing."""
+    """Select the rows by indexing."""
     table, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     return lambda: table[where]
 

@@ -59,7 +59,7 @@ def _transposed(rng: Random) -> Params | None:
 
 @operation(sweep("transpose", 160, _transposed))
 def transpose(dtype: str, batch: int, rows: int, cols: int) -> Call:
-    """[batch, rows, cols] to [batch, cols, rows], in memory."""
+    """Copy [batch, rows, cols] to a contiguous [batch, cols, rows]."""
     x = random(batch, rows, cols, dtype=dtype)
     return lambda: x.transpose(1, 2).contiguous()
 
@@ -75,7 +75,7 @@ def _split(rng: Random) -> Params | None:
 
 @operation(sweep("split_heads", 42, _split))
 def split_heads(dtype: str, batch: int, length: int, heads: int, width: int) -> Call:
-    """[batch, length, heads, width] to [batch, heads, length, width], in memory."""
+    """Copy [batch, length, heads, width] to a contiguous [batch, heads, length, width]."""
     x = random(batch, length, heads, width, dtype=dtype)
     return lambda: x.transpose(1, 2).contiguous()
 
@@ -130,14 +130,14 @@ def _joined(rng: Random) -> Params:
 
 @operation(sweep("join", 72, _joined))
 def join(dtype: str, count: int, dim: int, rows: int, cols: int) -> Call:
-    """`count` tensors [rows, cols], one after another or side by side."""
+    """Concatenate `count` tensors [rows, cols], one after another or side by side."""
     parts = [random(rows, cols, dtype=dtype) for _ in range(count)]
     return lambda: torch.cat(parts, dim)
 
 
 @operation(sweep("stack", 80, _joined))
 def stack(dtype: str, count: int, dim: int, rows: int, cols: int) -> Call:
-    """`count` tensors [rows, cols] along a new dimension."""
+    """Stack `count` tensors [rows, cols] along a new dimension."""
     parts = [random(rows, cols, dtype=dtype) for _ in range(count)]
     return lambda: torch.stack(parts, dim)
 

@@ -128,8 +128,8 @@ def convolution_backward(
     x, w, b = _operands(dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, True)
     padding = 0 if stride == kernel else kernel // 2
     y = _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)
-    wanted = [t for t in (w, b) if t is not None]
-    return backward(y, wanted if inward <= 3 else [x, *wanted])
+    parameters = [t for t in (w, b) if t is not None]
+    return backward(y, parameters if inward <= 3 else [x, *parameters])
 
 
 def _channelwise(rng: Random) -> Params | None:

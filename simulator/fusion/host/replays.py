@@ -92,7 +92,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _uncaptured(op: Op) -> str:
-    """The reason why an op is not captured; "" if it is captured."""
+    """The reason why an op is not captured, or an empty string."""
     if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
         return "autograd"  # the gradients that start a backward pass
     if syncs(op.signature):

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.costs import works
 from simulator.fusion.passes.banning import Bans, banned
-from simulator.fusion.passes.cut import kept
+from simulator.fusion.passes.cut import tensors_to_keep
 from simulator.fusion.passes.joint import FAR, Joint
 from simulator.fusion.passes.op_types import is_intensive
 
@@ -26,13 +26,13 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
     """
     usual = Bans()
-    saved = kept(joint, banned(joint, usual))
+    saved = tensors_to_keep(joint, banned(joint, usual))
     if budget >= 1 or not (whole := kept_bytes(joint, saved)):
         return saved
     freer = replace(usual, used_far_apart=False, long_chains=False, materialized_backward=False)
     for bans in (freer, replace(freer, not_listed=False)):
         stopped = banned(joint, bans)
-        saved = kept(joint, stopped)
+        saved = tensors_to_keep(joint, stopped)
         if kept_bytes(joint, saved) < budget * whole:
             return saved
     freest = replace(freer, not_listed=False)
@@ -47,7 +47,7 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     )
     sizes = [_made_bytes(joint, i) / whole for i in choices]
     again = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
-    return kept(joint, banned(joint, freest, {choices[place] for place in again}))
+    return tensors_to_keep(joint, banned(joint, freest, {choices[place] for place in again}))
 
 
 def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:

@@ -16,7 +16,7 @@ pass reads have at most this capacity; they are a cut, so no minimum cut has mor
 _SOURCE, _SINK = 0, 1
 
 
-def kept(joint: Joint, banned: Collection[int]) -> frozenset[int]:
+def tensors_to_keep(joint: Joint, banned: Collection[int]) -> frozenset[int]:
     """The tensors to keep if ops `banned` must not run again: of several minimum cuts, the one
     nearest the backward pass.
 

@@ -18,7 +18,7 @@ _PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 
 
 def dot_products(joint: JointGraph) -> JointGraph:
-    """The step with these products as a multiplication and a sum; unchanged if there is none."""
+    """The step with these products as a multiplication and a sum; unchanged without them."""
     trace = joint.trace
     if not any(map(_is_one, trace.ops)):
         return joint

@@ -82,7 +82,7 @@ class Chosen:
 
     def _checked(self, members: tuple[int, ...]) -> Kernel:
         if len(members) < 2:
-            only = f" {self.said(members[0])}" if members else ""
+            only = f" {self.label(members[0])}" if members else ""
             raise InputError(
                 f"{'one op alone' if members else 'no op that launches'}{only}: expected two or "
                 "more; choose others as well"
@@ -92,14 +92,14 @@ class Chosen:
         nodes = Lowering(self.trace, REFERENCE, only=frozenset(members), flow=self.flow).of(loops)
         self._check_space(nodes, product)
         if cycle := way_round(members, self.needed):
-            first, outside, second = map(self.said, cycle)
+            first, outside, second = map(self.label, cycle)
             raise InputError(
                 f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs it; "
                 "choose it too, or a shorter chain"
             )
         return self._kernel_of(members, nodes, product)
 
-    def said(self, index: int) -> str:
+    def label(self, index: int) -> str:
         """An op's name and number."""
         return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
 
@@ -116,18 +116,18 @@ class Chosen:
             op = self.trace.ops[index]
             if syncs(op.signature) or (costed(op.signature) and "nonzero" in op.name):
                 raise InputError(
-                    f"{self.said(index)} depends on data: the host waits for the sizes of later "
+                    f"{self.label(index)} depends on data: the host waits for the sizes of later "
                     "ops; leave it out"
                 )
             if op.phase == "optimizer" or (kind(op.signature) == "library" and not is_product(op)):
                 raise InputError(
-                    f"{self.said(index)} cannot be fused: {why_not(op.signature)}; leave it out"
+                    f"{self.label(index)} cannot be fused: {why_not(op.signature)}; leave it out"
                 )
             if kind(op.signature) != "library":
                 continue
             if product is not None:
                 raise InputError(
-                    f"two library kernels, {self.said(product)} and {self.said(index)}: expected "
+                    f"two library kernels, {self.label(product)} and {self.label(index)}: expected "
                     "one at most, followed by loops over its result; leave one out"
                 )
             product = index
@@ -141,7 +141,7 @@ class Chosen:
         }
         if produced & set(self.flow.reads[product]):
             raise InputError(
-                f"{self.said(product)} reads the result of another chosen op: a library kernel "
+                f"{self.label(product)} reads the result of another chosen op: a library kernel "
                 "takes its operands from memory; choose ops that follow it"
             )
         reading = {
@@ -149,7 +149,7 @@ class Chosen:
         }
         if not reading & set(self.flow.makes[product]):
             raise InputError(
-                f"no chosen op reads the result of {self.said(product)}: expected loops over it; "
+                f"no chosen op reads the result of {self.label(product)}: expected loops over it; "
                 "leave it out"
             )
 
@@ -165,7 +165,7 @@ class Chosen:
                 out = self.trace.ops[product].outputs[0].numel
                 if node.kind == "reduction" or node.rows != out:
                     raise InputError(
-                        f"{self._of(node)} {_space(node)}, {self.said(product)} makes {out:,} "
+                        f"{self._of(node)} {_space(node)}, {self.label(product)} makes {out:,} "
                         "elements: an epilogue loops over the latter; leave it out"
                     )
             for other in nodes[:at]:
@@ -176,7 +176,7 @@ class Chosen:
                     )
 
     def _of(self, node: Node) -> str:
-        return self.said(node.ops[-1])
+        return self.label(node.ops[-1])
 
     def _kernel_of(
         self, members: tuple[int, ...], nodes: list[Node], product: int | None

@@ -68,7 +68,7 @@ def _line(error: BaseException) -> str:
 
 
 def line(frames: Sequence[Any]) -> str:
-    """The innermost of these frames, such as "nets.py, line 31"; "" without frames."""
+    """The innermost of these frames, such as "nets.py, line 31"; empty without frames."""
     if not frames:
         return ""
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"

@@ -15,7 +15,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.packaged.contents import card_of, line_of, name_of
 from simulator.scenario.packaged.index import FOLDER, read_index, stamp, versions_agree
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_families import Line
+from simulator.scenario.traces.families import Line
 from simulator.symbols import Symbolic
 from simulator.symbols.family_file import load
 from simulator.symbols.probes import Tracer

@@ -12,7 +12,7 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_families import Line
+from simulator.scenario.traces.families import Line
 
 CARDS = ("h200", "a100", "v100_sxm2_32", "mi300x")
 """One card for each class of cards with equal traces."""
@@ -112,7 +112,7 @@ def name_of(request: TraceRequest) -> str | None:
 
 
 def card_of(network: str, gpu: GPU) -> str | None:
-    """The card of `CARDS` that shares its traces of a network with a GPU; None if there is none."""
+    """The card of `CARDS` that shares its traces of a network with a GPU, or None."""
     own = seen(network, gpu)
     return next((card for card in CARDS if _seen(network, card) == own), None)
 

@@ -55,7 +55,7 @@ class FusedOps:
             for kernel in kernels_of(chosen, choice):
                 if shared := taken.intersection(kernel.members):
                     raise InputError(
-                        f"fuse: {chosen.said(min(shared))} is in two sets: expected it in one; "
+                        f"fuse: {chosen.label(min(shared))} is in two sets: expected it in one; "
                         "change one of the sets"
                     )
                 taken.update(kernel.members)

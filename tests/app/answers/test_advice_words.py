@@ -10,7 +10,7 @@ from app.answers.advice_words import _SENTENCES, GROUPS, group, sentence
 from simulator.analysis.advice import Advice
 from simulator.analysis.trials import TRIALS
 from simulator.scenario.scenario import Applied, Scenario
-from simulator.scenario.whatif_text import parse
+from simulator.scenario.text.whatif import parse
 
 assert simulator.whatif  # registers the what-ifs
 

@@ -14,7 +14,7 @@ from app.explorer.state.session import NamedScenario, State
 from app.explorer.state.session_file import save
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.scenario_link import scenario_link
+from simulator.scenario.text.link import scenario_link
 from tests.app.plan_text import PLAN
 
 HERE = Path(__file__).parents[3]

@@ -133,7 +133,7 @@ def test_ticks() -> None:
 def test_a_field_between_its_points() -> None:
     import numpy as np
 
-    from app.answers.axes import line
+    from app.answers.sweeps.axes import line
     from simulator.scenario.scenario import Scenario
 
     tiny = Scenario("mlp-tiny")

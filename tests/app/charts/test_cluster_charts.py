@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.answers.cluster_answer import Span
-from app.answers.cluster_words import product_words, ranks_words, what_if_words, whole_percents
-from app.answers.clustered import Clustered
+from app.answers.cluster.answer import Span
+from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import product_words, ranks_words, what_if_words, whole_percents
 from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.collectives import collectives_drawing
 from app.charts.cluster.fabric import fabric_drawing

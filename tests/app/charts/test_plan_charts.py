@@ -21,7 +21,7 @@ from app.scenes.plan.queue import queue_scene
 from app.scenes.plan.tornado import tornado_scene
 from app.theme import DARK
 from simulator.planning import Assumption, Plan
-from simulator.planning.queue_detail import QueueDetail
+from simulator.planning.server.queue_detail import QueueDetail
 from simulator.planning.spec_file import read
 from tests.app.charts.plan_rows import ROWS, SERVE
 

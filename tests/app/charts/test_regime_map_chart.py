@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.answers.axes import line
-from app.answers.mapped import mapped_over
+from app.answers.sweeps.axes import line
+from app.answers.sweeps.regime_map import mapped_over
 from app.charts.regime_map.axes import legend
 from app.charts.regime_map.frame import Frame, frame_of
 from app.charts.regime_map.ground import ground, region

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.answers.axes import line
-from app.answers.swept import Swept, swept
+from app.answers.sweeps.axes import line
+from app.answers.sweeps.sweep import Swept, swept
 from app.charts.sweep.choices import choices
 from app.charts.sweep.frame import Frame
 from app.charts.sweep.page import sweep_page

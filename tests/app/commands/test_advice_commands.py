@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.answers.goals import per_s, time_s
+from app.answers.sweeps.goals import per_s, time_s
 from simulator.scenario.scenario import Scenario, load
 from simulator.scenario.scenario import predict as answer
 from tests.app.conftest import Run, csv_rows, document, table

@@ -11,7 +11,7 @@ from app.commands.options import Opening, opening
 from simulator.errors import InputError
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.scenario import Scenario, save
-from simulator.scenario.scenario_link import scenario_link
+from simulator.scenario.text.link import scenario_link
 from simulator.whatif import apply
 from tests.app.conftest import Run, stdout
 from tests.app.plan_text import PLAN

@@ -17,8 +17,8 @@ from tests.app.conftest import Run
 
 
 def ridgepoint(*words: str) -> str:
-    found = CliRunner().invoke(app, words, env={"COLUMNS": "80"}, catch_exceptions=False)
-    return found.output
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "80"}, catch_exceptions=False)
+    return result.output
 
 
 @pytest.mark.parametrize(
@@ -31,25 +31,25 @@ def ridgepoint(*words: str) -> str:
     ],
 )  # fmt: skip
 def test_no_figure_is_cut(words: tuple[str, ...]) -> None:
-    said = ridgepoint(*words)
-    assert "…" not in said and "traced one by one" not in said
+    output = ridgepoint(*words)
+    assert "…" not in output and "traced one by one" not in output
 
 
 def test_a_goal_out_of_reach_says_what_is_reached() -> None:
-    said = ridgepoint("seek", "mlp-tiny", "--throughput", "1e12")
-    assert "no batch reaches the goal, 1e+12 samples/s: batch 1,048,576 has" in said
-    said = ridgepoint("seek", "mlp-tiny", "--latency", "1ns")
-    assert "a step alone within 1e-09 s: " in said and " µs alone; expected a goal" in said
+    output = ridgepoint("seek", "mlp-tiny", "--throughput", "1e12")
+    assert "no batch reaches the goal, 1e+12 samples/s: batch 1,048,576 has" in output
+    output = ridgepoint("seek", "mlp-tiny", "--latency", "1ns")
+    assert "a step alone within 1e-09 s: " in output and " µs alone; expected a goal" in output
 
 
 def test_a_search_as_data_says_where_it_traced() -> None:
     (row,) = json.loads(ridgepoint("seek", "mlp-tiny", "--fits", "--json", "-"))["answers"]
     assert (row["value"], row["beyond"]) == (2**20, None)  # a search goes no further
     assert row["retraced"] is None and row["retraced_at"] == []
-    found = json.loads(ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-"))[
-        "scenarios"
-    ]
-    assert [each["letter"] for each in found] == ["A", "B"] and "retraced" in found[0]
+    document = json.loads(
+        ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-")
+    )["scenarios"]
+    assert [each["letter"] for each in document] == ["A", "B"] and "retraced" in document[0]
 
 
 def test_advice_that_costs_time_does_not_say_that_it_gains() -> None:

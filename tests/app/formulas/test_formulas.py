@@ -34,7 +34,7 @@ def answer() -> Answer:
 
 
 def launch(**changes: Any) -> LaunchGroup:
-    made = LaunchGroup(
+    group = LaunchGroup(
         "mm",
         "gemm",
         "up",
@@ -53,7 +53,7 @@ def launch(**changes: Any) -> LaunchGroup:
         0.31,
         "bf16 tensor",
     )
-    return replace(made, **changes)
+    return replace(group, **changes)
 
 
 def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
@@ -72,32 +72,32 @@ def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
 
 
 def test_the_sums_of_the_verdict_add_up(answer: Answer) -> None:
-    found = {each.name: each for each in metrics(answer, None)}
+    by_name = {each.name: each for each in metrics(answer, None)}
     p, t = answer.prediction, answer.totals
-    assert len(found) == 8
-    parts = [float(part) for part in found["Regime"].sum.replace("<1", "0").split("%")[0:1]]
+    assert len(by_name) == 8
+    parts = [float(part) for part in by_name["Regime"].sum.replace("<1", "0").split("%")[0:1]]
     assert parts[0] == round(100 * p.shares["compute"]) or p.shares["compute"] < 0.01
-    assert found["Regime"].sum.endswith(f": {p.regime}-bound")
+    assert by_name["Regime"].sum.endswith(f": {p.regime}-bound")
     batch = answer.subject.batch
-    assert found["Throughput"].sum.startswith(f"{batch:,} / ")
+    assert by_name["Throughput"].sum.startswith(f"{batch:,} / ")
     assert t.samples_per_s == pytest.approx(batch / p.period_s)
-    assert found["Utilisation"].rule.startswith("FLOPs of the matrix products")
+    assert by_name["Utilisation"].rule.startswith("FLOPs of the matrix products")
     need = p.peak_memory_bytes + p.workspace_bytes
     assert sum(p.memory.at_peak.values()) + p.workspace_bytes == need
-    assert "It fits" in found["Memory"].means and "141 GiB" in found["Memory"].means
+    assert "It fits" in by_name["Memory"].means and "141 GiB" in by_name["Memory"].means
     assert p.power is not None and p.power.joules == pytest.approx(p.power.watts * p.period_s)
-    assert f" = {number(p.power.watts)} W; " in found["Power"].sum
-    assert "Within the limit of 700 W at 1,980 MHz" in found["Power"].means
-    assert "100% of" not in found["Trust"].sum and found["Trust"].means
+    assert f" = {number(p.power.watts)} W; " in by_name["Power"].sum
+    assert "Within the limit of 700 W at 1,980 MHz" in by_name["Power"].means
+    assert "100% of" not in by_name["Trust"].sum and by_name["Trust"].means
 
 
 def test_the_shift_says_from_which_batch(answer: Answer) -> None:
     along = batch_regimes(answer.scenario, answer.subject.batch)
     assert along is not None
-    said = metrics(answer, along)[5]
+    regime_metric = metrics(answer, along)[5]
     for shift, word in ((along.below, "up to"), (along.shift, "from")):
         if shift is not None and shift.after is not None:
-            assert f"{shift.after}-bound {word} {shift.first:,.0f}" in said.sum
+            assert f"{shift.after}-bound {word} {shift.first:,.0f}" in regime_metric.sum
 
 
 def test_every_column_of_figures_has_one(answer: Answer) -> None:
@@ -107,8 +107,8 @@ def test_every_column_of_figures_has_one(answer: Answer) -> None:
     model.show(groups(answer.prediction, "op"))
     role = Qt.ItemDataRole.ToolTipRole
     for n, column in enumerate(COLUMNS):
-        said = model.headerData(n, Qt.Orientation.Horizontal, role)
-        assert said.startswith(f"{column.name} = ") == (column.name in figures)
+        tip = model.headerData(n, Qt.Orientation.Horizontal, role)
+        assert tip.startswith(f"{column.name} = ") == (column.name in figures)
     g, formula = model.groups, model.formula([c.name for c in COLUMNS].index("FLOP/s"))
     assert g is not None and formula is not None
     row = int(model.order[0])
@@ -136,12 +136,12 @@ def test_a_text_has_no_empty_lines() -> None:
 
 @pytest.fixture
 def bar(answer: Answer) -> Iterator[VerdictBar]:
-    made = VerdictBar(DARK)
-    made.resize(1264, 92)
-    made.show_answer(answer)
-    made.show()
-    yield made
-    made.close()
+    bar = VerdictBar(DARK)
+    bar.resize(1264, 92)
+    bar.show_answer(answer)
+    bar.show()
+    yield bar
+    bar.close()
 
 
 def test_the_verdict_tells_the_figure_below_the_pointer(bar: VerdictBar) -> None:
@@ -170,9 +170,9 @@ def test_a_sheet_says_it_and_leads_to_its_lesson(bar: VerdictBar) -> None:
     taught.clicked.connect(lambda: gone.append(True))
     formula = bar.formulas()[3]
     sheet = Explanation(formula, taught, bar)
-    said = [label.text() for label in sheet.findChildren(QLabel)]
-    summed = said.pop(2)
-    assert said == [formula.name, f"= {formula.rule}", formula.means]
+    texts = [label.text() for label in sheet.findChildren(QLabel)]
+    summed = texts.pop(2)
+    assert texts == [formula.name, f"= {formula.rule}", formula.means]
     assert summed.replace("\u00a0", " ") == f"= {formula.sum}"
     assert " µs" not in summed and "296\u00a0µs" in summed  # a number stays beside its unit
     words = [label for label in sheet.findChildren(QLabel) if label.text() != taught.text()]

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from app.answers.figures import totals, verdict
-from app.answers.other_sizes import OtherSizes, _no_figures, at_sizes, other_sizes
 from app.answers.subject import Scenario, predict, subject
+from app.answers.sweeps.other_sizes import OtherSizes, _no_figures, at_sizes, other_sizes
 from app.html.page import as_html
 from app.quantities import count_of, data, percent, seconds
 from app.theme import THEMES
@@ -118,7 +118,7 @@ def test_networks_without_a_sequence_have_one_slider() -> None:
 
 
 def test_a_compiled_step_has_few_stops_around_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.answers.other_sizes._OPS_ONE_BY_ONE", 2000)
+    monkeypatch.setattr("app.answers.sweeps.other_sizes._OPS_ONE_BY_ONE", 2000)
     scenario = Scenario("gpt2", mode="compiled", batch=8, seq=128)
     others = of(scenario)
     assert others is not None

@@ -3,8 +3,8 @@
 import pytest
 
 from app import lessons
-from app.answers.cluster_answer import ClusterAnswer, cluster_answer
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.answer import ClusterAnswer, cluster_answer
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from app.lessons.cluster_words import FIGURES
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome

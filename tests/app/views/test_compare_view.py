@@ -153,7 +153,7 @@ def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side
     flops = next(c for c in found if c.name == "FLOPs")
     assert (flops.before, flops.after) == (a.flops, b.flops) and b.flops == 128 * a.flops
     kernels = next(c for c in found if c.name == "Kernels")
-    assert kernels.before == len(a.kernels) and kernels.said(1595.0) == "1,595"
+    assert kernels.before == len(a.kernels) and kernels.value_text(1595.0) == "1,595"
 
 
 def test_an_answer_to_another_pair_is_dropped(

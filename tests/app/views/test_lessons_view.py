@@ -101,24 +101,24 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     QTest.keyClick(page.guess, Qt.Key.Key_Up)
     assert attempt.guesses == guess  # locked
     simulated(view)
-    found = view.outcome
-    assert found is not None and found.right == found.sides["a"].regime == "overhead"
-    assert page.options[2].judged == "correct" and page.reveal.outcome is found
+    outcome = view.outcome
+    assert outcome is not None and outcome.right == outcome.sides["a"].regime == "overhead"
+    assert page.options[2].judged == "correct" and page.reveal.outcome is outcome
     assert picture(view) != before
-    said = page.verdict.text()
-    assert said.startswith(
-        f"You said {attempt.written('b')}. Simulated: {found.filled('{period_b}')} ("
+    verdict = page.verdict.text()
+    assert verdict.startswith(
+        f"You said {attempt.written('b')}. Simulated: {outcome.filled('{period_b}')} ("
     )
-    assert said.endswith(attempt.said(found, "b"))
+    assert verdict.endswith(attempt.relative_to_guess(outcome, "b"))
     assert not page.below.isVisibleTo(view)
     page.next_button.click()
     assert page.below.isVisibleTo(view)
-    assert page.explanation.words.text() == found.filled(TOP.split('"')[-2])
+    assert page.explanation.words.text() == outcome.filled(TOP.split('"')[-2])
     page.next_button.click()
     page.open.click()
     assert emitted == [Scenario("mlp-tiny", mode="cuda_graph")]
     rows = view.rows()
-    assert rows[1][:3] == ["graph", attempt.written("b"), found.filled("{period_b}")]
+    assert rows[1][:3] == ["graph", attempt.written("b"), outcome.filled("{period_b}")]
     assert {len(row) for row in rows} == {5} and rows[2][0] == "eager"
     assert view.subtitle().startswith("1 of 1 ")
     page.redo.click()
@@ -139,8 +139,8 @@ def test_a_lesson_is_done_with_keys_alone(view: Lessons):
     QTest.keyClick(guess, Qt.Key.Key_Return)
     assert attempt.locked
     simulated(view)
-    reveal, found = view.page.reveal, view.outcome
-    assert found is not None and found.curve is not None
+    reveal, outcome = view.page.reveal, view.outcome
+    assert outcome is not None and outcome.curve is not None
     for _ in range(3):
         QTest.keyClick(reveal, Qt.Key.Key_Right)
     card = reveal.card()
@@ -160,13 +160,19 @@ def test_a_shift_is_guessed_along_the_line(view: Lessons):
     assert attempt.guesses["shift"] == pytest.approx(300, abs=2)
     view.go(1)
     simulated(view)
-    found = view.outcome
-    assert found is not None and found.change is not None and found.change.before == "overhead"
-    first = found.change.first
+    outcome = view.outcome
+    assert (
+        outcome is not None and outcome.change is not None and outcome.change.before == "overhead"
+    )
+    first = outcome.change.first
     attempt.guesses["shift"] = first
-    assert attempt.said(found, "shift") == "as you predicted" and attempt.good(found)
+    assert attempt.relative_to_guess(outcome, "shift") == "as you predicted" and attempt.good(
+        outcome
+    )
     attempt.guesses["shift"] = 8 * first
-    assert attempt.said(found, "shift").endswith(" times earlier") and not attempt.good(found)
+    assert attempt.relative_to_guess(outcome, "shift").endswith(
+        " times earlier"
+    ) and not attempt.good(outcome)
     assert view.page.reveal.card() is None and not picture(view).isNull()
 
 
@@ -177,13 +183,13 @@ def test_shares_are_guessed_in_points(view: Lessons):
     assert attempt.guesses["b"] == 1.0  # no more than everything
     view.go(1)
     simulated(view)
-    found = view.outcome
-    assert found is not None
-    share = found.sides["b"].shares["overhead"]
+    outcome = view.outcome
+    assert outcome is not None
+    share = outcome.sides["b"].shares["overhead"]
     attempt.guesses["b"] = share - 0.2
-    assert attempt.said(found, "b") == "20 points more" and not attempt.good(found)
+    assert attempt.relative_to_guess(outcome, "b") == "20 points more" and not attempt.good(outcome)
     attempt.guesses["b"] = share - 0.05
-    assert attempt.good(found)
+    assert attempt.good(outcome)
 
 
 def test_what_cannot_be_read_is_said_and_a_refusal_shown(view: Lessons, tmp_path: Path):

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from app.answers.axes import AxisValues
 from app.answers.side import Side
+from app.answers.sweeps.axes import AxisValues
 from app.scenes.regime_map import Chart, ExactShifts, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
 from app.scenes.sweep.curves import Curve

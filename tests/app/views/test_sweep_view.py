@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.answers.axes import AxisValues
 from app.answers.side import Side
+from app.answers.sweeps.axes import AxisValues
 from app.quantities import number, seconds
 from app.scenes.sweep.curves import finer, moved
 from app.theme import DARK, LIGHT, Theme

@@ -14,7 +14,7 @@ from calibration import blind
 from calibration.blind.draws import LAYOUTS, laid
 from calibration.measure.run import load
 from calibration.sweeps.registry import OPERATIONS, Point, points
-from calibration.validate import blind_calls, kept_predictions
+from calibration.validate import blind_calls, stored_predictions
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
@@ -81,17 +81,17 @@ def test_a_kept_prediction_is_held_against_the_kernels() -> None:
 
 
 @pytest.mark.parametrize("name", ["kept.jsonl", "kept.jsonl.gz"])
-def test_kept_predictions_are_read_back(tmp_path: Path, name: str) -> None:
+def test_stored_predictions_are_read_back(tmp_path: Path, name: str) -> None:
     predicted = [{"call": "a", "warm": 1e-6}, {"call": "b", "failed": "InputError: no"}]
-    kept_predictions.write(tmp_path / name, predicted)
-    assert list(kept_predictions.rows(tmp_path / name)) == predicted
+    stored_predictions.write(tmp_path / name, predicted)
+    assert list(stored_predictions.rows(tmp_path / name)) == predicted
 
 
 def test_what_is_no_file_of_predictions_says_so(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl.gz"
     path.write_text(json.dumps({"call": "a"}))
     with pytest.raises(InputError) as raised:
-        list(kept_predictions.rows(path))
+        list(stored_predictions.rows(path))
     assert str(raised.value) == (
         f"{path}: cannot be read: Not a gzipped file (b'{{\"'); expected JSON lines "
         "written with --write"
@@ -99,6 +99,6 @@ def test_what_is_no_file_of_predictions_says_so(tmp_path: Path) -> None:
 
 
 def test_every_blind_call_was_predicted_before_it_was_measured() -> None:
-    kept = {row["call"] for row in kept_predictions.rows(blind_calls.KEPT) if "warm" in row}
+    kept = {row["call"] for row in stored_predictions.rows(blind_calls.PREDICTED) if "warm" in row}
     launched = {point.name for point in points(blind.KIND)}
     assert kept <= launched and len(launched - kept) <= 3

@@ -28,26 +28,26 @@ MODULES = (launch, memory, arithmetic, special_functions, warp_matrices, warpgro
 
 
 def test_copy_moves_its_array_twice() -> None:
-    found = memory.copy_traffic(SMS, array_bytes=4096, blocks_per_sm=8, threads=256, vectors=4)
-    assert found == Traffic(4096, 4096)
-    assert found.bytes == 8192
+    traffic = memory.copy_traffic(SMS, array_bytes=4096, blocks_per_sm=8, threads=256, vectors=4)
+    assert traffic == Traffic(4096, 4096)
+    assert traffic.bytes == 8192
 
 
 def test_triad_reads_two_arrays_and_multiplies_and_adds_each_element() -> None:
-    found = memory.triad_traffic(SMS, array_bytes=4096, blocks_per_sm=8, threads=256, vectors=2)
-    assert found == Traffic(8192, 4096, flops=2048)  # 4096/4 = 1024 elements, 2 each
+    traffic = memory.triad_traffic(SMS, array_bytes=4096, blocks_per_sm=8, threads=256, vectors=2)
+    assert traffic == Traffic(8192, 4096, flops=2048)  # 4096/4 = 1024 elements, 2 each
 
 
 def test_read_writes_one_word_a_thread() -> None:
     # 2²⁰ bytes are 65536 vectors, 1024 a block and pass: 64 blocks, fewer than 132
-    found = memory.read_traffic(SMS, array_bytes=2**20, blocks_per_sm=1, threads=256, vectors=4)
-    assert found == Traffic(2**20, 65536)  # 64·256·4
+    traffic = memory.read_traffic(SMS, array_bytes=2**20, blocks_per_sm=1, threads=256, vectors=4)
+    assert traffic == Traffic(2**20, 65536)  # 64·256·4
 
 
 def test_fma_chains_count_two_flops_an_element_and_repeat() -> None:
-    found = arithmetic.fma_traffic(10, dtype="fp32", chains=4, warps_per_sm=8, repeats=64)
+    traffic = arithmetic.fma_traffic(10, dtype="fp32", chains=4, warps_per_sm=8, repeats=64)
     # 10·8·32 = 2560 threads, ·4 = 10240 registers of 4 bytes
-    assert found == Traffic(40960 + 8, 40960, flops=1310720)  # 2·10240·64
+    assert traffic == Traffic(40960 + 8, 40960, flops=1310720)  # 2·10240·64
     packed = arithmetic.fma_traffic(10, dtype="bf16", chains=4, warps_per_sm=8, repeats=64)
     assert packed == Traffic(40960 + 8, 40960, flops=2621440)  # two elements a register
     wide = arithmetic.fma_traffic(10, dtype="fp64", chains=4, warps_per_sm=8, repeats=64)
@@ -59,23 +59,23 @@ def test_fma_chains_count_two_flops_an_element_and_repeat() -> None:
 )
 def test_intensity_grows_with_the_repeats(dtype: str, scalars: int, flops: int) -> None:
     # 1024 bytes: 256 elements of fp32, ·2·3 = 1536
-    found = arithmetic.intensity_traffic(SMS, dtype=dtype, repeats=3, array_bytes=1024)
-    assert found == Traffic(1024 + scalars, 1024, flops=flops)
+    traffic = arithmetic.intensity_traffic(SMS, dtype=dtype, repeats=3, array_bytes=1024)
+    assert traffic == Traffic(1024 + scalars, 1024, flops=flops)
 
 
 def test_special_functions_are_counted_apart_from_flops() -> None:
-    found = special_functions.function_traffic(
+    traffic = special_functions.function_traffic(
         10, function="exp", fast=True, warps_per_sm=4, repeats=7
     )
     # 10·4·32 = 1280 threads of 4 chains: 5120, ·7 = 35840 evaluations
-    assert found == Traffic(20484, 20480, flops=71680, functions=35840)
+    assert traffic == Traffic(20484, 20480, flops=71680, functions=35840)
 
 
 def test_warp_mma_counts_its_instruction() -> None:
-    found = warp_matrices.mma_traffic(10, dtype="bf16", chains=2, warps_per_sm=4, repeats=3)
+    traffic = warp_matrices.mma_traffic(10, dtype="bf16", chains=2, warps_per_sm=4, repeats=3)
     # 40 warps · 2 chains · 3 · (2·16·8·16 = 4096) = 983040
     # in: 40·(16 + 2·8)·32 = 40960; out: 40·2·128·4 = 40960
-    assert found == Traffic(40960, 40960, flops=983040)
+    assert traffic == Traffic(40960, 40960, flops=983040)
     tf32 = warp_matrices.mma_traffic(10, dtype="tf32", chains=2, warps_per_sm=4, repeats=3)
     assert tf32.flops == 491520  # k is 8
     int8 = warp_matrices.mma_traffic(10, dtype="int8", chains=2, warps_per_sm=4, repeats=3)
@@ -83,12 +83,12 @@ def test_warp_mma_counts_its_instruction() -> None:
 
 
 def test_warpgroup_mma_counts_four_instructions_a_repeat() -> None:
-    found = warpgroup_matrices.wgmma_traffic(
+    traffic = warpgroup_matrices.wgmma_traffic(
         10, dtype="bf16", columns=256, blocks_per_sm=1, repeats=3
     )
     # 10 · 3 · 4 · (2·64·256·16 = 524288) = 62914560
     # in: 10·(64 + 256)·128 = 409600; out: 10·64·256·4 = 655360
-    assert found == Traffic(409600, 655360, flops=62914560)
+    assert traffic == Traffic(409600, 655360, flops=62914560)
 
 
 def test_empty_kernels_do_nothing_and_chains_repeat() -> None:
@@ -123,11 +123,11 @@ def test_every_operation_is_of_the_kind_and_states_its_traffic() -> None:
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_every_point_has_a_traffic_short_enough_to_time(point: Point) -> None:
-    found = cuda.TRAFFIC[point.operation](SMS, **point.params)
-    assert isinstance(found.bytes + found.flops, int)
-    assert found.read_bytes >= 0 and found.written_bytes >= 0
-    assert found.bytes <= 6 * 2**30  # 2 ms at 3 TB/s
-    assert found.flops <= 2 * 10**12  # 2 ms at 1 PFLOP/s
+    traffic = cuda.TRAFFIC[point.operation](SMS, **point.params)
+    assert isinstance(traffic.bytes + traffic.flops, int)
+    assert traffic.read_bytes >= 0 and traffic.written_bytes >= 0
+    assert traffic.bytes <= 6 * 2**30  # 2 ms at 3 TB/s
+    assert traffic.flops <= 2 * 10**12  # 2 ms at 1 PFLOP/s
 
 
 def test_bytes_in_flight_span_two_orders_of_magnitude() -> None:
@@ -161,9 +161,9 @@ def test_sources_hold_the_entry_points_and_include_nothing(source: str, names: l
 def test_each_entry_point_that_is_asked_for_exists() -> None:
     for module in MODULES:
         text = Path(module.__file__).read_text()
-        asked = re.findall(r'kernel\(\s*SOURCE,\s*"(\w+)"', text)
-        assert asked
-        for name in asked:
+        kernels = re.findall(r'kernel\(\s*SOURCE,\s*"(\w+)"', text)
+        assert kernels
+        for name in kernels:
             assert re.search(rf"\b{name}\(", module.SOURCE), name
 
 
@@ -199,8 +199,8 @@ def _measured() -> list[dict]:
 
 
 def test_every_point_was_measured_once_on_an_h200() -> None:
-    found = [Point(**row["point"]).name for row in _measured()]
-    assert sorted(found) == sorted(point.name for point in POINTS)
+    names = [Point(**row["point"]).name for row in _measured()]
+    assert sorted(names) == sorted(point.name for point in POINTS)
 
 
 def test_no_measurement_beats_the_data_sheet() -> None:

@@ -15,7 +15,7 @@ from calibration.generated.compiled import MOST_SHAPES, compiled
 from calibration.generated.kernels import averaged, matched, otherwise, traced
 from calibration.measure.log import read
 from calibration.measure.run import load
-from calibration.record.library_samples import kept, lowered
+from calibration.record.library_samples import l2_share, lowered
 from calibration.record.read import MEASUREMENTS
 from calibration.sweeps.registry import OPERATIONS, Point
 from simulator.fusion import fused
@@ -116,7 +116,9 @@ def test_functions_that_cannot_move_what_our_rules_say_are_left_out() -> None:
 
 
 def test_l2_keeps_less_and_less_of_what_is_larger() -> None:
-    assert [kept(share) for share in (0.5, 0.8, 1.05, 1.3, 2.0)] == pytest.approx([1, 1, 0.5, 0, 0])
+    assert [l2_share(share) for share in (0.5, 0.8, 1.05, 1.3, 2.0)] == pytest.approx(
+        [1, 1, 0.5, 0, 0]
+    )
 
 
 def test_how_a_kernel_was_configured() -> None:

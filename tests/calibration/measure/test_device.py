@@ -27,7 +27,7 @@ def no_user_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def pretend(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    found = SimpleNamespace(
+    properties = SimpleNamespace(
         name=name,
         multi_processor_count=48,
         total_memory=12 * 2**30,
@@ -36,7 +36,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         L2_cache_size=60 * 2**20,
         uuid="abc",
     )
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda: found)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda: properties)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, cuda: str | None, build: str) -
 
 def test_the_h200(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, "NVIDIA H200")
-    found = find()
-    assert (found.sheet, found.compute_capability, found.units) == ("h200_sxm", "9.0", 48)
+    device = find()
+    assert (device.sheet, device.compute_capability, device.units) == ("h200_sxm", "9.0", 48)
 
 
 def test_every_name_of_every_gpu_finds_its_sheet() -> None:
@@ -151,9 +151,9 @@ def test_clocks_power_and_heat(
             "throttle": ["sw_power_cap", "hw_thermal_slowdown"],
         }
     assert watched_rows.driver == "580.1"
-    said = capsys.readouterr().err
-    assert said.count("warning: the GPU throttles (hw_thermal_slowdown)") == 1
-    assert "(sw_power_cap)" not in said
+    printed = capsys.readouterr().err
+    assert printed.count("warning: the GPU throttles (hw_thermal_slowdown)") == 1
+    assert "(sw_power_cap)" not in printed
 
 
 def test_other_processes_are_warned_of_once(
@@ -168,8 +168,8 @@ def test_other_processes_are_warned_of_once(
     assert watched_rows.other_processes(own_bytes=0) == 0.3  # 45 of 150 GB
     processes[1].usedGpuMemory = 60e9
     assert watched_rows.other_processes(own_bytes=0) == 0.4
-    said = capsys.readouterr().err
-    assert said.count("warning") == 1 and "with 30.0% of its memory" in said
+    printed = capsys.readouterr().err
+    assert printed.count("warning") == 1 and "with 30.0% of its memory" in printed
     del processes[1]
     assert watched_rows.other_processes(own_bytes=0) == 0.0
     processes += [SimpleNamespace(pid=3, usedGpuMemory=None)]
@@ -190,8 +190,8 @@ def test_without_nvml_figures_are_unknown(
         set(watched_rows.reading().values()) == {None} and watched_rows.other_processes(0) is None
     )
     assert watched_rows.driver is None
-    said = capsys.readouterr().err
-    assert said.count("warning") == 1 and why in said and "stay unknown" in said
+    printed = capsys.readouterr().err
+    assert printed.count("warning") == 1 and why in printed and "stay unknown" in printed
 
 
 def test_what_a_gpu_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

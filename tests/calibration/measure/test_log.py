@@ -87,7 +87,7 @@ def test_later_lines_add_and_replace(tmp_path: Path) -> None:
     assert parsed.measured == {"add(n=1)", "add(n=2)"} and not parsed.without_kernels
     assert parsed.processes == [{"host_index": {"adds": 1.0}}]
     assert parsed.references == [{"copy_s": 2.0}]
-    assert log.found == parsed
+    assert log.measurements == parsed
 
 
 def test_a_torn_last_line_is_dropped_wherever_it_tore(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_torn_last_line_is_dropped_wherever_it_tore(tmp_path: Path) -> None:
     for missing in range(1, last):
         path.write_bytes(whole[:-missing])
         with Log(path, HEADER) as log:
-            assert log.found.measured == {"add(n=0)", "add(n=1)"}
+            assert log.measurements.measured == {"add(n=0)", "add(n=1)"}
             assert log.dropped_bytes == last - missing
             log.write(row(2))
         assert path.read_bytes() == whole
@@ -110,7 +110,7 @@ def test_a_corrupt_last_line_is_dropped(tmp_path: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:-3] + b"#" + raw[-2:])
     with Log(path, HEADER) as log:
-        assert log.found.measured == {"add(n=0)"} and log.found.corrupt_lines == []
+        assert log.measurements.measured == {"add(n=0)"} and log.measurements.corrupt_lines == []
 
 
 def test_a_corrupt_line_in_the_middle_is_numbered(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_corrupt_line_in_the_middle_is_numbered(tmp_path: Path) -> None:
     lines[2] = b"\0" * 40 + b"\r\n"  # the header is line 1
     path.write_bytes(b"".join(lines))
     with Log(path, HEADER) as log:
-        assert log.found.corrupt_lines == [3]
-        assert log.found.measured == {"add(n=0)", "add(n=2)"}
+        assert log.measurements.corrupt_lines == [3]
+        assert log.measurements.measured == {"add(n=0)", "add(n=2)"}
     assert path.read_bytes() == b"".join(lines)
 
 
@@ -222,7 +222,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, room: int) -> None:
     with pytest.raises(InputError, match=r"the disk is full: expected room .* free space and run"):
         log.write(row(2))
     assert path.read_bytes() == before
-    assert log.found.measured == {"add(n=1)"}
+    assert log.measurements.measured == {"add(n=1)"}
     log.file = file
     log.write(row(2))
     log.close()
@@ -241,7 +241,7 @@ import sys
 from pathlib import Path
 from calibration.measure.log import Log
 with Log(Path(sys.argv[1]), {"gpu": "x"}) as log:
-    begin = len(log.found.samples)
+    begin = len(log.measurements.samples)
     for n in range(begin, 10**9):
         point = {"operation": "add", "params": {"n": n}}
         log.write({"point": point, "warm": "w" * (n * 37 % 9999)})
@@ -262,7 +262,7 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
         lines = path.read_bytes().split(b"\n")
         with Log(path, {"gpu": "x"}) as log:
-            found = log.found
+            found = log.measurements
         assert found.corrupt_lines == []
         assert [s["point"]["params"]["n"] for s in found.samples.values()] == [
             *range(len(found.samples))

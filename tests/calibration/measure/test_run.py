@@ -59,7 +59,7 @@ def run(
 ) -> tuple[bool, Progress]:
     with Log(path, {"gpu": "x"}) as log:
         log.write({"process": {}})
-        done = log.found.measured - log.found.without_kernels
+        done = log.measurements.measured - log.measurements.without_kernels
         points = [point for point in points if point.name not in done]
         progress = Progress(len(points), until_s, bench.clock, io.StringIO())
         return Sweep(log, bench, progress, lambda: 5.0).run(points), progress

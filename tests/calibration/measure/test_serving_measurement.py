@@ -16,8 +16,8 @@ from calibration.measure.programs.batching import Chunk, Run, run
 from calibration.measure.programs.server import LlamaServer
 from simulator.networks.catalogue import build
 from simulator.networks.sequences.llama import Llama
-from simulator.planning.requests import Requests
-from simulator.planning.serving import Rules, serve
+from simulator.planning.server.requests import Requests
+from simulator.planning.server.scheduler import Rules, serve
 from simulator.planning.step.step_time import constant
 
 

@@ -24,13 +24,13 @@ COUNTS_STEPS_ON_THE_HOST = "optimizer_step"
 FROM_NOTHING = {"arange"}
 
 
-def smallest(name: str, **wanted: Any) -> Point:
+def smallest(name: str, **params: Any) -> Point:
     def size(point: Point) -> tuple[bool, int]:
         sizes = [v for v in tree_leaves(point.params) if isinstance(v, int) and v > 0]
         return point.params.get("dtype") != "fp32", prod(sizes)
 
-    found = OPERATIONS[name].points
-    return min((p for p in found if wanted.items() <= p.params.items()), key=size)
+    candidates = OPERATIONS[name].points
+    return min((p for p in candidates if params.items() <= p.params.items()), key=size)
 
 
 def sample() -> list[Point]:
@@ -38,10 +38,10 @@ def sample() -> list[Point]:
 
 
 def test_names_are_unique_and_a_fifth_is_held_out() -> None:
-    found = list(points("library"))
-    assert len({p.name for p in found}) == len(found)
-    assert 22_000 <= len(found) <= 23_500
-    assert 0.17 < sum(p.held_out for p in found) / len(found) < 0.23
+    library = list(points("library"))
+    assert len({p.name for p in library}) == len(library)
+    assert 22_000 <= len(library) <= 23_500
+    assert 0.17 < sum(p.held_out for p in library) / len(library) < 0.23
 
 
 def test_every_kind_of_call_is_modelled_and_launches() -> None:
@@ -71,8 +71,8 @@ class Zeros(TorchDispatchMode):
         own = {t.untyped_storage().data_ptr() for t in self.made}
         for t in tree_leaves((args, kwargs or {})):
             if isinstance(t, torch.Tensor) and t.is_floating_point() and t.numel() > 1:
-                given = t.untyped_storage().data_ptr() not in own
-                if given and not bool(t.float().any()):
+                uninitialised = t.untyped_storage().data_ptr() not in own
+                if uninitialised and not bool(t.float().any()):
                     self.read_by.append(str(func))
         result = func(*args, **(kwargs or {}))
         self.made += [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
@@ -82,9 +82,9 @@ class Zeros(TorchDispatchMode):
 @pytest.mark.parametrize("name", LIBRARY)
 def test_calls_run_twice_on_operands_that_are_not_zeros(name: str) -> None:
     torch.manual_seed(0)
-    wanted = {"backend": "math"} if "backend" in smallest(name).params else {}
+    params = {"backend": "math"} if "backend" in smallest(name).params else {}
     with torch.device("cpu"):
-        call = smallest(name, **wanted).make()
+        call = smallest(name, **params).make()
     with torch.device("meta"):  # whatever it is by then, the call keeps to its operands
         call()
         with Zeros() as zeros:
@@ -154,9 +154,9 @@ def test_the_same_seed_gives_the_same_points_and_another_does_not() -> None:
 
 def test_widths_are_mostly_multiples_of_64_within_bounds() -> None:
     rng = Random(1)
-    found = [width(rng, 64, 8192) for _ in range(2000)]
-    assert all(64 <= w <= 8192 for w in found)
-    odd = sum(w % 64 != 0 for w in found) / len(found)
+    widths = [width(rng, 64, 8192) for _ in range(2000)]
+    assert all(64 <= w <= 8192 for w in widths)
+    odd = sum(w % 64 != 0 for w in widths) / len(widths)
     assert abs(odd - ODD_SHARE) < 0.03
 
 

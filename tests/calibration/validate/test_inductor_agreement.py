@@ -10,7 +10,7 @@ from calibration.validate.inductor_agreement import Agreement, agreement, matche
 ROWS = {row.case.name: row for row in stored()}
 
 
-def found(name: str) -> Agreement:
+def agreement_of(name: str) -> Agreement:
     row = ROWS[name]
     assert row.schedule is not None
     return agreement(row.case, row.schedule)
@@ -23,7 +23,7 @@ def found(name: str) -> Agreement:
      "resnet18/bf16/inference", "convnext-t/bf16/inference", "dit-xl/bf16/inference"],
 )  # fmt: skip
 def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
-    both = found(name)
+    both = agreement_of(name)
     assert both.same == both.ops
     assert len(both.rules.ops) == len(both.real.ops)
     assert both.bytes_ratio == pytest.approx(1, abs=0.03)
@@ -37,7 +37,7 @@ def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
 )  # fmt: skip
 def test_how_far_others_agree(name: str, share: float, launches: float) -> None:
     """Shares of ops in the same launch, rounded down, and of launches too many or too few."""
-    both = found(name)
+    both = agreement_of(name)
     assert both.share >= share
     assert len(both.rules.ops) == pytest.approx(len(both.real.ops), rel=launches)
     assert both.bytes_ratio == pytest.approx(1, abs=0.03)

@@ -14,8 +14,8 @@ from calibration.cases.package_networks_second import SIZED_SECOND
 from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 from calibration.outcome import Outcome
 from calibration.record.read import Recording
-from calibration.validate.kept_predictions import write
 from calibration.validate.packages import DEFAULT, Before, before, compared
+from calibration.validate.stored_predictions import write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.errors import InputError

@@ -11,7 +11,7 @@ from calibration.validate import published_loops
 from calibration.validate.closed_loop import closed_loop
 from calibration.validate.published_loops import Compared, kendall, loops
 from calibration.validate.published_serving import summary
-from simulator.planning.serving import Rules
+from simulator.planning.server.scheduler import Rules
 from simulator.planning.step.step_time import constant
 
 

@@ -6,40 +6,40 @@ import pytest
 
 from simulator.analysis.advice import advise, sample_s, together
 from simulator.errors import InputError
-from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.text.command import as_command
 from simulator.whatif import apply, parse
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("bert-base", seq=16)
+BASE = small_scenario("bert-base", seq=16)
 
 
 def test_stated_gains_are_those_of_a_new_prediction():
-    found = advise(BASE)
-    assert found.advice
+    advised = advise(BASE)
+    assert advised.advice
     before = predict(BASE)
-    for a in found.advice:
+    for a in advised.advice:
         again = predict(apply(BASE, *parse(a.command.split()[-1])))
         assert again.period_s == a.period_s
         assert a.gain == 1 - sample_s(again) / sample_s(before)
         assert a.interval_s == again.interval_s
         assert a.cause and a.cause[0].islower()
-    gains = [a.gain for a in found.advice]
+    gains = [a.gain for a in advised.advice]
     assert gains == sorted(gains, reverse=True)
 
 
 def test_a_small_network_is_told_to_use_a_graph_and_hardware_is_said_to_do_nothing():
-    found = advise(BASE)
-    names = [a.whatif for a in found.advice]
+    advised = advise(BASE)
+    names = [a.whatif for a in advised.advice]
     assert "+cuda_graph" in names[:4]
     assert "+bandwidth" not in names
-    graph = next(a for a in found.advice if a.whatif == "+cuda_graph")
+    graph = next(a for a in advised.advice if a.whatif == "+cuda_graph")
     assert graph.cause.startswith("overhead is 100% of the step: ")
-    assert "+recompute=**.#" not in names and "+recompute" in found.refused
+    assert "+recompute=**.#" not in names and "+recompute" in advised.refused
 
 
 def test_a_gain_that_the_host_hides_is_warned_of():
-    wide = asked("mlp-tiny", sizes=dict(width=2048), dtype="fp16", batch=512)
+    wide = small_scenario("mlp-tiny", sizes=dict(width=2048), dtype="fp16", batch=512)
     assert predict(wide).regime == "overhead"
     advice = advise(wide)
     hidden = {a.whatif: a for a in advice.hidden}
@@ -50,9 +50,9 @@ def test_a_gain_that_the_host_hides_is_warned_of():
 
 
 def test_memory_is_a_goal_of_its_own():
-    training = asked("gpt2", training=True, seq=64, dtype="bf16")
-    found = advise(training, "memory")
-    recompute = next(a for a in found.advice if a.whatif == "+recompute")
+    training = small_scenario("gpt2", training=True, seq=64, dtype="bf16")
+    advised = advise(training, "memory")
+    recompute = next(a for a in advised.advice if a.whatif == "+recompute")
     need = [
         p.peak_memory_bytes + p.workspace_bytes
         for p in (predict(training), predict(apply(training, "recompute")))
@@ -68,7 +68,7 @@ def test_memory_is_a_goal_of_its_own():
 
 def test_money_needs_a_price():
     with pytest.raises(InputError, match="has no price: expected USD an hour"):
-        advise(asked("mlp-tiny", gpu="h200"), "money")
+        advise(small_scenario("mlp-tiny", gpu="h200"), "money")
     with pytest.raises(InputError, match="expected time, memory or money"):
         advise(BASE, "luck")  # pyright: ignore
 
@@ -76,25 +76,25 @@ def test_money_needs_a_price():
 def test_money_ranks_cards_by_what_a_sample_costs():
     base = Scenario("mlp-tiny", batch=4096, sizes=dict(width=2048), dtype="fp16")
     prices = {"h200_sxm": 4.0, "a100_sxm_80": 1.0, "t4": 0.3}
-    found = advise(base, "money", prices=prices)
+    advised = advise(base, "money", prices=prices)
     before = predict(base)
-    assert found.advice and [a.gain for a in found.advice] == sorted(
-        (a.gain for a in found.advice), reverse=True
+    assert advised.advice and [a.gain for a in advised.advice] == sorted(
+        (a.gain for a in advised.advice), reverse=True
     )
-    for a in found.advice:
+    for a in advised.advice:
         again = predict(_applied(base, a.whatif))
         price = prices[again.gpu.id]
         assert a.gain == 1 - price * sample_s(again) / (4.0 * sample_s(before))
         assert a.usd_per_million == pytest.approx(price / 3600 * sample_s(again) * 1e6)
-    assert "no price: expected a GPU that is sold" in found.refused["+bandwidth=2"]
-    assert found.refused["+gpu=l40s"] == (
+    assert "no price: expected a GPU that is sold" in advised.refused["+bandwidth=2"]
+    assert advised.refused["+gpu=l40s"] == (
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )
-    for a in found.advice:
+    for a in advised.advice:
         if a.changes == "machine":  # its price or its time is the reason, and neither is made up
             price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
             assert f"its hour costs {1 - price:.0%} less, and a sample takes" in a.cause
-    assert "+gpu=t4" not in found.refused  # priced, so it is tried
+    assert "+gpu=t4" not in advised.refused  # priced, so it is tried
     with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
         advise(base, "money", prices={"t4": -1.0})
 
@@ -108,11 +108,11 @@ def _applied(base: Scenario, text: str) -> Scenario:
 
 def test_money_crosses_a_machine_with_code_changes():
     """A small network waits for the host everywhere: the cheap card with a graph beats both."""
-    base = asked("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
+    base = small_scenario("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
     prices = {"h200_sxm": 4.0, "l40s": 1.0}
-    found = advise(base, "money", prices=prices)
-    gains = {a.whatif: a.gain for a in found.advice}
-    both = next(a for a in found.advice if a.whatif == "+gpu=l40s +cuda_graph")
+    advised = advise(base, "money", prices=prices)
+    gains = {a.whatif: a.gain for a in advised.advice}
+    both = next(a for a in advised.advice if a.whatif == "+gpu=l40s +cuda_graph")
     assert both.gain > max(gains["+gpu=l40s"], gains["+cuda_graph"])
     again = predict(_applied(base, both.whatif))
     assert both.gain == 1 - 1.0 * sample_s(again) / (4.0 * sample_s(predict(base)))
@@ -120,12 +120,12 @@ def test_money_crosses_a_machine_with_code_changes():
     assert both.cause == f"its hour costs 75% less, and a sample takes {faster:.0%} less"
     assert both.changes == "machine"
     assert both.command.endswith(" +gpu=l40s +cuda_graph")
-    assert found.advice[0].whatif.startswith("+gpu=l40s +")
+    assert advised.advice[0].whatif.startswith("+gpu=l40s +")
     assert all(" " not in a.whatif for a in advise(base, "time").advice)
 
 
 def test_a_cause_names_what_is_relieved():
-    fp32 = asked("mlp-tiny", sizes=dict(width=4096), batch=4096)
+    fp32 = small_scenario("mlp-tiny", sizes=dict(width=4096), batch=4096)
     causes = {a.whatif: a.cause for a in advise(fp32).advice}
     compute = predict(fp32).shares["compute"]
     # fp32 products run on vector units: 91.6 over 67 TFLOP/s of the data sheets
@@ -134,7 +134,7 @@ def test_a_cause_names_what_is_relieved():
     )
     for a in advise(fp32).advice:  # nothing gains much by what is hardly there
         assert not a.cause.startswith("memory bandwidth is 0%")
-    training = asked("mlp-tiny", sizes=dict(width=8192), training=True, batch=256)
+    training = small_scenario("mlp-tiny", sizes=dict(width=8192), training=True, batch=256)
     sgd = next(a for a in advise(training).advice if a.whatif == "+optimizer=sgd")
     assert sgd.cause.startswith("memory bandwidth is ")
     assert sgd.cause.endswith(" of the step: SGD keeps and reads half of AdamW's state")
@@ -152,8 +152,8 @@ def test_the_command_says_it_all():
 
 
 def test_advice_can_be_taken_together():
-    found = advise(BASE)
-    chosen = [a for a in found.advice if a.whatif in ("+cuda_graph", "+batch=8")]
+    advised = advise(BASE)
+    chosen = [a for a in advised.advice if a.whatif in ("+cuda_graph", "+batch=8")]
     both = together(BASE, chosen)
     assert len(both.whatifs) == 2
     assert sample_s(predict(both)) < min(a.sample_s for a in chosen)

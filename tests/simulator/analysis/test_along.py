@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from app.answers.swept import retraced_at
+from app.answers.sweeps.sweep import retraced_at
 from simulator.analysis.along import AxisSearch, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch
 from simulator.analysis.sweep import axis
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces.families import expecting
 from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("mlp-tiny", sizes=dict(width=2048, depth=3), dtype="fp16", batch=64)
+BASE = small_scenario("mlp-tiny", sizes=dict(width=2048, depth=3), dtype="fp16", batch=64)
 
 ODD = '''
 import torch

@@ -10,9 +10,9 @@ from simulator.analysis.compare import compare, waterfall
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-A = asked("bert-base", dtype="fp16", seq=16)
+A = small_scenario("bert-base", dtype="fp16", seq=16)
 B = apply(apply(apply(A, "cuda_graph"), "batch", {"samples": 256}), "bandwidth")
 
 
@@ -31,7 +31,7 @@ def test_changes_add_up_and_are_shown_alone():
 
 def test_fields_that_differ_are_changes_too_and_whatifs_of_a_are_undone():
     one = apply(A, "host_speed")
-    other = apply(asked("bert-base", dtype="bf16", seq=16, gpu="a100"), "no_python")
+    other = apply(small_scenario("bert-base", dtype="bf16", seq=16, gpu="a100"), "no_python")
     fall = waterfall(one, other)
     assert [s.label for s in fall.steps] == [
         "without +host_speed=2",

@@ -13,15 +13,15 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT = asked("bert-base", seq=64, dtype="fp16")
-WIDE = asked("mlp-tiny", sizes=dict(width=4096), dtype="fp16", batch=1024)
+BERT = small_scenario("bert-base", seq=64, dtype="fp16")
+WIDE = small_scenario("mlp-tiny", sizes=dict(width=4096), dtype="fp16", batch=1024)
 NETWORKS = (
     BERT,
     WIDE,
-    asked("gpt2", seq=32, dtype="autocast", training=True),
-    asked("resnet18", dtype="fp16"),
+    small_scenario("gpt2", seq=32, dtype="autocast", training=True),
+    small_scenario("resnet18", dtype="fp16"),
 )
 
 
@@ -73,7 +73,7 @@ def test_its_stated_gain_is_that_of_a_fresh_prediction_and_its_command_asks_for_
 
 
 def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
-    images = asked("resnet18", dtype="fp16", batch=512, sizes=dict(width=32))
+    images = small_scenario("resnet18", dtype="fp16", batch=512, sizes=dict(width=32))
     found = next(a for a in advise(images, trials=()).advice if a.whatif.startswith("+fuse="))
     memory = predict(images).shares["memory"]
     assert found.whatif == "+fuse=convolution+native_batch_norm+relu_"
@@ -85,7 +85,9 @@ def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
 
 def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
     """Of many small ops and the loss over many words the host sees a few ops less."""
-    words = asked("gpt2", seq=128, dtype="autocast", training=True, sizes=dict(vocab=50_000))
+    words = small_scenario(
+        "gpt2", seq=128, dtype="autocast", training=True, sizes=dict(vocab=50_000)
+    )
     slow = apply(words, "host_speed", {"times": 0.2})
     ops = "nll_loss_backward+_log_softmax_backward_data+_to_copy"
     a = next(a for a in advise(slow, trials=()).advice if a.whatif == f"+fuse={ops}")

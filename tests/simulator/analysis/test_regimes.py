@@ -15,9 +15,9 @@ from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("mlp-tiny")
+BASE = small_scenario("mlp-tiny")
 PLAIN = predict(BASE)
 
 
@@ -68,7 +68,7 @@ def test_axes_that_mean_nothing_are_refused():
 
 
 def test_a_shift_of_a_network_is_seen_by_predictions_beside_it():
-    small = asked("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
+    small = small_scenario("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
     shift = next_shift(small, "host_speed")
     assert shift.first is not None
     line = axis(small, "host_speed")

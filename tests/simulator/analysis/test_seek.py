@@ -20,9 +20,9 @@ from simulator.errors import InputError
 from simulator.formats.numbers import number
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("mlp-tiny", sizes=dict(width=1024, depth=2), dtype="fp16")
+BASE = small_scenario("mlp-tiny", sizes=dict(width=1024, depth=2), dtype="fp16")
 
 
 def at(batch: float):
@@ -60,7 +60,7 @@ def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
 
 def test_a_search_that_ends_at_the_largest_batch_says_so():
     """A network of 64 numbers a sample: 2²⁰ of them fit anywhere."""
-    tiny = asked("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
+    tiny = small_scenario("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
     result = largest_batch(tiny)
     assert result.value == 1 << 20 and result.beyond is None
     assert result.sentence.endswith("; no larger batch was tried")
@@ -68,54 +68,54 @@ def test_a_search_that_ends_at_the_largest_batch_says_so():
 
 def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
     rate = 100 / at(100).period_s
-    found = batch_for_throughput(BASE, rate)
-    assert found.value <= 100
-    assert found.value / at(found.value).period_s >= rate
-    assert (found.value - 1) / at(found.value - 1).period_s < rate
-    shown = number(found.value / at(found.value).period_s, 4)
-    assert found.sentence.startswith(f"batch {found.value:,.0f}: {shown} samples/s")
-    assert "e+" not in found.sentence
+    result = batch_for_throughput(BASE, rate)
+    assert result.value <= 100
+    assert result.value / at(result.value).period_s >= rate
+    assert (result.value - 1) / at(result.value - 1).period_s < rate
+    shown = number(result.value / at(result.value).period_s, 4)
+    assert result.sentence.startswith(f"batch {result.value:,.0f}: {shown} samples/s")
+    assert "e+" not in result.sentence
     with pytest.raises(InputError, match="no batch reaches the goal, 1e\\+15 samples/s"):
         batch_for_throughput(BASE, 1e15)
 
 
 def test_overhead_is_left_at_a_batch():
-    found = batch_out_of_overhead(BASE)
-    assert at(found.value).regime != "overhead" == at(found.value - 1).regime
+    result = batch_out_of_overhead(BASE)
+    assert at(result.value).regime != "overhead" == at(result.value - 1).regime
 
 
 def test_a_flip_is_seen_in_its_forward_run():
-    wide = asked("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
-    found = flip(wide, "host_speed")
-    assert found.prediction.regime != predict(wide).regime == "overhead"
-    assert predict(apply(wide, "host_speed", {"times": found.beyond})).regime == "overhead"
+    wide = small_scenario("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
+    result = flip(wide, "host_speed")
+    assert result.prediction.regime != predict(wide).regime == "overhead"
+    assert predict(apply(wide, "host_speed", {"times": result.beyond})).regime == "overhead"
     with pytest.raises(InputError, match="no flip: overhead-bound from bandwidth 1 on"):
-        flip(asked("mlp-tiny"), "bandwidth")
+        flip(small_scenario("mlp-tiny"), "bandwidth")
 
 
 def test_an_answer_says_whether_its_trace_was_made_anew():
-    base = asked("mlp-tiny", sizes=dict(width=80))
+    base = small_scenario("mlp-tiny", sizes=dict(width=80))
     result = batch_for_latency(base, predict(base).latency_s * 50)
     assert result.value > 8 and result.retraced == ""  # a family of traces answers
-    alone = asked("mlp-tiny", sizes=dict(width=88))
+    alone = small_scenario("mlp-tiny", sizes=dict(width=88))
     sought = SeekResult("", "batch", 4, None, alone, predict(alone), "")
     assert sought.retraced == ("too few points of this network were traced to fit a family")
 
 
 def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
-    base = asked("bert-base", seq=16)
+    base = small_scenario("bert-base", seq=16)
     levels = ("none", "pointwise", "pointwise+reductions", "compiled")
     periods = [predict(apply(base, "fusion", {"level": level})).period_s for level in levels]
     for goal in periods:
-        found = fusion_for_time(base, goal)
+        result = fusion_for_time(base, goal)
         first = next(i for i, period in enumerate(periods) if period <= goal)
-        assert (found.axis, found.value) == ("fusion", first)
-        assert found.beyond == (first - 1 if first else None)
-        assert found.prediction.period_s == predict(found.scenario).period_s == periods[first]
+        assert (result.axis, result.value) == ("fusion", first)
+        assert result.beyond == (first - 1 if first else None)
+        assert result.prediction.period_s == predict(result.scenario).period_s == periods[first]
     assert min(periods) < periods[0]
     times = periods[0] / min(periods)
-    found = fusion_for_speedup(base, times * 0.999)
-    assert found.value > 0 and periods[0] / found.prediction.period_s >= times * 0.999
+    result = fusion_for_speedup(base, times * 0.999)
+    assert result.value > 0 and periods[0] / result.prediction.period_s >= times * 0.999
     assert fusion_for_speedup(base, 1).value == 0
     with pytest.raises(InputError, match="no level of fusion reaches the goal, 1000 times as fast"):
         fusion_for_speedup(base, 1000)

@@ -14,7 +14,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.networks.loading.load import load
-from simulator.planning import requests
+from simulator.planning.server import requests
 from simulator.planning.spec_file import read as read_plan
 from simulator.scenario.scenario import load as load_scenario
 from simulator.symbols.sources import source_digests

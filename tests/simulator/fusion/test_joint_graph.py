@@ -19,7 +19,7 @@ from simulator.schedule.memory import carried_bytes
 from simulator.tracing import trace
 from simulator.whatif import apply
 from tests.simulator.conftest import small
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 ROWS, WIDTH, CLASSES = 64, 32, 1024
 ONE = ROWS * WIDTH * 4
@@ -88,9 +88,9 @@ def test_the_scores_are_kept_and_not_their_softmax():
     scores = torch.zeros(ROWS, 64, 64).bfloat16()
     p = compiled(Weighing().bfloat16(), scores, torch.zeros(ROWS, 64, WIDTH).bfloat16())
     wide = ROWS * 64 * 64 * 4
-    (made,) = generated(p, "forward", "amax")
+    (kernel,) = generated(p, "forward", "amax")
     # in half precision for the product, with the largest and the sum of each row
-    assert sorted(t.nbytes for t in made.outputs) == [ROWS * 64 * 4, ROWS * 64 * 4, wide // 2]
+    assert sorted(t.nbytes for t in kernel.outputs) == [ROWS * 64 * 4, ROWS * 64 * 4, wide // 2]
     (again,) = generated(p, "backward", "_softmax_backward_data")
     assert "exp" in again.signature.args["ops"]
     assert all(t.nbytes < wide for t in again.inputs)
@@ -123,29 +123,29 @@ def test_kernels_name_the_ops_of_the_eager_step():
     assert named <= set(range(len(step.ops)))
     softmax = next(i for i, op in enumerate(step.ops) if op.name == "aten._log_softmax.default")
     assert softmax in named
-    told = explain(p)
-    kernels = sum(m.launches for m in told.merged) + sum(left.launches for left in told.left)
+    report = explain(p)
+    kernels = sum(m.launches for m in report.merged) + sum(left.launches for left in report.left)
     assert kernels == p.kernel_count
-    assert told.eager.kernel_count == predict_trace(step).kernel_count
-    assert told.again is not None and dict(told.again.ops)["silu"] == 2  # one a block
-    assert told.again.bytes < told.again.eager_bytes
+    assert report.eager.kernel_count == predict_trace(step).kernel_count
+    assert report.again is not None and dict(report.again.ops)["silu"] == 2  # one a block
+    assert report.again.bytes < report.again.eager_bytes
 
 
 def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
     """A backward pass of a norm by rows: the kernel takes the eager op's bytes over, though torch
     sums its parts."""
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
-    told = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
-    reasons = {left.op: left.reason for left in told.left}
+    report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
+    reasons = {left.op: left.reason for left in report.left}
     assert reasons["sum"] == "torch adds up the partial sums of a generated kernel's blocks"
-    norms = [m for m in told.merged if "native_layer_norm_backward" in m.ops]
+    norms = [m for m in report.merged if "native_layer_norm_backward" in m.ops]
     assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4  # two in, one out
 
 
 def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
-    found = asked("bert-base", seq=16, training=True, sizes={"layers": 1, "vocab": 64})
-    told = explain(predict(apply(found, "fusion", {"level": "pointwise"})))
-    reasons = {left.op: left.reason for left in told.left}
+    scenario = small_scenario("bert-base", seq=16, training=True, sizes={"layers": 1, "vocab": 64})
+    report = explain(predict(apply(scenario, "fusion", {"level": "pointwise"})))
+    reasons = {left.op: left.reason for left in report.left}
     assert (
         reasons["sum"] == reasons["native_layer_norm"] == ("the chosen fusion leaves it unchanged")
     )
@@ -162,11 +162,11 @@ def test_an_inference_step_is_what_it_was():
 @pytest.mark.parametrize("name", ["gpt2", "resnet18", "llama3-1b", "dit-xl"])
 def test_nothing_is_read_that_was_not_made(name: str):
     module, args = small(name, training=True)
-    found = joint_graph(trace(module, args, phase="training", optimizer=None)).trace
-    made = {number for number, s in enumerate(found.storages) if s.born < 0}
-    for index, op in enumerate(found.ops):
-        assert made.issuperset(op.storages[: len(op.inputs)])
-        made.update(op.storages)
+    joint = joint_graph(trace(module, args, phase="training", optimizer=None)).trace
+    present = {number for number, s in enumerate(joint.storages) if s.born < 0}
+    for index, op in enumerate(joint.ops):
+        assert present.issuperset(op.storages[: len(op.inputs)])
+        present.update(op.storages)
         for storage in op.storages:
-            s = found.storages[storage]
+            s = joint.storages[storage]
             assert s.born <= index and (s.freed is None or index <= s.freed)

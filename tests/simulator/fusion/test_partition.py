@@ -26,8 +26,8 @@ from simulator.timing.profile import profile
 H200 = gpu("h200")
 
 
-def network(name: str, **asked: object) -> Trace:
-    return trace_resolved(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
+def network(name: str, **options: object) -> Trace:
+    return trace_resolved(resolve(Scenario(name, **options)))  # pyright: ignore[reportArgumentType]
 
 
 def of(module: nn.Module, *inputs: torch.Tensor) -> Trace:
@@ -67,17 +67,17 @@ class Product(nn.Module):
 
 
 def test_a_chain_is_one_launch_of_one_read_and_one_write() -> None:
-    found = fused(of(Chain(), torch.zeros(1000, 10)), H200).trace
-    assert [op.name for op in found.ops] == ["fused.pointwise.default"]
-    signature = found.ops[0].signature
+    compiled = fused(of(Chain(), torch.zeros(1000, 10)), H200).trace
+    assert [op.name for op in compiled.ops] == ["fused.pointwise.default"]
+    signature = compiled.ops[0].signature
     assert (signature.read_bytes, signature.write_bytes) == (40_000, 40_000)  # 10,000 · 4
     assert signature.args["flops"] == 40_000  # three cosines and a sum: 4 · 10,000
 
 
 def test_a_sum_fuses_into_the_norm_that_reads_it() -> None:
-    found = fused(of(Residual(), torch.zeros(32, 64), torch.zeros(32, 64)), H200).trace
-    assert [op.name for op in found.ops] == ["fused.reduction.default"]
-    signature = found.ops[0].signature
+    compiled = fused(of(Residual(), torch.zeros(32, 64), torch.zeros(32, 64)), H200).trace
+    assert [op.name for op in compiled.ops] == ["fused.reduction.default"]
+    signature = compiled.ops[0].signature
     assert signature.read_bytes == 2 * 32 * 64 * 4 + 2 * 64 * 4  # x and y; weight and bias
     assert signature.write_bytes == 32 * 64 * 4  # in inference nobody needs the moments
     assert signature.args["rows"] == 32
@@ -99,8 +99,8 @@ def test_siblings_share_what_they_read_only_when_compiled() -> None:
 def test_only_full_precision_leaves_its_bias_to_the_activation(
     dtype: torch.dtype, name: str
 ) -> None:
-    found = fused(of(Product(dtype), torch.zeros(64, 64, dtype=dtype)), H200).trace
-    names = [op.name for op in found.ops]
+    compiled = fused(of(Product(dtype), torch.zeros(64, 64, dtype=dtype)), H200).trace
+    names = [op.name for op in compiled.ops]
     assert names == [f"aten.{name}.default", "fused.pointwise.default"]
 
 
@@ -126,8 +126,8 @@ def test_kernels_are_as_many_as_inductor_makes() -> None:
         "gpt2": (dict(dtype="bf16", batch=4, seq=512), 38),
         "mobilenet-v2": (dict(dtype="fp16", batch=32), 54),
     }
-    for name, (asked, kernels) in measured.items():
-        groups = partition(network(name, **asked), H200, profile=profile())
+    for name, (options, kernels) in measured.items():
+        groups = partition(network(name, **options), H200, profile=profile())
         assert len(generated(groups)) == kernels, name
 
 
@@ -137,25 +137,29 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
     step = network(name, batch=2, training=training)
     lowering = Lowering(step, H200)
     nodes = lowering.run()
-    kept = {
+    eager_ops = {
         index
         for index, op in enumerate(step.ops)
         if lowering.flow.computes[index] and op.phase != "optimizer"
     }
     for level in LEVELS[1:]:
         groups = partition(step, H200, level)
-        found = [node for group in groups for node in group.nodes]
-        assert len(found) == len(set(map(id, found)))
-        made: set[object] = set()
-        written = {key for node in found for key in node.writes}
+        nodes = [node for group in groups for node in group.nodes]
+        assert len(nodes) == len(set(map(id, nodes)))
+        written_before: set[object] = set()
+        written = {key for node in nodes for key in node.writes}
         for group in groups:  # nothing is read before it is made
             for node in group.nodes:
-                late = [k for k in node.reads if k in written and k not in made and node.reads[k]]
+                late = [
+                    k
+                    for k in node.reads
+                    if k in written and k not in written_before and node.reads[k]
+                ]
                 assert not [k for k in late if k not in node.writes], level
-                made |= set(node.writes)
-        ops = {op for node in found for op in node.ops}
-        assert ops <= kept
-        dead = kept - ops  # only what nobody reads
+                written_before |= set(node.writes)
+        ops = {op for node in nodes for op in node.ops}
+        assert ops <= eager_ops
+        dead = eager_ops - ops  # only what nobody reads
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
             for op in dead
@@ -181,6 +185,6 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
 
 def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
     """Wherever in memory the groups lie, by which a set of them is ordered."""
-    made = [Group([Node("library", 1)], place, place) for place in range(40)]
-    last = Group([Node("library", 1)], 40, 40, set(made))
-    assert [each.first for each in ordered([last, *made])] == list(range(41))
+    earlier = [Group([Node("library", 1)], place, place) for place in range(40)]
+    last = Group([Node("library", 1)], 40, 40, set(earlier))
+    assert [each.first for each in ordered([last, *earlier])] == list(range(41))

@@ -97,16 +97,16 @@ def of(module: nn.Module, *inputs: Tensor) -> list[Op]:
 
 
 def test_thirds_of_a_buffer_are_read_by_a_loop_each() -> None:
-    found = of(Thirds(False), torch.zeros(32, 64, dtype=torch.bfloat16))
-    assert [op.name.split(".")[1] for op in found] == ["addmm", *["pointwise"] * 3]
-    assert [op.signature.read_bytes for op in found[1:]] == [32 * 64 * 2] * 3
+    kernels = of(Thirds(False), torch.zeros(32, 64, dtype=torch.bfloat16))
+    assert [op.name.split(".")[1] for op in kernels] == ["addmm", *["pointwise"] * 3]
+    assert [op.signature.read_bytes for op in kernels[1:]] == [32 * 64 * 2] * 3
 
 
 def test_the_same_third_is_read_once() -> None:
-    found = of(Thirds(True), torch.zeros(32, 64, dtype=torch.bfloat16))
-    assert [op.name.split(".")[1] for op in found] == ["addmm", "pointwise"]
-    assert found[1].signature.read_bytes == 32 * 64 * 2
-    assert found[1].signature.write_bytes == 2 * 32 * 64 * 2
+    kernels = of(Thirds(True), torch.zeros(32, 64, dtype=torch.bfloat16))
+    assert [op.name.split(".")[1] for op in kernels] == ["addmm", "pointwise"]
+    assert kernels[1].signature.read_bytes == 32 * 64 * 2
+    assert kernels[1].signature.write_bytes == 2 * 32 * 64 * 2
 
 
 def test_views_are_told_by_where_they_begin() -> None:
@@ -120,15 +120,15 @@ def test_views_are_told_by_where_they_begin() -> None:
 
 @pytest.mark.parametrize(("parts", "kernels"), [(8, 1), (9, 9)])
 def test_more_than_eight_operands_are_joined_by_a_kernel_each(parts: int, kernels: int) -> None:
-    found = of(Joined(parts), *[torch.zeros(16, 32) for _ in range(parts)])
-    assert [op.name for op in found] == ["fused.pointwise.default"] * kernels
-    assert sum(op.signature.write_bytes for op in found) == parts * 16 * 32 * 4
+    kernels = of(Joined(parts), *[torch.zeros(16, 32) for _ in range(parts)])
+    assert [op.name for op in kernels] == ["fused.pointwise.default"] * kernels
+    assert sum(op.signature.write_bytes for op in kernels) == parts * 16 * 32 * 4
 
 
 def test_running_sums_are_one_kernel_with_the_loops_around_them() -> None:
-    (found,) = of(Sums(), torch.zeros(64, 128))
-    assert found.name == "fused.reduction.default"
-    assert (found.signature.read_bytes, found.signature.write_bytes) == (32_768, 32_768)
+    (kernel,) = of(Sums(), torch.zeros(64, 128))
+    assert kernel.name == "fused.reduction.default"
+    assert (kernel.signature.read_bytes, kernel.signature.write_bytes) == (32_768, 32_768)
 
 
 def test_a_convolution_leaves_its_bias_and_its_gradient_to_loops() -> None:
@@ -154,9 +154,9 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
 def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
     step = trace(Indexed(), (torch.zeros(32, dtype=torch.int64),), phase="training")
     assert any(op.name == "aten.index_put.default" for op in step.ops)
-    found = [op for op in ops(step) if op.phase == "backward"]
-    assert not any("index_put" in op.name for op in found)
-    writes = [op.signature.write_bytes for op in found]
+    backward = [op for op in ops(step) if op.phase == "backward"]
+    assert not any("index_put" in op.name for op in backward)
+    writes = [op.signature.write_bytes for op in backward]
     assert 100 * 8 * 4 in writes  # zeros
     assert 32 * 8 * 4 in writes  # added
 
@@ -164,8 +164,8 @@ def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
 @pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
 def test_a_product_is_given_a_copy_of_padded_windows(width: int, kernels: int) -> None:
     """7·7·96 = 4704 elements are 9408 bytes, no multiple of 128; 7·7·192 are 18816, and are one."""
-    found = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
-    generated = [op for op in found if op.name.startswith("fused")]
+    kernels = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
+    generated = [op for op in kernels if op.name.startswith("fused")]
     assert len(generated) == kernels
 
 

@@ -254,10 +254,10 @@ def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
         for storage in op.storages:
             s = after.storages[storage]
             assert s.born <= index and (s.freed is None or index < s.freed)
-    made = {n for n, s in enumerate(after.storages) if s.born < 0}
+    present = {n for n, s in enumerate(after.storages) if s.born < 0}
     for op in after.ops:  # and what it reads was made
-        assert made.issuperset(op.storages[: len(op.inputs)])
-        made.update(op.storages)
+        assert present.issuperset(op.storages[: len(op.inputs)])
+        present.update(op.storages)
 
 
 def flops(found: Trace) -> int:

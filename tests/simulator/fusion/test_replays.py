@@ -73,19 +73,19 @@ def replays(step: Trace) -> tuple[Trace, Replays]:
 
 def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
     step = traced(Block(), X)
-    made, kept = replays(step)
-    assert kept.copies == (0,)
-    assert kept.graph_of.tolist() == [-1] + [0] * (len(made.ops) - 1)
-    copy = made.ops[0]
+    captured, plan = replays(step)
+    assert plan.copies == (0,)
+    assert plan.graph_of.tolist() == [-1] + [0] * (len(captured.ops) - 1)
+    copy = captured.ops[0]
     assert copy.name == "aten._foreach_copy_.default"
     assert [t.nbytes for t in copy.inputs] == [8 * 64 * 4] * 2
-    place, given = copy.storages
-    assert step.storages[given].role == "input"
-    readers = [op for op in made.ops[1:] if given in op.storages]
+    place, input_storage = copy.storages
+    assert step.storages[input_storage].role == "input"
+    readers = [op for op in captured.ops[1:] if input_storage in op.storages]
     assert not readers  # what is captured reads the graph's own place
-    assert any(place in op.storages for op in made.ops[1:])
-    last = max(index for index, op in enumerate(made.ops) if place in op.storages)
-    assert (made.storages[place].born, made.storages[place].freed) == (0, last + 1)
+    assert any(place in op.storages for op in captured.ops[1:])
+    last = max(index for index, op in enumerate(captured.ops) if place in op.storages)
+    assert (captured.storages[place].born, captured.storages[place].freed) == (0, last + 1)
     compiled = predict_trace(step, mode="compiled")
     p = predict_trace(step, mode=REPLAY)
     assert p.kernel_count == compiled.kernel_count + 1
@@ -95,7 +95,7 @@ def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
 
 def test_the_host_pays_the_call_the_copy_and_one_replay():
     step = traced(Block(), X)
-    made, kept = replays(step)
+    captured, plan = replays(step)
     driver = host()
     free = dict.fromkeys((field.name for field in fields(HostCosts)), 0.0)
     costs = replace(
@@ -107,7 +107,7 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
         reference_op_s=driver.seconds["op"],
     )
     launched, clock = replaying(
-        issued(made, H200), kept, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
+        issued(captured, H200), plan, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
     )
     # The call 100, an input 1, four weights 2 each; the copy is an op and a launch
     first = 109e-6 + driver.seconds["op"] + driver.launch_s
@@ -122,19 +122,19 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
 
 def test_a_training_step_replays_each_pass_and_steps_eagerly():
     step = traced(Block(), X, training=True)
-    made, kept = replays(step)
-    phases = [op.phase for op in made.ops]
+    captured, plan = replays(step)
+    phases = [op.phase for op in captured.ops]
     by_phase = {
-        phase: {p for p, each in zip(kept.graph_of.tolist(), phases, strict=True) if each == phase}
+        phase: {p for p, each in zip(plan.graph_of.tolist(), phases, strict=True) if each == phase}
         for phase in ("forward", "backward", "optimizer")
     }
     assert by_phase == {"forward": {-1, 0}, "backward": {-1, 1}, "optimizer": {-1}}
-    assert [phases[place] for place in kept.copies] == ["forward", "backward"]
-    loss = made.ops[kept.copies[1]]
+    assert [phases[place] for place in plan.copies] == ["forward", "backward"]
+    loss = captured.ops[plan.copies[1]]
     assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
     alone = [
         op.name
-        for op, p in zip(made.ops, kept.graph_of.tolist(), strict=True)
+        for op, p in zip(captured.ops, plan.graph_of.tolist(), strict=True)
         if p < 0 and op.phase == "backward"
     ]
     assert alone == ["aten.ones_like.default", "aten._foreach_copy_.default"]
@@ -145,8 +145,8 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
 
 def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
     step = traced(Cached(), X, torch.randn(8, 64))
-    _, kept = replays(step)
-    assert set(kept.graph_of.tolist()) == {-1} and kept.copies == ()
+    _, plan = replays(step)
+    assert set(plan.graph_of.tolist()) == {-1} and plan.copies == ()
     compiled, p = (predict_trace(step, mode=mode) for mode in ("compiled", REPLAY))
     assert p.period_s == compiled.period_s
     assert any(
@@ -155,12 +155,12 @@ def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
 
 
 def test_graphs_are_cut_where_the_size_depends_on_data():
-    made, kept = replays(traced(Breaks(), X))
-    apart = [op.name for op, p in zip(made.ops, kept.graph_of.tolist(), strict=True) if p < 0]
+    captured, plan = replays(traced(Breaks(), X))
+    apart = [op.name for op, p in zip(captured.ops, plan.graph_of.tolist(), strict=True) if p < 0]
     copy = "aten._foreach_copy_.default"
     assert apart == [copy, "aten.nonzero.default", copy]  # what nonzero made does not lie still
-    assert kept.graph_of.max() == 1
-    assert kept.notes == (
+    assert plan.graph_of.max() == 1
+    assert plan.notes == (
         "a graph is captured for each data-dependent size: predicted as if this size was "
         "captured before",
     )
@@ -191,9 +191,9 @@ def test_what_was_fused_is_explained_past_the_copies():
 
 def test_a_graph_waits_for_no_room_in_the_queue():
     step = traced(Block(), X)
-    made, kept = replays(step)
+    captured, plan = replays(step)
     short = msgspec.structs.replace(host(), depth=1)
-    launched, clock = replaying(issued(made, H200), kept, short, profile())
+    launched, clock = replaying(issued(captured, H200), plan, short, profile())
     assert clock.depth > 1 << 20
     assert np.all(launched.host_s >= 0)
 
@@ -201,14 +201,14 @@ def test_a_graph_waits_for_no_room_in_the_queue():
 def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
     """Eager temporaries of the optimizer lie beside the pool, not where activations were."""
     step = traced(Block(), X, training=True)
-    made, kept = replays(step)
-    pooled = kept.pooled
-    roles = {made.storages[n].role for n in pooled}
+    captured, plan = replays(step)
+    pooled = plan.pooled
+    roles = {captured.storages[n].role for n in pooled}
     assert roles == {"activation", "gradient"}
 
     def most(numbers: set[int]) -> int:
-        held = [made.storages[n] for n in numbers if made.storages[n].device == "cuda"]
-        count = len(made.ops)
+        held = [captured.storages[n] for n in numbers if captured.storages[n].device == "cuda"]
+        count = len(captured.ops)
         return max(
             sum(
                 -(-s.nbytes // 512) * 512
@@ -218,7 +218,7 @@ def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
             for at in range(count)
         )
 
-    others = set(range(len(made.storages))) - set(pooled)
-    assert memory(made, pooled).peak_bytes == most(set(pooled)) + most(others)
-    assert memory(made, pooled).peak_bytes > most(set(range(len(made.storages))))
-    assert sum(memory(made, pooled).at_peak.values()) == memory(made, pooled).peak_bytes
+    others = set(range(len(captured.storages))) - set(pooled)
+    assert memory(captured, pooled).peak_bytes == most(set(pooled)) + most(others)
+    assert memory(captured, pooled).peak_bytes > most(set(range(len(captured.storages))))
+    assert sum(memory(captured, pooled).at_peak.values()) == memory(captured, pooled).peak_bytes

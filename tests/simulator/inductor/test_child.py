@@ -40,7 +40,7 @@ def gone(child: Child) -> bool:
     return child._process.wait(30) == -signal.SIGKILL
 
 
-def asked(body: str) -> subprocess.Popen[bytes]:
+def child_of(body: str) -> subprocess.Popen[bytes]:
     """A child whose answer is this code; it ends when its input is closed."""
     command = [sys.executable, "-c", RUN.format(body=body), os.devnull]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -96,7 +96,7 @@ def test_who_listens_may_give_up() -> None:
      "is not supported: AttributeError: module 'sys' has no attribute 'nowhere'"),
 ])  # fmt: skip
 def test_another_version_is_named(body: str, said: str) -> None:
-    with asked(body) as child:
+    with child_of(body) as child:
         assert child.stdout is not None
         step, refusal = (msgspec.json.decode(x, type=Message) for x in child.stdout.readlines())
     assert step.step == "preparing a device"
@@ -105,7 +105,7 @@ def test_another_version_is_named(body: str, said: str) -> None:
 
 
 def test_a_question_that_waits_is_ended_with_its_asker() -> None:
-    with asked("import time; time.sleep(60)") as child:
+    with child_of("import time; time.sleep(60)") as child:
         assert child.stdin is not None and child.stdout is not None
         assert b"preparing" in child.stdout.readline()
         child.stdin.close()

@@ -63,57 +63,61 @@ SECOND = Schedule(
 )  # fmt: skip
 
 
-def made(answer: Answer, network: type[breaking.Two] | type[breaking.Looped], phase: str) -> Fused:
+def answered(
+    answer: Answer, network: type[breaking.Two] | type[breaking.Looped], phase: str
+) -> Fused:
     module = network()
     own: Trace = trace(module, module.example_inputs(8, 0), phase=phase)  # pyright: ignore
     return exact_pieces(answer, fused(broken(own, answer.pieces), gpu("h200")))
 
 
 def item(first: Schedule | str = FIRST, phase: str = "inference") -> Fused:
-    return made(Answer(None, [EDGE, *BLOCK, EDGE], [first, SECOND], "so"), breaking.Item, phase)
+    return answered(Answer(None, [EDGE, *BLOCK, EDGE], [first, SECOND], "so"), breaking.Item, phase)
 
 
 def test_each_graph_has_its_own_launches_and_what_lies_between_runs_eagerly() -> None:
-    found = item().trace
-    names = [op.name.split(".")[1] for op in found.ops]
+    item_trace = item().trace
+    names = [op.name.split(".")[1] for op in item_trace.ops]
     assert names == ["mm", "reduction", "_local_scalar_dense", "mm", "pointwise"]
-    assert [number for _, number in graphs(found).of] == [0, 0, 1, 2, 2]
-    assert [(b.op, b.until, b.back, b.reason) for b in found.breaks] == [(2, 3, 0, "it said so")]
+    assert [number for _, number in graphs(item_trace).of] == [0, 0, 1, 2, 2]
+    assert [(b.op, b.until, b.back, b.reason) for b in item_trace.breaks] == [
+        (2, 3, 0, "it said so")
+    ]
 
 
 def test_a_graph_hands_on_what_the_next_one_reads() -> None:
-    _, first, asked, product, _ = item().trace.ops
+    _, first, item_read, product, _ = item().trace.ops
     rows, total = first.storages[-2:]
-    assert asked.storages == (total,)
+    assert item_read.storages == (total,)
     assert product.storages[0] == rows
 
 
 def test_groups_name_the_eager_ops() -> None:
-    found = item()  # t addmm relu sum item t addmm relu mul
-    assert [found.members(n) for n in range(5)] == [(1,), (1, 2, 3), (4,), (6,), (6, 7, 8)]
+    step = item()  # t addmm relu sum item t addmm relu mul
+    assert [step.members(n) for n in range(5)] == [(1,), (1, 2, 3), (4,), (6,), (6, 7, 8)]
 
 
 def test_a_schedule_that_two_blocks_share_is_laid_into_both() -> None:
     pieces = [Piece(False, UP), *BLOCK, EDGE, *BLOCK, Piece(False, [SCALE, UP[2]])]
-    found = made(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Looped, "inference")
-    ops = found.trace.ops  # t addmm relu, twice mm red item mm poi, mul relu
+    step = answered(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Looped, "inference")
+    ops = step.trace.ops  # t addmm relu, twice mm red item mm poi, mul relu
     assert len(ops) == 3 + 2 * 5 + 2
     weights = [op.storages[1] for op in ops if op.name == "aten.mm.default"]
     assert len(set(weights)) == 4
-    assert all(found.trace.storages[w].role == "weight" for w in weights)
-    assert {found.origin.ops[op].module for op in found.members(3)} == {"blocks.0.up"}
+    assert all(step.trace.storages[w].role == "weight" for w in weights)
+    assert {step.origin.ops[op].module for op in step.members(3)} == {"blocks.0.up"}
 
 
 def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
-    found = item("NotImplementedError: no loop")
-    assert [op.name.split(".")[1] for op in found.trace.ops] == [
+    step = item("NotImplementedError: no loop")
+    assert [op.name.split(".")[1] for op in step.trace.ops] == [
         "mm",
         "reduction",
         "_local_scalar_dense",
         "mm",
         "pointwise",
     ]
-    assert found.notes == (
+    assert step.notes == (
         "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
         "code; the optimizer stays eager",
         "the rules fuse 1 graph, which Inductor does not schedule: NotImplementedError: no loop",
@@ -123,8 +127,8 @@ def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
 def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules() -> None:
     """The eager trace breaks nowhere near, so it does not tell where autograd leaves a graph."""
     pieces = [EDGE, Piece(True, UP, *ASKS, 0), EDGE, Piece(True, UP, "", "", 1), EDGE]
-    found = made(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
-    assert found.notes[-1] == (
+    step = answered(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
+    assert step.notes[-1] == (
         "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of "
         "the backward pass are unknown"
     )
@@ -143,13 +147,13 @@ def test_the_backward_pass_goes_the_other_way() -> None:
         operands=(3, 0, 4),
     )
     second = Schedule([*SECOND.launches, last], SECOND.buffers, SECOND.origins, "2.13.0", "3.9.0")
-    found = made(
+    step = answered(
         Answer(None, [EDGE, *BLOCK, EDGE], ["no", second], "so"), breaking.Item, "training"
     ).trace
-    parts = graphs(found)
+    parts = graphs(step)
     names = [
         (parts.of[i][1], op.name.split(".")[1])
-        for i, op in enumerate(found.ops)
+        for i, op in enumerate(step.ops)
         if op.phase == "backward"
     ]
     assert names == [(2, "mm"), (4, "reduction"), (4, "mm")]
@@ -174,9 +178,9 @@ def test_a_schedule_of_other_sizes_is_not_taken() -> None:
     """A trace with an assumption, and a product over 4 rows instead of 8."""
     other = Tensor((4, 64), "float32", (64, 1))
     small = replace(PRODUCT, call=replace(MM, inputs=(other, SQUARE), outputs=(other,)))
-    found = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))
-    assert found.origin.assumptions
-    assert found.notes[-1] == (
+    step = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))
+    assert step.origin.assumptions
+    assert step.notes[-1] == (
         "the rules fuse 1 graph, which Inductor does not schedule: it assumes other "
         "sizes that depend on data"
     )

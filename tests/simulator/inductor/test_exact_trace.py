@@ -78,9 +78,9 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
 
 
 def test_what_a_schedule_says_of_itself_is_a_note() -> None:
-    told = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
-    changed = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
-    assert exact_trace(changed, trace()).notes[1:] == (told,)
+    note = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
+    changed = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(note,))
+    assert exact_trace(changed, trace()).notes[1:] == (note,)
 
 
 def stepped(*ops: Op) -> Trace:
@@ -137,10 +137,10 @@ def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() 
     origin = stepped(cast(8), cast(16), product)  # the weight, 128 bytes; then the input, 256
     origins = [Origin("aten._to_copy.default", "a", "forward", n) for n in (0, 1)]
     launch = Launch("pointwise", "triton_poi", "forward", (0,), ((0, 256),), ((1, 128),))
-    found = Schedule(
+    unordered = Schedule(
         [launch], [Buffer(256, "input"), Buffer(128, "activation")], origins, "2.13", "3.9"
     )
-    assert eager_ops(found, origin) == [[1], [0]]
+    assert eager_ops(unordered, origin) == [[1], [0]]
 
 
 def test_arithmetic_of_a_loop() -> None:
@@ -149,13 +149,13 @@ def test_arithmetic_of_a_loop() -> None:
 
 
 def test_a_question_goes_through_a_pipe() -> None:
-    asked = Question("bert-base", H200, 8, 128, sizes=(("layers", 2),))
-    assert decoded(encoded(asked)) == asked
+    question = Question("bert-base", H200, 8, 128, sizes=(("layers", 2),))
+    assert decoded(encoded(question)) == question
 
 
 def test_an_edited_step_is_refused_by_name() -> None:
-    asked = apply(Scenario("mlp-tiny", mode="compiled"), "remove", {"op": "relu"})
-    edited = resolve(asked)
+    scenario = apply(Scenario("mlp-tiny", mode="compiled"), "remove", {"op": "relu"})
+    edited = resolve(scenario)
     assert edited.edits
     with pytest.raises(RefusalError, match="a what-if changed the traced step"):
         question_of(edited)
@@ -180,8 +180,8 @@ def test_an_error_that_is_its_own_cause_has_a_reason() -> None:
 
 def test_internals_that_are_not_there_are_of_another_version() -> None:
     code = compile("import math\nmath.nowhere", "/x/simulator/inductor/capture.py", "exec")
-    with pytest.raises(AttributeError) as found:
+    with pytest.raises(AttributeError) as raised:
         exec(code)
-    said = reason(found.value)
-    assert said.startswith(f"torch {version('torch')} with triton ")
-    assert said.endswith("has no attribute 'nowhere'; install torch 2.11 to 2.13 with its triton")
+    text = reason(raised.value)
+    assert text.startswith(f"torch {version('torch')} with triton ")
+    assert text.endswith("has no attribute 'nowhere'; install torch 2.11 to 2.13 with its triton")

@@ -97,12 +97,12 @@ def network(depth: int) -> Schedule:
 def alternating(depth: int) -> Schedule:
     """Every second block keeps its result, which is read with its own until the next."""
     w = Writer()
-    kept = [w.buffer(64, "input")]
+    live = [w.buffer(64, "input")]
     for block in range(depth):
-        kept.append(w.launch("keep" if block % 2 else "add", f"h.{block}", kept))
+        live.append(w.launch("keep" if block % 2 else "add", f"h.{block}", live))
         if block % 2:
-            kept = kept[-1:]
-    w.launch("head", "", kept)
+            live = live[-1:]
+    w.launch("head", "", live)
     return w.schedule
 
 
@@ -129,12 +129,12 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 
 @pytest.mark.parametrize("depth", [5, 6, 9, 32])
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
-    made = extend(network(3), network(4), depth - 4)
-    assert made is not None and made == network(depth)
+    extended = extend(network(3), network(4), depth - 4)
+    assert extended is not None and extended == network(depth)
     # seeds 8 bytes a block; 2 launches forward and 2 backward a block, 4 besides
-    assert made.buffers[2 + depth].nbytes == 8 * depth
-    assert len(made.launches) == 4 + 4 * depth
-    assert made.origins[-2].module == "layers.0.up"
+    assert extended.buffers[2 + depth].nbytes == 8 * depth
+    assert len(extended.launches) == 4 + 4 * depth
+    assert extended.origins[-2].module == "layers.0.up"
 
 
 def test_two_blocks_can_be_one_period() -> None:
@@ -156,19 +156,19 @@ Change = Callable[[Schedule], Schedule]
 
 
 def _launch(place: int, **changes: object) -> Change:
-    def changed(found: Schedule) -> Schedule:
-        launches = list(found.launches)
+    def changed(schedule: Schedule) -> Schedule:
+        launches = list(schedule.launches)
         launches[place] = replace(launches[place], **changes)
-        return replace(found, launches=launches)
+        return replace(schedule, launches=launches)
 
     return changed
 
 
 def _role(number: int) -> Change:
-    def changed(found: Schedule) -> Schedule:
-        buffers = list(found.buffers)
+    def changed(schedule: Schedule) -> Schedule:
+        buffers = list(schedule.buffers)
         buffers[number] = Buffer(buffers[number].nbytes, "input")
-        return replace(found, buffers=buffers)
+        return replace(schedule, buffers=buffers)
 
     return changed
 
@@ -183,11 +183,11 @@ def test_a_block_that_is_otherwise_is_not_extended(change: Change) -> None:
 
 
 def test_rows_go_on_as_they_began() -> None:
-    made = continued(lists(2), lists(3), 2)
-    assert made is not None
-    assert made[:3] == [ContinuedRow(0, (5,)), ContinuedRow(1, (0, 7)), ContinuedRow(2, (50,))]
-    assert [counts for _, counts in made] == [row.counts for row in lists(5)]
-    assert [lists(3)[like].label for like, _ in made] == [row.label for row in lists(5)]
+    rows = continued(lists(2), lists(3), 2)
+    assert rows is not None
+    assert rows[:3] == [ContinuedRow(0, (5,)), ContinuedRow(1, (0, 7)), ContinuedRow(2, (50,))]
+    assert [counts for _, counts in rows] == [row.counts for row in lists(5)]
+    assert [lists(3)[like].label for like, _ in rows] == [row.label for row in lists(5)]
     assert continued(lists(2), lists(2), 9) == [
         ContinuedRow(i, r.counts) for i, r in enumerate(lists(2))
     ]
@@ -198,12 +198,12 @@ def test_counts_that_leave_the_line() -> None:
     assert continued(lists(2), lists(3, wrong=1), 1) is None
     assert continued(lists(3), lists(2), 1) is None
     # a first period that is otherwise stays as it is, where two more are on a line
-    made = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
-    assert made is not None
-    assert [counts for _, counts in made] == [row.counts for row in lists(6, wrong=0)]
+    rows = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
+    assert rows is not None
+    assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]
 
 
 def test_depths_grow_by_as_many_launches() -> None:
-    found = [extend(network(4), network(5), times) for times in range(5)]
-    counts = [len(each.launches) for each in found if each is not None]
+    extended = [extend(network(4), network(5), times) for times in range(5)]
+    counts = [len(each.launches) for each in extended if each is not None]
     assert [b - a for a, b in pairwise(counts)] == [4, 4, 4, 4]

@@ -106,11 +106,11 @@ def _value(index: Index, i: int) -> int:
 
 
 def test_layouts_with_gaps_are_not_dense() -> None:
-    def made(shape: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> Layout:
+    def layout_of(shape: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> Layout:
         return layout([Tensor(shape, "float32", stride)], [offset])
 
-    assert made((2, 3), (3, 1)).row_major
-    assert made((2, 3), (1, 2)).dense and not made((2, 3), (1, 2)).row_major
-    assert not made((2, 3), (4, 1)).dense
-    assert not made((2, 3), (3, 1), 6).dense
-    assert not made((2, 3), (0, 1)).dense
+    assert layout_of((2, 3), (3, 1)).row_major
+    assert layout_of((2, 3), (1, 2)).dense and not layout_of((2, 3), (1, 2)).row_major
+    assert not layout_of((2, 3), (4, 1)).dense
+    assert not layout_of((2, 3), (3, 1), 6).dense
+    assert not layout_of((2, 3), (0, 1)).dense

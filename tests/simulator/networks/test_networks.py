@@ -163,10 +163,10 @@ def test_runs_on_meta(name: str) -> None:
 def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
     module = tiny(name).to(dtype).eval()
     with torch.no_grad():
-        given = inputs(module, SEQ)
+        arguments = inputs(module, SEQ)
         if name in ("chain", "multiply-adds"):  # no parameter says its dtype
-            given = tuple(x.to(dtype) for x in given)
-        logits = module(*given)
+            arguments = tuple(x.to(dtype) for x in arguments)
+        logits = module(*arguments)
     assert logits.dtype == dtype and logits.isfinite().all()
 
 
@@ -192,24 +192,24 @@ def test_training_what_cannot_train_says_so(name: str) -> None:
 
 def test_decoding_continues_the_prefill() -> None:
     prefill, decode = tiny("llama3-1b").eval(), tiny("llama3-1b-decode").eval()
-    kept: list[Tensor] = []
+    keys_and_values: list[Tensor] = []
     attention = prefill.layers[0].attention  # pyright: ignore
     whole = torch.nn.functional.scaled_dot_product_attention
 
     def keep(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
-        kept.extend((k.clone(), v.clone()))
+        keys_and_values.extend((k.clone(), v.clone()))
         return whole(q, k, v, **options)
 
     ids = inputs(prefill, SEQ)[0]
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
         patch.setattr(torch.nn.functional, "scaled_dot_product_attention", keep)
         want = prefill(ids)[:, -1:]
-    assert kept[0].shape == (2, 2, SEQ, attention.d)
-    cache = [x.clone() for x in kept]
+    assert keys_and_values[0].shape == (2, 2, SEQ, attention.d)
+    cache = [x.clone() for x in keys_and_values]
     for x in cache:
         x[:, :, -1] = torch.nan  # the step must write this position before it reads it
     torch.testing.assert_close(decode(ids[:, -1:], *cache), want)
-    torch.testing.assert_close(cache, kept)  # written in place
+    torch.testing.assert_close(cache, keys_and_values)  # written in place
 
 
 def test_padding_does_not_change_what_bert_says_of_the_words() -> None:
@@ -259,10 +259,10 @@ def test_experts_are_the_weighted_sum_over_all_of_them() -> None:
     x = torch.randn(2, SEQ, 64)
     weights = torch.softmax(experts.router(x), dim=-1)
     top = weights.topk(2, dim=-1)
-    kept = torch.zeros_like(weights).scatter(-1, top.indices, top.values)
-    kept = kept / kept.sum(-1, keepdim=True)
+    top_weights = torch.zeros_like(weights).scatter(-1, top.indices, top.values)
+    top_weights = top_weights / top_weights.sum(-1, keepdim=True)
     every = torch.stack([expert(x) for expert in experts.experts], dim=-1)
-    torch.testing.assert_close(experts(x), (every * kept[:, :, None]).sum(-1))
+    torch.testing.assert_close(experts(x), (every * top_weights[:, :, None]).sum(-1))
 
 
 def test_windows_keep_neighbours_together() -> None:

@@ -15,11 +15,11 @@ from simulator import InputError, plan
 from simulator.hardware.gpu import gpu
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
-from simulator.planning.queue_detail import queue_of
-from simulator.planning.replica import factor
 from simulator.planning.result import Row
 from simulator.planning.row_scenario import scenario_of
-from simulator.planning.serving import percentile
+from simulator.planning.server.queue_detail import queue_of
+from simulator.planning.server.replica import factor
+from simulator.planning.server.scheduler import percentile
 from simulator.planning.spec import Lengths, Prices, Workload
 from simulator.planning.spec_file import read
 from simulator.planning.step.step_time import constant

@@ -12,9 +12,9 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.planning.quantities import quantity
-from simulator.planning.requests import read as read_requests
-from simulator.planning.requests import requests
 from simulator.planning.serve_search import listed
+from simulator.planning.server.requests import read as read_requests
+from simulator.planning.server.requests import requests
 from simulator.planning.spec_file import read
 from simulator.planning.spec_text import spec_text
 

@@ -8,10 +8,12 @@ import pytest
 
 from simulator.scenario import trace_source
 from simulator.scenario.resolve import resolve
-from simulator.scenario.trace_families import Line, expecting
-from tests.simulator.whatif.conftest import asked
+from simulator.scenario.traces.families import Line, expecting
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT = resolve(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64}))
+BERT = resolve(
+    small_scenario("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64})
+)
 
 
 @pytest.fixture(autouse=True)

@@ -63,7 +63,7 @@ def _nothing_known() -> Iterator[None]:
     trace_source.forget()
 
 
-def found(request: TraceRequest, card: str) -> Any:
+def packaged_families(request: TraceRequest, card: str) -> Any:
     def tracer(batch: int, seq: int) -> Trace:
         raise AssertionError("nothing is to be traced")
 
@@ -107,7 +107,7 @@ def test_the_files_are_those_of_the_index_and_small():
     for dtype in dtypes.split()
 ])  # fmt: skip
 def test_the_usual_networks_are_packaged(name: str):
-    assert found(*NAMES[name]) is not None
+    assert packaged_families(*NAMES[name]) is not None
 
 
 @traced_by_these_versions
@@ -119,7 +119,7 @@ def test_the_usual_networks_are_packaged(name: str):
 ])  # fmt: skip
 def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int | None):
     request, card = NAMES[name]
-    ours = found(request, card).at(batch, seq)
+    ours = packaged_families(request, card).at(batch, seq)
     assert same(ours, fresh(replace(request, batch=batch, seq=seq), card)) is True
 
 
@@ -135,7 +135,7 @@ def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: i
     there, profile = gpu(card), learned(card)
     assert issued(trace, there).lowered.inner_ops.any()
     expected, _ = simulated([Step(trace, there, host(), profile, "eager")])
-    family = found(request, card).families[0][1]
+    family = packaged_families(request, card).families[0][1]
     [(figures, _)] = at_points(family, [batch], [1], there, profile, [Drive(host(), "eager")])
     place = COLUMNS.index("host_s")
     assert figures[0, place] == expected[0, place]
@@ -148,7 +148,7 @@ def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: i
 def test_every_packaged_family_gives_fresh_traces(name: str):
     """At points of each cell that no fit is made at."""
     request, card = NAMES[name]
-    families = found(request, card)
+    families = packaged_families(request, card)
     for cell, _ in families.families:
         batch, seq = cell.points(9)[-1]
         at = replace(request, batch=batch, seq=seq if families.has_seq else None)
@@ -157,7 +157,7 @@ def test_every_packaged_family_gives_fresh_traces(name: str):
 
 def test_other_requests_are_not_answered():
     request = resolve(Scenario("gpt2", dtype="fp16")).request
-    assert found(request, "h200") is not None
+    assert packaged_families(request, "h200") is not None
     for other in (
         replace(request, sizes=(("layers", 3),)),
         replace(request, frozen=("layers.*",)),
@@ -172,7 +172,7 @@ def test_other_requests_are_not_answered():
 def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
     request = resolve(Scenario("gpt2", dtype="fp16")).request
     monkeypatch.setattr(index, "_digest_of_tracing", lambda: "other code")
-    assert found(request, "h200") is None
+    assert packaged_families(request, "h200") is None
 
 
 @pytest.mark.parametrize(("torch", "python", "answers"), [
@@ -188,7 +188,7 @@ def test_versions_that_would_trace_otherwise_trace(
     monkeypatch.setattr(index, "torch_version", lambda: torch)
     monkeypatch.setattr(index, "python_version", lambda: python)
     request = resolve(Scenario("gpt2", dtype="fp16")).request
-    assert (found(request, "h200") is not None) is answers
+    assert (packaged_families(request, "h200") is not None) is answers
 
 
 def test_a_damaged_file_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -196,7 +196,7 @@ def test_a_damaged_file_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     name = read_index().entries[f"{name_of(request)}.h200"].file
     (tmp_path / name).write_bytes((FOLDER / name).read_bytes()[:-9])
     monkeypatch.setattr(packaged, "FOLDER", tmp_path)
-    assert found(replace(request, batch=None, seq=None), "h200") is None
+    assert packaged_families(replace(request, batch=None, seq=None), "h200") is None
 
 
 def test_a_gpu_takes_the_files_of_its_class():

@@ -13,7 +13,7 @@ from simulator.scenario.parameters import Range
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Applied
 from simulator.whatif import GROUPS, apply, hardware, parse, to_text, whatif, whatifs
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 
 def test_every_whatif_has_help_and_controls():
@@ -41,7 +41,7 @@ def test_every_whatif_has_help_and_controls():
 
 
 def test_the_function_and_its_name_do_the_same():
-    base = asked("mlp-tiny")
+    base = small_scenario("mlp-tiny")
     assert hardware.bandwidth(base, times=3.0) == apply(base, "bandwidth", {"times": 3.0})
     assert hardware.bandwidth(base) == apply(base, "bandwidth")
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, load, predict, save
-from simulator.scenario.scenario_file import text
+from simulator.scenario.text.file import text
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 
 def written(tmp_path: Path, *lines: str) -> Path:
@@ -25,7 +25,7 @@ HEAD = ('format = "ridgepoint-scenario"', "version = 1", 'network = "mlp-tiny"')
 
 
 def test_a_scenario_reopens_to_the_same_answer(tmp_path: Path):
-    scenario = asked("bert-base", dtype="fp16", host_speed=1.5, seq=16)
+    scenario = small_scenario("bert-base", dtype="fp16", host_speed=1.5, seq=16)
     for name, arguments in (
         ("cuda_graph", {}),
         ("bandwidth", {"times": 1 / 3}),
@@ -103,16 +103,18 @@ def test_a_gpu_can_stand_in_the_file(tmp_path: Path):
         "tensor_tflops": {"bf16": 210.0},
         "vector_tflops": {"fp32": 40.0},
     }
-    scenario = asked("mlp-tiny", gpu=keys)
+    scenario = small_scenario("mlp-tiny", gpu=keys)
     path = tmp_path / "a.toml"
     save(scenario, path)
     assert load(path) == scenario
     p = predict(load(path))
     assert (p.gpu.name, p.gpu.bandwidth_bytes_per_s) == ("Mine", 960e9)
     with pytest.raises(InputError, match="gpu: unknown key 'colour'"):
-        predict(asked("mlp-tiny", gpu=keys | {"colour": 1}))
+        predict(small_scenario("mlp-tiny", gpu=keys | {"colour": 1}))
     with pytest.raises(InputError, match="gpu: no peak"):
-        predict(asked("mlp-tiny", gpu={k: v for k, v in keys.items() if "tflops" not in k}))
+        predict(
+            small_scenario("mlp-tiny", gpu={k: v for k, v in keys.items() if "tflops" not in k})
+        )
 
 
 @pytest.mark.parametrize(
@@ -156,9 +158,9 @@ def test_a_file_that_is_none_or_too_large_is_refused(tmp_path: Path):
 
 
 def test_undo_drops_the_last_whatif():
-    once = apply(asked("mlp-tiny"), "cuda_graph")
+    once = apply(small_scenario("mlp-tiny"), "cuda_graph")
     twice = apply(once, "bandwidth")
     assert twice.undo() == once
-    assert twice.baseline == asked("mlp-tiny")
+    assert twice.baseline == small_scenario("mlp-tiny")
     with pytest.raises(InputError, match="nothing to undo"):
-        asked("mlp-tiny").undo()
+        small_scenario("mlp-tiny").undo()

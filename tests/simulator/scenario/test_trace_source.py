@@ -12,15 +12,16 @@ import pytest
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.records import Trace
-from simulator.scenario import trace_families, trace_source
+from simulator.scenario import trace_source
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_families import expecting
+from simulator.scenario.traces import families as trace_families
+from simulator.scenario.traces.families import expecting
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT = asked("bert-base", dtype="fp16", seq=16)
+BERT = small_scenario("bert-base", dtype="fp16", seq=16)
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ CARDS = {
     ],
 )
 def test_cards_that_look_alike_have_one_trace(name: str, more: dict[str, Any]) -> None:
-    base = asked(name, **more)
+    base = small_scenario(name, **more)
     first: dict[Any, Trace] = {}
     others = 0
     for card in CARDS.values():

@@ -22,7 +22,7 @@ from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 SHARES = ("compute", "memory", "overhead")
 
@@ -50,7 +50,7 @@ def family(scenario: Scenario, seq: int | None) -> Family:
 )
 def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | None) -> None:
     draw = random.Random(name)
-    known = family(asked(name, **more), seq)
+    known = family(small_scenario(name, **more), seq)
     points = [(draw.randint(2, 500), draw.randint(17, 64) if seq else 1) for _ in range(16)]
     traces = [known.at(*p) for p in points]
     own = host()
@@ -79,7 +79,7 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
 
 
 def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> None:
-    known = family(asked("mlp-tiny"), None)
+    known = family(small_scenario("mlp-tiny"), None)
     drives = [Drive(host(), "graph"), Drive(host(), "eager")]
     refused, found = at_points(known, [2, 3], [1, 1], gpu("h200"), learned("h200"), drives)
     assert list(refused[1]) == [0, 1] and "unknown mode 'graph'" in refused[1][0]
@@ -88,8 +88,10 @@ def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> Non
 
 
 def test_tf32_of_a_family_is_that_of_its_traces() -> None:
-    known = family(asked("bert-base"), 16)
-    edit = resolve(apply(asked("bert-base", seq=16), "precision", {"dtype": "tf32"})).edits[0]
+    known = family(small_scenario("bert-base"), 16)
+    edit = resolve(
+        apply(small_scenario("bert-base", seq=16), "precision", {"dtype": "tf32"})
+    ).edits[0]
     edited = edit.of_family(known)  # pyright: ignore
     for point in ((3, 20), (100, 33)):
         ours, expected = edited.at(*point), edit(known.at(*point))
@@ -97,7 +99,7 @@ def test_tf32_of_a_family_is_that_of_its_traces() -> None:
 
 
 def test_a_sweep_says_which_points_were_traced() -> None:
-    base = asked("mlp-tiny", sizes=dict(width=48))
+    base = small_scenario("mlp-tiny", sizes=dict(width=48))
     few = sweep(base, {"batch": [1, 2]})
     assert list(few.retraced) == [0, 1] and "too few points" in few.retraced[0]
     many = sweep(base, {"batch": [*range(2, 40)]})
@@ -117,7 +119,7 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
     name: str, more: dict[str, Any], chosen: str
 ) -> None:
     draw = random.Random(name)
-    base = asked(name, **more)
+    base = small_scenario(name, **more)
     for text in (f"+fuse={chosen}", "+fusion=pointwise", "+fusion=xla", "+fusion=compiled"):
         batches = sorted(draw.sample(range(2, 200), 7))
         swept = sweep(apply(base, *parse(text)), {"batch": batches})

@@ -19,7 +19,7 @@ from simulator.symbols.family import Family
 from simulator.timing.profile import learned
 from tests.simulator.conftest import SMALL
 from tests.simulator.simulate.test_family import SHARES, family
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 SEQ = 16
 
@@ -34,7 +34,11 @@ def quick_family(name: str, training: bool, dtype: str) -> Family:
     )
     traces = [
         trace_resolved(
-            resolve(asked(name, training=training, dtype=dtype, batch=b, seq=s if seq else None))
+            resolve(
+                small_scenario(
+                    name, training=training, dtype=dtype, batch=b, seq=s if seq else None
+                )
+            )
         )
         for b, s in points
     ]
@@ -84,6 +88,6 @@ def test_points_of_six_networks_are_their_traces(name: str, training: bool, dtyp
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_points_of_every_network_are_their_traces(name: str, training: bool, dtype: str) -> None:
     """18 networks · 2 phases · 3 precisions · 12 points · 3 cards = 3,888."""
-    base = asked(name, training=training, dtype=dtype)
+    base = small_scenario(name, training=training, dtype=dtype)
     known = family(base, SEQ if CATALOGUE[name].seq else None)
     hold(known, name, 10, ("h200", "l40s", "mi300x"))

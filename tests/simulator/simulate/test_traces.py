@@ -15,7 +15,7 @@ from simulator.records import Trace
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 
 def same(together: Sweep, alone: Sweep) -> None:
@@ -34,9 +34,14 @@ CARDS = ["h200", "a100", "v100", "mi300x"]
 @pytest.mark.parametrize(
     ("base", "cards"),
     [
-        pytest.param(asked("bert-base", seq=16), CARDS, marks=pytest.mark.slow),
-        (asked("mlp-tiny", training=True), CARDS),
-        (asked("bert-base", seq=16, whatifs=apply(asked(), "no_python").whatifs), CARDS[1:3]),
+        pytest.param(small_scenario("bert-base", seq=16), CARDS, marks=pytest.mark.slow),
+        (small_scenario("mlp-tiny", training=True), CARDS),
+        (
+            small_scenario(
+                "bert-base", seq=16, whatifs=apply(small_scenario(), "no_python").whatifs
+            ),
+            CARDS[1:3],
+        ),
     ],
 )
 def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario, cards: list[str]) -> None:
@@ -63,7 +68,7 @@ def test_syncs_short_queues_and_kernels_sped_up() -> None:
         sizes=dict(layers=1, width=64, heads=4, kv_heads=2, hidden=96, vocab=50),
     )
     scenarios = [waiting, apply(waiting, "no_syncs"), apply(waiting, "cuda_graph")]
-    wide = asked("mlp-tiny", sizes=dict(width=2048), batch=4096)
+    wide = small_scenario("mlp-tiny", sizes=dict(width=2048), batch=4096)
     scenarios += [apply(wide, "queue_depth", {"launches": n}) for n in (1, 2, 3, 8, 20, 1000)]
     scenarios += [
         apply(wide, "utilisation", {"family": "gemm", "times": 2.0}),
@@ -77,15 +82,19 @@ def test_syncs_short_queues_and_kernels_sped_up() -> None:
 
 
 def test_a_value_that_no_axis_has_is_refused_in_its_rows_alone() -> None:
-    swept = sweep(asked("bert-base", seq=16), {"seq": [16, 1000], "batch": [1, 2]})
+    swept = sweep(small_scenario("bert-base", seq=16), {"seq": [16, 1000], "batch": [1, 2]})
     assert list(swept.refused) == [2, 3] and "512 positions" in swept.refused[2]
-    assert swept.scenarios[2] == asked("bert-base", seq=16)
+    assert swept.scenarios[2] == small_scenario("bert-base", seq=16)
     assert swept.regime(0) is not None and swept.regime(2) is None
 
 
 def test_what_is_done_is_counted() -> None:
     messages: list[int] = []
-    sweep(asked("mlp-tiny"), {"bandwidth": [1.0, 2.0], "batch": [1, 2]}, counted=messages.append)
+    sweep(
+        small_scenario("mlp-tiny"),
+        {"bandwidth": [1.0, 2.0], "batch": [1, 2]},
+        counted=messages.append,
+    )
     assert messages[-1] == 4
 
 
@@ -102,7 +111,7 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
 
     monkeypatch.setattr(module, "partition", watched)
     messages: list[int] = []
-    base = asked("bert-base", seq=16, mode="compiled")
+    base = small_scenario("bert-base", seq=16, mode="compiled")
     axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
     swept = sweep(base, axes, counted=messages.append)
     assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
@@ -112,7 +121,7 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
 
 
 def test_a_row_is_a_predictions_figures() -> None:
-    base = asked("mlp-tiny")
+    base = small_scenario("mlp-tiny")
     found = sweep_of([base])
     row = [found.columns[name][0] for name in COLUMNS]
     assert row == pytest.approx(step_row(predict(base)), rel=1e-9, abs=1e-6)
@@ -122,7 +131,7 @@ def test_a_row_is_a_predictions_figures() -> None:
 @pytest.mark.parametrize("card", ["h200", "a100"])
 def test_what_is_kept_of_long_ops_is_what_they_launch(name: str, card: str) -> None:
     more: dict[str, Any] = {"seq": 16} if name == "bert-base" else {}
-    trace = predict(asked(name, training=True, gpu=card, **more)).trace
+    trace = predict(small_scenario(name, training=True, gpu=card, **more)).trace
     lowered = lower(trace, gpu(card))
     expected = [work for op in trace.ops for work in launches(op.signature, gpu(card)) or ()]
     assert [lowered.works[k] for k in lowered.work_of] == expected

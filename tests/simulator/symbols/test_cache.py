@@ -19,65 +19,67 @@ H200, A100 = gpu("h200"), gpu("a100")
 
 
 @pytest.fixture(scope="module")
-def made() -> Trace:
+def new_trace() -> Trace:
     return trace(*small("mlp-tiny"))
 
 
 class Maker:
     """Counts how often a trace was asked of it."""
 
-    def __init__(self, made: Trace) -> None:
-        self.made, self.calls = made, 0
+    def __init__(self, new_trace: Trace) -> None:
+        self.made, self.calls = new_trace, 0
 
     def __call__(self) -> Trace:
         self.calls += 1
         return self.made
 
 
-def test_the_second_time_it_is_read(tmp_path: Path, made: Trace) -> None:
-    make = Maker(made)
+def test_the_second_time_it_is_read(tmp_path: Path, new_trace: Trace) -> None:
+    make = Maker(new_trace)
     for _ in range(3):
-        assert TraceCache(tmp_path / "deep" / "er").get("a", make) == made
+        assert TraceCache(tmp_path / "deep" / "er").get("a", make) == new_trace
     assert make.calls == 1
     assert [p.name for p in (tmp_path / "deep" / "er").iterdir()] == ["a.trace"]
 
 
 @pytest.mark.parametrize("content", [b"", b"not a trace", b"{}", None])
 def test_what_is_no_trace_is_written_over(
-    tmp_path: Path, made: Trace, content: bytes | None
+    tmp_path: Path, new_trace: Trace, content: bytes | None
 ) -> None:
-    cache, make = TraceCache(tmp_path), Maker(made)
+    cache, make = TraceCache(tmp_path), Maker(new_trace)
     cache.get("a", make)
     path = tmp_path / "a.trace"
     path.write_bytes(path.read_bytes()[:-9] if content is None else content)
-    assert cache.get("a", make) == made and make.calls == 2
-    assert cache.get("a", make) == made and make.calls == 2
+    assert cache.get("a", make) == new_trace and make.calls == 2
+    assert cache.get("a", make) == new_trace and make.calls == 2
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path, made: Trace) -> None:
+def test_a_folder_that_cannot_be_written_costs_nothing_else(
+    tmp_path: Path, new_trace: Trace
+) -> None:
     (tmp_path / "file").write_text("in the way")
-    make = Maker(made)
-    assert TraceCache(tmp_path / "file" / "cache").get("a", make) == made and make.calls == 1
+    make = Maker(new_trace)
+    assert TraceCache(tmp_path / "file" / "cache").get("a", make) == new_trace and make.calls == 1
 
 
-def test_those_used_longest_ago_go_first(tmp_path: Path, made: Trace) -> None:
-    TraceCache(tmp_path).get("a", Maker(made))
+def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> None:
+    TraceCache(tmp_path).get("a", Maker(new_trace))
     each = (tmp_path / "a.trace").stat().st_size
     cache = TraceCache(tmp_path, limit_bytes=3 * each)
     for age, name in enumerate(["b", "c"]):
-        cache.get(name, Maker(made))
+        cache.get(name, Maker(new_trace))
         os.utime(tmp_path / f"{name}.trace", (age, age))
     os.utime(tmp_path / "a.trace", (9, 9))
-    cache.get("b", Maker(made))  # the oldest, used now
+    cache.get("b", Maker(new_trace))  # the oldest, used now
     (tmp_path / "other.txt").write_text("not ours")
-    cache.get("d", Maker(made))
+    cache.get("d", Maker(new_trace))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "a.trace",
         "b.trace",
         "d.trace",
         "other.txt",
     ]
-    TraceCache(tmp_path, limit_bytes=1).get("e", Maker(made))
+    TraceCache(tmp_path, limit_bytes=1).get("e", Maker(new_trace))
     assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest stays
 
 
@@ -128,8 +130,8 @@ def test_a_configuration_is_in_the_key(tmp_path: Path) -> None:
     assert key(f"hf:{tmp_path}", H200) != before
 
 
-def test_a_key_and_a_read_need_no_torch(tmp_path: Path, made: Trace) -> None:
-    TraceCache(tmp_path).get(key("mlp-tiny", H200, batch=4), Maker(made))
+def test_a_key_and_a_read_need_no_torch(tmp_path: Path, new_trace: Trace) -> None:
+    TraceCache(tmp_path).get(key("mlp-tiny", H200, batch=4), Maker(new_trace))
     code = """
 import sys
 from simulator.hardware.gpu import gpu

@@ -19,7 +19,9 @@ def up(n: int, m: int) -> int:
     return n if n % m == 0 else n + m - n % m
 
 
-def found(size: Callable[[int, int], int], points: list[tuple[int, int]] = POINTS) -> str | None:
+def expression(
+    size: Callable[[int, int], int], points: list[tuple[int, int]] = POINTS
+) -> str | None:
     (one,) = Search(points).expressions([tuple(size(b, s) for b, s in points)])
     return None if one is None else str(one)
 
@@ -40,7 +42,7 @@ def found(size: Callable[[int, int], int], points: list[tuple[int, int]] = POINT
     ],
 )
 def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
-    assert found(size) == text
+    assert expression(size) == text
 
 
 def test_sums_of_what_pads_use_what_was_found_alone() -> None:
@@ -69,17 +71,17 @@ def test_sums_of_what_pads_use_what_was_found_alone() -> None:
     ],
 )
 def test_what_is_no_sum_is_refused(size: Callable[[int, int], int]) -> None:
-    assert found(size) is None
+    assert expression(size) is None
 
 
 def test_too_few_points_say_nothing() -> None:
-    assert found(lambda b, s: 5 * s, POINTS[:2]) is None
-    assert found(lambda b, s: 5 * s + 1, POINTS[3:6]) is None
+    assert expression(lambda b, s: 5 * s, POINTS[:2]) is None
+    assert expression(lambda b, s: 5 * s + 1, POINTS[3:6]) is None
 
 
 def test_values_past_64_bits() -> None:
     far = [(b * 2**20, s * 2**12) for b, s in POINTS]
-    assert found(lambda b, s: 4 * b * s, far) == "4·B·S"
+    assert expression(lambda b, s: 4 * b * s, far) == "4·B·S"
 
 
 @settings(deadline=None)  # its pace is not what is tested

@@ -12,7 +12,7 @@ SPREAD = 0.3
 
 
 def exact(
-    points: np.ndarray, values: np.ndarray, noise: np.ndarray, asked: np.ndarray
+    points: np.ndarray, values: np.ndarray, noise: np.ndarray, queries: np.ndarray
 ) -> np.ndarray:
     """The mean of the process over all points."""
 
@@ -20,7 +20,7 @@ def exact(
         return SPREAD**2 * np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2))
 
     own = covariance(points, points) + np.diag(noise**2)
-    return covariance(asked, points) @ np.linalg.solve(own, values)
+    return covariance(queries, points) @ np.linalg.solve(own, values)
 
 
 def drawn(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,18 +41,20 @@ def test_one_point_by_hand() -> None:
 
 def test_few_points_are_one_exact_expert() -> None:
     points, values, noise = drawn(320)
-    asked = np.random.default_rng(1).uniform(-2, 10, (50, 2))
+    queries = np.random.default_rng(1).uniform(-2, 10, (50, 2))
     experts = local_experts(points, values, SPREAD, noise)
     assert experts.size == 320 and len(experts.points) == 2 * 320
-    means = LocalExperts(points, SPREAD, experts).means(asked)
-    np.testing.assert_allclose(means, exact(points, values, noise, asked), atol=1e-5)
+    means = LocalExperts(points, SPREAD, experts).means(queries)
+    np.testing.assert_allclose(means, exact(points, values, noise, queries), atol=1e-5)
 
 
 def test_experts_of_many_points_are_close_to_the_exact_process() -> None:
     points, values, noise = drawn(1500)
-    asked = np.random.default_rng(1).uniform(-1, 9, (200, 2))
-    means = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise)).means(asked)
-    away = np.abs(means - exact(points, values, noise, asked))
+    queries = np.random.default_rng(1).uniform(-1, 9, (200, 2))
+    means = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise)).means(
+        queries
+    )
+    away = np.abs(means - exact(points, values, noise, queries))
     assert np.median(away) < 1e-4 and away.max() < 0.01
 
 
@@ -76,12 +78,12 @@ def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> N
     process = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise))
     # some are measured points, some lie in the middle of two centres, and one is far from all
     middle = (process._centres[1:] + process._centres[:-1]) / 2
-    asked = np.concatenate([points[:40], middle, np.full((1, 2), 1e4), drawn(90)[0]])
-    together = process.means(asked)
-    alone = np.concatenate([process.means(point[None]) for point in asked])
+    queries = np.concatenate([points[:40], middle, np.full((1, 2), 1e4), drawn(90)[0]])
+    together = process.means(queries)
+    alone = np.concatenate([process.means(point[None]) for point in queries])
     np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-15)
     monkeypatch.setattr(module, "_AT_ONCE", 700)  # two points at a time
-    np.testing.assert_allclose(process.means(asked), together, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(process.means(queries), together, rtol=1e-12, atol=1e-15)
 
 
 def test_more_points_than_numbers_are_refused() -> None:

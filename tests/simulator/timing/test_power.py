@@ -18,7 +18,7 @@ from simulator.timing.energies import Energies, computing, energies, features
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
 
@@ -119,7 +119,7 @@ def test_a_lower_limit_costs_time_and_saves_energy() -> None:
 @pytest.mark.parametrize(("card", "watts"), [("h200", 200.0), ("a100", 110.0)])
 def test_many_points_at_once_are_each_alone_where_the_limit_holds(card: str, watts: float) -> None:
     base = apply(
-        asked("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096),
+        small_scenario("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096),
         "power_limit",
         {"watts": watts},
     )
@@ -142,7 +142,7 @@ def test_every_rate_twice_is_half_the_time_at_the_clock_that_is_held() -> None:
 
 
 def test_nothing_is_said_of_cards_whose_kind_is_not_known() -> None:
-    p = predict(asked("mlp-tiny", gpu="gaudi3"))
+    p = predict(small_scenario("mlp-tiny", gpu="gaudi3"))
     assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 4 + (False,)
     known = [card.id for card in gpus() if supply(card) is not None]
     assert all(card.id in known for card in gpus() if card.vendor == "NVIDIA" and card.tdp_w)

@@ -36,8 +36,8 @@ def test_local_experts_say_what_all_points_do() -> None:
         0.3,
         0.02,
     )
-    asked = rng.uniform(2, 18, (20, 2))
-    scaled, other = points / [3.0, 9.0], asked / [3.0, 9.0]
+    queries = rng.uniform(2, 18, (20, 2))
+    scaled, other = points / [3.0, 9.0], queries / [3.0, 9.0]
 
     def covariance(a, b):  # the exact process, by all 400 points
         return 0.09 * np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2))
@@ -45,7 +45,7 @@ def test_local_experts_say_what_all_points_do() -> None:
     exact = covariance(other, scaled) @ np.linalg.solve(
         covariance(scaled, scaled) + 0.02**2 * np.eye(400), values
     )
-    assert found.at(asked) == pytest.approx(exact, abs=0.01)
+    assert found.at(queries) == pytest.approx(exact, abs=0.01)
 
 
 def test_the_means_kept_are_bounded() -> None:

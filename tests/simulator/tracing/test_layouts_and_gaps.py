@@ -132,16 +132,16 @@ def test_an_index_of_no_dimension_is_one_of_one() -> None:
         assert run(forward).ops[-1].outputs[0].shape in ((), (1,))
 
 
-def kept(forward: Any) -> int:
+def kept_rows(forward: Any) -> int:
     """Rows that a mask of [4, 8] which `forward` makes is taken to keep."""
     return run(lambda x: forward(x).nonzero(), torch.ones(4, 8)).ops[-1].outputs[0].shape[0]
 
 
 def test_an_argmax_without_a_dimension_is_one_of_all() -> None:
     # 4·8 indices, one in 8 equals 3 along the rows; of the one index among all 32 one in 32 does
-    assert kept(lambda x: x.argmax(1, keepdim=True).expand(4, 8) == 3) == 4
-    assert kept(lambda x: x.argmax().expand(4, 8) == 3) == 1
-    assert kept(lambda x: x.argsort(dim=0, stable=True) == 3) == 8  # one in 4
+    assert kept_rows(lambda x: x.argmax(1, keepdim=True).expand(4, 8) == 3) == 4
+    assert kept_rows(lambda x: x.argmax().expand(4, 8) == 3) == 1
+    assert kept_rows(lambda x: x.argsort(dim=0, stable=True) == 3) == 8  # one in 4
 
 
 @pytest.mark.parametrize("name", ["masked_fill", "masked_fill_"])

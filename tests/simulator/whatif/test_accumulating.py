@@ -7,9 +7,11 @@ import pytest
 from simulator.errors import InputError
 from simulator.scenario.scenario import predict
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BASE = asked("mlp-tiny", sizes=dict(depth=2, width=64), training=True, optimizer="sgd", batch=32)
+BASE = small_scenario(
+    "mlp-tiny", sizes=dict(depth=2, width=64), training=True, optimizer="sgd", batch=32
+)
 
 
 def test_kernels_flops_and_samples_add_up():
@@ -45,4 +47,4 @@ def test_activations_of_a_forward_are_gone_before_the_next():
 
 def test_inference_is_refused():
     with pytest.raises(InputError, match="accumulate: the step is inference: expected training"):
-        apply(asked("mlp-tiny"), "accumulate")
+        apply(small_scenario("mlp-tiny"), "accumulate")

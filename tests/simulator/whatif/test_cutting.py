@@ -14,10 +14,10 @@ from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.schedule.memory import carried_bytes
 from simulator.whatif import apply, parse, to_text
 from simulator.whatif.edits.cutting import Cut
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-LLAMA = asked("llama3-1b", seq=64, training=True, optimizer="none", dtype="bf16")
-GPT2 = asked("gpt2", seq=64, training=True, optimizer="none")
+LLAMA = small_scenario("llama3-1b", seq=64, training=True, optimizer="none", dtype="bf16")
+GPT2 = small_scenario("gpt2", seq=64, training=True, optimizer="none")
 
 
 def cut(scenario: Scenario, **more: Any) -> Scenario:
@@ -72,7 +72,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
 @pytest.mark.parametrize(
     ("ask", "text"),
     [
-        (lambda: cut(asked("gpt2")),
+        (lambda: cut(small_scenario("gpt2")),
          "recompute: the step is inference: expected training; predict training"),
         (lambda: predict(cut(GPT2)),
          "recompute=mincut: no op would run again: torch's rules store all tensors that the "
@@ -112,7 +112,7 @@ def test_a_trace_without_what_it_needs_is_refused():
     with pytest.raises(
         InputError, match="recompute=mincut: there is no backward pass: expected training"
     ):
-        Cut()(predict(asked("llama3-1b", seq=64)).trace)
+        Cut()(predict(small_scenario("llama3-1b", seq=64)).trace)
     bare = replace(found, ops=[replace(op, storages=()) for op in found.ops])
     with pytest.raises(InputError, match="the trace does not say which memory its ops read and"):
         Cut()(bare)

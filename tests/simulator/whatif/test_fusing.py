@@ -19,11 +19,11 @@ from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, load, predict, save
 from simulator.schedule.memory import memory
 from simulator.whatif import apply, parse
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT = asked("bert-base", seq=16, dtype="fp16")
+BERT = small_scenario("bert-base", seq=16, dtype="fp16")
 LAYERS = 2  # of the small network
-WIDE = asked("bert-base", seq=16, dtype="fp16", batch=256)
+WIDE = small_scenario("bert-base", seq=16, dtype="fp16", batch=256)
 
 
 def changed(base: Scenario, *texts: str) -> Scenario:
@@ -81,7 +81,7 @@ def test_a_sum_and_its_norm_are_one_reduction() -> None:
 
 
 def test_training_keeps_what_the_backward_reads() -> None:
-    base = asked("bert-base", seq=16, training=True)
+    base = small_scenario("bert-base", seq=16, training=True)
     before, after = predict(base), predict(changed(base, "+fuse=gelu+addmm,phase=forward"))
     fused = [op for op in after.trace.ops if op.name == "fused.product.default"]
     assert fused and all(len(op.outputs) == 2 for op in fused)  # gelu's backward reads its input
@@ -176,7 +176,7 @@ def test_levels_are_those_of_the_rule_and_compiled_is_the_mode() -> None:
     assert any("the host of XLA are approximated" in note for note in found["xla"].notes)
     tensorrt = found["tensorrt"].trace.names()
     assert "fused.product.default" in tensorrt and "aten.native_layer_norm.default" in tensorrt
-    assert reason("+fusion=tensorrt", base=asked("mlp-tiny", training=True)) == (
+    assert reason("+fusion=tensorrt", base=small_scenario("mlp-tiny", training=True)) == (
         "fusion=tensorrt: TensorRT runs no backward pass: expected inference; choose another level"
     )
 
@@ -259,11 +259,11 @@ def test_fusing_never_adds_bytes(kinds: list[tuple[str, int, int]], data: st.Dat
         return
     assert moved(samples) <= moved(trace)
     assert len(samples.ops) == len(trace.ops) - len(members) + 1
-    made = {n for n, s in enumerate(samples.storages) if s.born < 0}
+    present = {n for n, s in enumerate(samples.storages) if s.born < 0}
     for op in samples.ops:  # nothing is read before it is made
         reads = op.storages[: len(op.inputs)]
-        assert made.issuperset(reads)
-        made.update(op.storages)
+        assert present.issuperset(reads)
+        present.update(op.storages)
     flops = [
         sum(w.flops for op in t.ops for w in works(op.signature) or ()) for t in (trace, samples)
     ]

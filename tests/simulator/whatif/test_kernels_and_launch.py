@@ -12,9 +12,9 @@ from simulator.hardware.host import PYTHON
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT = asked("bert-base", dtype="fp16", seq=16)
+BERT = small_scenario("bert-base", dtype="fp16", seq=16)
 
 
 def test_attentions_backend_is_chosen_by_a_retrace():
@@ -30,14 +30,14 @@ def test_attentions_backend_is_chosen_by_a_retrace():
     with pytest.raises(
         InputError, match=r"sdpa=flash: this kernel does not support queries .*float32"
     ):
-        predict(apply(asked("bert-base", seq=16), "sdpa", {"backend": "flash"}))
+        predict(apply(small_scenario("bert-base", seq=16), "sdpa", {"backend": "flash"}))
 
 
 def test_a_backend_that_was_forced_is_forgotten_afterwards():
     before = predict(BERT).period_s
     predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert (
-        predict(asked("bert-base", dtype="fp16", seq=17))
+        predict(small_scenario("bert-base", dtype="fp16", seq=17))
         .trace.names()
         .count("aten._scaled_dot_product_cudnn_attention.default")
         == 2
@@ -103,7 +103,7 @@ def test_a_host_of_twice_the_speed_halves_what_the_host_does():
 
 
 def test_a_short_queue_makes_the_host_wait():
-    long = asked("gpt2", dtype="bf16", seq=512, batch=32)
+    long = small_scenario("gpt2", dtype="bf16", seq=512, batch=32)
     one = predict(apply(long, "queue_depth", {"launches": 1}))
     assert one.period_s >= predict(long).period_s * (1 - 1e-12)
     late = predict(
@@ -175,18 +175,20 @@ def test_what_cannot_be_is_refused_and_the_scenario_untouched(
 
 def test_a_network_without_a_sequence_has_no_such_axis():
     with pytest.raises(InputError, match="network 'resnet18' has no sequence"):
-        apply(asked("resnet18"), "seq", {"tokens": 8})
+        apply(small_scenario("resnet18"), "seq", {"tokens": 8})
 
 
 def test_shapes_equal_another_question():
     args = {"parameter": "layers", "value": 1}
     changed = predict(apply(apply(BERT, "size", args), "batch", {"samples": 8}))
-    plain = predict(asked("bert-base", dtype="fp16", seq=16, batch=8, sizes=dict(layers=1)))
+    plain = predict(
+        small_scenario("bert-base", dtype="fp16", seq=16, batch=8, sizes=dict(layers=1))
+    )
     assert changed.trace == plain.trace
 
 
 def test_frozen_parameters_get_no_gradient_and_no_state():
-    base = asked("mlp-tiny", sizes=dict(depth=2, width=64), training=True)
+    base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), training=True)
     before, after = predict(base), predict(apply(base, "freeze", {"parameters": "layers.0"}))
     weight = 4 * (64 * 64 + 64)  # of one layer, in bytes
     held = [

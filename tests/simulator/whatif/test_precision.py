@@ -15,7 +15,7 @@ from simulator.scenario.scenario import Scenario, predict
 from simulator.tracing import trace
 from simulator.whatif import apply
 from tests.simulator.conftest import SMALL
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 
 @pytest.mark.parametrize("name", ["bert-base", "llama3-1b", "resnet18"])
@@ -31,7 +31,7 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
         inputs = tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
     autocast = "bf16" if dtype == "autocast" else None
     fresh = predict_trace(trace(module, inputs, phase="training", autocast=autocast))
-    base = asked(name, seq=None if name == "resnet18" else 16, training=True, dtype="fp32")
+    base = small_scenario(name, seq=None if name == "resnet18" else 16, training=True, dtype="fp32")
     if dtype == "fp32":
         base = apply(base, "precision", {"dtype": "bf16"})
     prediction = predict(apply(base, "precision", {"dtype": dtype}))
@@ -48,7 +48,7 @@ INTEGERS = ("int8", "int4")
 
 
 def test_tf32_moves_products_to_tensor_cores_and_nothing_else():
-    base = asked("bert-base", dtype="fp32", training=True)
+    base = small_scenario("bert-base", dtype="fp32", training=True)
     before, after = predict(base), predict(apply(base, "precision", {"dtype": "tf32"}))
     was = [k for k in before.kernels if k.family == "gemm" and not k.name.startswith("_")]
     now = [k for k in after.kernels if k.family == "gemm"]
@@ -59,7 +59,7 @@ def test_tf32_moves_products_to_tensor_cores_and_nothing_else():
 
 
 def test_tf32_of_a_pattern_leaves_the_rest():
-    base = asked("bert-base", dtype="fp32")
+    base = small_scenario("bert-base", dtype="fp32")
     p = predict(apply(base, "precision", {"dtype": "tf32", "modules": "layers.0"}))
     for k in p.kernels:
         if k.family == "gemm":
@@ -67,7 +67,7 @@ def test_tf32_of_a_pattern_leaves_the_rest():
 
 
 def test_a_module_in_half_precision_is_cast_on_its_way_in_and_out():
-    base = asked("mlp-tiny", sizes=dict(depth=3, width=64))
+    base = small_scenario("mlp-tiny", sizes=dict(depth=3, width=64))
     p = predict(apply(base, "precision", {"dtype": "fp16", "modules": "layers.1"}))
     names = p.trace.names()
     assert names.count("aten._to_copy.default") == 2
@@ -80,7 +80,7 @@ def test_a_module_in_half_precision_is_cast_on_its_way_in_and_out():
 
 
 def test_fp8_quantises_every_operand_once_and_halves_the_weights():
-    base = asked("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
+    base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
     before, after = predict(base), predict(apply(base, "fp8"))
     names = after.trace.names()
     # two linear layers: an amax, a cast and a product each; weights are kept in float8
@@ -94,7 +94,9 @@ def test_fp8_quantises_every_operand_once_and_halves_the_weights():
 
 
 def test_fp8_training_quantises_weights_too_and_each_operand_once():
-    base = asked("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32, training=True)
+    base = small_scenario(
+        "mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32, training=True
+    )
     after = predict(apply(base, "fp8"))
     # forward: 2 inputs and 2 weights; backward: a gradient for each layer
     assert after.trace.names().count("aten.amax.default") == 2 + 2 + 2
@@ -104,7 +106,9 @@ def test_fp8_training_quantises_weights_too_and_each_operand_once():
 
 
 def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
-    base = asked("mlp-tiny", gpu="b200", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
+    base = small_scenario(
+        "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=64), dtype="bf16", batch=32
+    )
     before, after = predict(base), predict(apply(base, "nvfp4"))
     names = after.trace.names()
     # two linear layers: a cast and a product each; the head's 10 outputs do not fit
@@ -121,7 +125,9 @@ def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
 
 def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
     """A B200: 9,000 TFLOP/s beside 4,500, reached as nearly."""
-    base = asked("mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192)
+    base = small_scenario(
+        "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192
+    )
     times = [
         max(k.duration_s for k in predict(apply(base, name)).kernels if k.family == "gemm")
         for name in ("fp8", "nvfp4")
@@ -130,7 +136,9 @@ def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
 
 
 def test_nvfp4_weights_alone_are_multiplied_in_the_activations_dtype_on_any_card():
-    base = asked("mlp-tiny", gpu="h100", sizes=dict(depth=2, width=128), dtype="bf16", batch=32)
+    base = small_scenario(
+        "mlp-tiny", gpu="h100", sizes=dict(depth=2, width=128), dtype="bf16", batch=32
+    )
     before, after = predict(base), predict(apply(base, "weights", {"dtype": "nvfp4"}))
     values = 2 * 128 * 128
     assert before.weight_bytes - after.weight_bytes == values * 2 - values * 9 // 16
@@ -139,12 +147,12 @@ def test_nvfp4_weights_alone_are_multiplied_in_the_activations_dtype_on_any_card
 
 def test_nvfp4_is_refused_on_a_card_without_it_and_in_training():
     with pytest.raises(InputError) as error:
-        apply(asked("bert-base", gpu="h100"), "nvfp4")
+        apply(small_scenario("bert-base", gpu="h100"), "nvfp4")
     assert str(error.value) == (
         "nvfp4: H100 SXM5 80GB has no tensor cores of 4 bits: expected a GPU that has them "
         "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
     )
-    training = asked("bert-base", gpu="b200", training=True)
+    training = small_scenario("bert-base", gpu="b200", training=True)
     with pytest.raises(InputError) as error:
         predict(apply(training, "nvfp4"))
     assert str(error.value) == (
@@ -156,9 +164,9 @@ def test_fp8_is_refused_on_a_card_without_it():
     with pytest.raises(
         InputError, match=r"fp8: A100 .* has no float8 tensor cores: expected a GPU"
     ):
-        apply(asked("bert-base", gpu="a100"), "fp8")
+        apply(small_scenario("bert-base", gpu="a100"), "fp8")
     with pytest.raises(InputError, match="has no TF32"):
-        apply(asked("bert-base", gpu="t4"), "precision", {"dtype": "tf32"})
+        apply(small_scenario("bert-base", gpu="t4"), "precision", {"dtype": "tf32"})
 
 
 @pytest.mark.parametrize(
@@ -171,7 +179,7 @@ def test_fp8_is_refused_on_a_card_without_it():
 def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
     name: str, arguments: dict[str, str], reason: str
 ):
-    there = apply(asked("bert-base"), name, arguments)
+    there = apply(small_scenario("bert-base"), name, arguments)
     kept = there.key
     with pytest.raises(InputError, match=reason):
         apply(there, "gpu", {"to": "v100"})
@@ -182,7 +190,9 @@ def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
 
 @pytest.mark.parametrize(("dtype", "times"), [("int8", 0.5), ("int4", 0.25)])
 def test_integer_weights_shrink_what_is_read(dtype: str, times: float):
-    base = asked("llama3-1b", sizes=dict(width=256, hidden=512, tied=False), dtype="bf16", seq=16)
+    base = small_scenario(
+        "llama3-1b", sizes=dict(width=256, hidden=512, tied=False), dtype="bf16", seq=16
+    )
     before, after = predict(base), predict(apply(base, "weights", {"dtype": dtype}))
     rows = [
         [k for k in p.kernels if k.module == "layers.0.feed_forward.up" and k.family == "gemm"]
@@ -202,7 +212,7 @@ def test_integer_weights_shrink_what_is_read(dtype: str, times: float):
 @pytest.mark.parametrize("card", ["h200", "a100", "rtx4090"])
 def test_a_token_is_decoded_in_about_the_time_that_its_weights_take(card: str):
     sizes = dict(width=4096, hidden=14336, layers=1, tied=False)
-    base = asked("llama3-1b", gpu=card, sizes=sizes, dtype="bf16", batch=1, seq=1)
+    base = small_scenario("llama3-1b", gpu=card, sizes=sizes, dtype="bf16", batch=1, seq=1)
 
     def weights_s(scenario: Scenario) -> float:
         p = predict(scenario)
@@ -219,7 +229,7 @@ def test_a_token_is_decoded_in_about_the_time_that_its_weights_take(card: str):
 
 def test_integer_weights_are_refused_in_training():
     with pytest.raises(InputError, match="an optimizer cannot train integers: expected inference"):
-        apply(asked("bert-base", training=True), "weights")
+        apply(small_scenario("bert-base", training=True), "weights")
 
 
 def test_a_cache_of_8_bits_is_half_as_large():
@@ -233,14 +243,14 @@ def test_a_cache_of_8_bits_is_half_as_large():
     )
     assert was - now == cache
     with pytest.raises(InputError, match="no fused attention reads a cache of keys and values"):
-        predict(apply(asked("bert-base", dtype="bf16"), "kv_cache"))
+        predict(apply(small_scenario("bert-base", dtype="bf16"), "kv_cache"))
 
 
 def test_a_saved_trace_cannot_be_traced_again(tmp_path: Any):
     from simulator.formats.trace_file import save
 
     path = tmp_path / "mlp.rpt.json"
-    save(predict(asked("mlp-tiny")).trace, path)
+    save(predict(small_scenario("mlp-tiny")).trace, path)
     scenario = Scenario(str(path))
     with pytest.raises(
         InputError, match=r"precision needs the network traced again, and .*mlp.rpt"
@@ -252,6 +262,6 @@ def test_a_saved_trace_cannot_be_traced_again(tmp_path: Any):
 
 
 def test_fp8_under_autocast_quantises_the_casts_that_autocast_makes():
-    base = asked("mlp-tiny", sizes=dict(depth=2, width=64), dtype="autocast", batch=32)
+    base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), dtype="autocast", batch=32)
     names = predict(apply(base, "fp8")).trace.names()
     assert names.count("aten._scaled_mm.default") == 2

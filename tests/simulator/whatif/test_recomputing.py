@@ -19,7 +19,7 @@ from simulator.tracing import trace
 from simulator.whatif import apply
 from simulator.whatif.edits.recomputing import Recomputed
 from tests.simulator.conftest import SMALL
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
 SIZES = {
     "llama3-1b": SMALL["llama3-1b"] | dict(layers=3),
@@ -69,7 +69,9 @@ def test_the_peak_of_memory_is_that_of_torchs_checkpoint(name: str):
 
 def test_a_longer_network_keeps_little_more():
     few, many = (
-        asked("gpt2", sizes=dict(layers=n), seq=64, training=True, optimizer="none", dtype="bf16")
+        small_scenario(
+            "gpt2", sizes=dict(layers=n), seq=64, training=True, optimizer="none", dtype="bf16"
+        )
         for n in (2, 6)
     )
     kept = [predict(s).memory.at_peak["activation"] for s in (few, many)]
@@ -78,7 +80,7 @@ def test_a_longer_network_keeps_little_more():
 
 
 def test_the_forward_of_a_block_runs_twice_and_its_work_with_it():
-    base = asked("llama3-1b", sizes=dict(layers=3), seq=64, training=True, dtype="bf16")
+    base = small_scenario("llama3-1b", sizes=dict(layers=3), seq=64, training=True, dtype="bf16")
     before, after = predict(base), predict(apply(base, "recompute"))
     products = [sum(n == "aten.mm.default" for n in p.trace.names()) for p in (before, after)]
     # each of 3 layers has 7 products; the last (down) need not be run again: 3·(7 − 1) = 18
@@ -88,10 +90,10 @@ def test_the_forward_of_a_block_runs_twice_and_its_work_with_it():
 
 
 def test_recomputing_is_refused_with_its_reason():
-    inference = asked("gpt2")
+    inference = small_scenario("gpt2")
     with pytest.raises(InputError, match="recompute: the step is inference: expected training"):
         apply(inference, "recompute")
-    training = asked("gpt2", training=True)
+    training = small_scenario("gpt2", training=True)
     with pytest.raises(InputError, match=r"no module with a backward pass matches 'layers.\*'"):
         predict(apply(training, "recompute", {"modules": "layers.*"}))
     once = apply(training, "recompute")

@@ -12,9 +12,9 @@ from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, load, predict, save
 from simulator.whatif import apply
-from tests.simulator.whatif.conftest import asked
+from tests.simulator.whatif.conftest import small_scenario
 
-BERT, MLP = asked("bert-base", seq=16), asked("mlp-tiny")
+BERT, MLP = small_scenario("bert-base", seq=16), small_scenario("mlp-tiny")
 TraceRequest = Callable[[Scenario], object]
 
 
@@ -32,7 +32,7 @@ TraceRequest = Callable[[Scenario], object]
         (BERT, lambda s: predict(apply(s, "seq", {"tokens": 1000})),
          "seq: network 'bert-base' has 512 positions: expected seq 512 at most, got 1000; or give "
          "the size positions=1000 first"),
-        (asked("bert-base", gpu="a100"), lambda s: apply(s, "fp8"),
+        (small_scenario("bert-base", gpu="a100"), lambda s: apply(s, "fp8"),
          "fp8: A100 SXM4 80GB has no float8 tensor cores: expected a GPU that has them (Ada, "
          "Hopper or later); choose another GPU, or precision=fp16"),
         (BERT, lambda s: predict(apply(s, "remove", {"op": "conv2d"})),

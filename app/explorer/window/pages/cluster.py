@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
-from app.answers.cluster_answer import ClusterAnswer
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.answer import ClusterAnswer
+from app.answers.cluster.choice import ClusterQuestion
 from app.explorer.background.clustering import Clustering
 from app.explorer.docks.veil import Veil
 from app.theme import Theme

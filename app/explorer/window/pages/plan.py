@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.cards import with_gpu
 from app.answers.plan.draft import Draft
 from app.explorer.background.planning import Planning

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.answers.cluster_choice import AnswerQuestion
+from app.answers.cluster.choice import AnswerQuestion
 from app.explorer.background import cluster_process
 from app.explorer.background.cluster_process import ClusterProcess, OnMessage, serve
 from simulator.errors import InputError

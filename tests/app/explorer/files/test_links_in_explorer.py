@@ -12,7 +12,7 @@ from app.examples import FIRST
 from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.opening import Opening
 from simulator.planning.spec_link import spec_link
-from simulator.scenario.scenario_link import scenario_link
+from simulator.scenario.text.link import scenario_link
 
 
 def test_a_scenario_s_link_is_one_step(opening: Opening) -> None:

@@ -40,10 +40,10 @@ def sheet(name: str = "h200") -> Sheet:
 
 def test_what_is_not_touched_comes_back_with_its_sources() -> None:
     card = gpu("h200")
-    found = gpu_of(sheet().table())
-    assert found.name == "My H200 SXM 141GB" and found.aliases == ()
-    assert found.sources == card.sources and found.unsourced == card.unsourced
-    assert found.tensor_flops_per_s == card.tensor_flops_per_s
+    edited = gpu_of(sheet().table())
+    assert edited.name == "My H200 SXM 141GB" and edited.aliases == ()
+    assert edited.sources == card.sources and edited.unsourced == card.unsourced
+    assert edited.tensor_flops_per_s == card.tensor_flops_per_s
     assert Sheet(table(card)).table() == table(card)
 
 
@@ -125,14 +125,16 @@ def typed(editor: Editor, name: str, text: str) -> None:
 
 
 def test_the_check_is_live_and_the_form_says_it(editor: tuple[Editor, list[Any]]) -> None:
-    form, said = editor[0].form, editor[0].message
-    assert said.text() == "Peaks that equal units × clock × FLOPs within 2%: 9"
+    form, message = editor[0].form, editor[0].message
+    assert message.text() == "Peaks that equal units × clock × FLOPs within 2%: 9"
     typed(editor[0], "tensor_tflops.fp8", "3958")
     assert form.checks["tensor", "fp8"].text() == "✗ stated peak is 100% above the product"
-    assert said.text().startswith("1 of 9 peaks do not equal units × clock × FLOPs")
+    assert message.text().startswith("1 of 9 peaks do not equal units × clock × FLOPs")
     assert editor[0].save_button.isEnabled()
     typed(editor[0], "units", "x")
-    assert said.text().startswith("Units (SM, CU) is 'x'") and not editor[0].use_button.isEnabled()
+    assert (
+        message.text().startswith("Units (SM, CU) is 'x'") and not editor[0].use_button.isEnabled()
+    )
     assert form.fields["units"].box.property("look") == "wrong"
 
 
@@ -151,9 +153,9 @@ def test_the_source_line_is_about_the_figure_that_has_the_focus(
 
 def test_everything_in_the_form_has_a_name(editor: tuple[Editor, list[Any]]) -> None:
     kinds = (QLineEdit, QComboBox, QPushButton)
-    found = [w for kind in kinds for w in editor[0].findChildren(kind)]
-    found = [w for w in found if not isinstance(w.parent(), QComboBox)]
-    assert len(found) > 60 and not [w for w in found if not w.accessibleName()]
+    controls = [w for kind in kinds for w in editor[0].findChildren(kind)]
+    controls = [w for w in controls if not isinstance(w.parent(), QComboBox)]
+    assert len(controls) > 60 and not [w for w in controls if not w.accessibleName()]
 
 
 def test_a_saved_gpu_is_a_file_of_the_users_own(
@@ -177,13 +179,13 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
     application()
-    made = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
-    made.show()
-    made.beside[1].hide()
-    wait(made.worker)
-    yield made
-    made.close()
-    made.worker.close()
+    window = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
+    window.show()
+    window.beside[1].hide()
+    wait(window.worker)
+    yield window
+    window.close()
+    window.worker.close()
     trace_source.trace_elsewhere(False)
     trace_source.forget()
 

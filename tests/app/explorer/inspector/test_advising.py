@@ -29,8 +29,8 @@ def advising(tmp_path_factory: pytest.TempPathFactory):
     patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
     application()
     worker = Worker()
-    made = Advising(worker)
-    yield made
+    advising = Advising(worker)
+    yield advising
     worker.close()
     trace_source.trace_elsewhere(False)
     trace_source.forget()
@@ -88,10 +88,10 @@ def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
 
 
 def test_words_of_advice(found: FoundAdvice):
-    said = {sentence(a): a for a in found.advised.advice}
+    advice = {sentence(a): a for a in found.advised.advice}
     base = found.advised.baseline
-    assert effect(base, said["Use tensor cores twice as fast."]).startswith("5.6 to ")
-    assert {group(a) for a in said.values() if a.whatif.startswith("+gpu")} == {GROUPS[1]}
+    assert effect(base, advice["Use tensor cores twice as fast."]).startswith("5.6 to ")
+    assert {group(a) for a in advice.values() if a.whatif.startswith("+gpu")} == {GROUPS[1]}
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
     assert effect(base, other).startswith("per item; ")
 
@@ -130,8 +130,8 @@ def test_goals_are_found_and_applied(advising: Advising):
 
 def _result(batch: int) -> SeekResult:
     scenario = replace(FIRST, batch=batch)
-    found = SimpleNamespace(axis="batch", value=batch, sentence="found", scenario=scenario)
-    return cast("SeekResult", found)
+    result = SimpleNamespace(axis="batch", value=batch, sentence="found", scenario=scenario)
+    return cast("SeekResult", result)
 
 
 def test_a_result_of_a_question_that_was_changed_is_not_shown():

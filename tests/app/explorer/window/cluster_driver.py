@@ -7,10 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 
-from app.answers.cluster_answer import ClusterAnswer, answer_of
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
-from app.answers.cluster_scaling import StrongQuestion, scaling_points, what_ifs
-from app.answers.cluster_splits import SplitQuestion, split_ranking
+from app.answers.cluster.answer import ClusterAnswer, answer_of
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.scaling import StrongQuestion, scaling_points, what_ifs
+from app.answers.cluster.splits import SplitQuestion, split_ranking
 from app.explorer.background.cluster_process import CancelledError, OnMessage
 from app.explorer.window.window import Window
 from app.views.cluster.lanes import RankTimeline

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.answers.cluster_choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion
 from app.answers.plan.draft import of_table
 from app.examples import FIRST
 from app.explorer.background.cluster_process import OnMessage

@@ -36,8 +36,8 @@ def test_what_is_shown_is_what_the_simulator_says(window: Window):
     assert shown.scenario == FIRST
     assert shown.prediction.period_s == predict(FIRST).period_s
     assert shown.prediction.shares == predict(FIRST).shares
-    said = window.verdict.accessibleDescription()
-    assert "bert-base, batch 64 × 128, bf16" in said and "80%" in said
+    description = window.verdict.accessibleDescription()
+    assert "bert-base, batch 64 × 128, bf16" in description and "80%" in description
     # A plan is made in a lane of its own, and has tests of its own.
     views = [view for view in in_front(window) if view.workspace not in ("Cluster", "Plan")]
     empty = {view.title for view in views if len(view.rows()) < 2}
@@ -141,9 +141,9 @@ def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
         memory.canvas.grab()
     assert f"peak {data(need)}" in pills
     shifts = {each.first for each in (along.shift, along.below) if each and each.first}
-    found = regime_map.through.slices[0].sweep
-    assert found is not None and not found.about and shifts
-    of_map = {value for s in found.shifts for value in (s.first, s.last)}
+    swept = regime_map.through.slices[0].sweep
+    assert swept is not None and not swept.about and shifts
+    of_map = {value for s in swept.shifts for value in (s.first, s.last)}
     of_sweep = {value for s in sweep.canvas.sweep.shifts for value in (s.first, s.last)}  # pyright: ignore
     assert shifts <= of_sweep and shifts <= of_map
 
@@ -210,8 +210,8 @@ def test_another_theme_is_a_step_that_can_be_undone(window: Window):
 
 def test_everything_that_can_be_used_has_a_name(window: Window):
     kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, Canvas)
-    found = [w for w in window.findChildren(QWidget) if isinstance(w, kinds)]
-    found = [w for w in found if not isinstance(w, QScrollBar)]
-    found = [w for w in found if not isinstance(w.parent(), (QMenuBar, QLineEdit))]
-    assert len(found) > 20
-    assert not [(w, w.parent()) for w in found if not w.accessibleName()]
+    controls = [w for w in window.findChildren(QWidget) if isinstance(w, kinds)]
+    controls = [w for w in controls if not isinstance(w, QScrollBar)]
+    controls = [w for w in controls if not isinstance(w.parent(), (QMenuBar, QLineEdit))]
+    assert len(controls) > 20
+    assert not [(w, w.parent()) for w in controls if not w.accessibleName()]

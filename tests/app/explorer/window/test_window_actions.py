@@ -25,9 +25,9 @@ from app.explorer.window.dialogs.leaving import Leaving
 from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
 from simulator.planning.spec_file import read as read_plan
-from simulator.scenario.as_command import as_command
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.scenario import load as load_scenario
+from simulator.scenario.text.command import as_command
 from simulator.whatif import apply
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_view

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.answers.cluster_choice import ClusterChoice, ClusterQuestion
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from app.explorer.window.window import Window
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.ranks import RanksSideBySide

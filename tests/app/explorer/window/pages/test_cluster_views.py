@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from typer.testing import CliRunner
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.charts.cluster.lanes import lanes_across
 from app.cli import app
 from app.explorer.state import session_file

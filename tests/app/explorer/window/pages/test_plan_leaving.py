@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QFileDialog
 
-from app.answers.cluster_choice import ClusterChoice
+from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.draft import of_table
 from app.explorer.state import session_file
 from app.explorer.window.window import Window

@@ -1,0 +1,115 @@
+"""The search for the fastest split, for the cluster's page: figures without traces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
+from simulator.cluster.layout import Layout
+from simulator.errors import RidgepointError
+
+Progress = Callable[[str, float], None]
+_ROUTES = ("+link_speed", "+network_speed")
+"""What-ifs of the cluster itself, which hold for every split of the search."""
+
+
+@dataclass(frozen=True)
+class SplitQuestion:
+    """A step on a cluster whose split is sought; its batch is the total over all GPUs."""
+
+    question: ClusterQuestion
+
+
+@dataclass(frozen=True)
+class RankedSplit:
+    """A split that fits, predicted in full."""
+
+    layout: Layout
+    period_s: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class PrunedSplit:
+    """A split that was not predicted, or does not fit; `cause` is "shape", "memory" or "speed"."""
+
+    layout: Layout
+    cause: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SplitRanking:
+    """The splits that fit, the fastest first, and those that were pruned."""
+
+    ranked: tuple[RankedSplit, ...]
+    pruned: tuple[PrunedSplit, ...]
+
+    @property
+    def pruned_words(self) -> str:
+        """The number of pruned splits by cause, as text, or an empty string."""
+        counts = Counter(each.cause for each in self.pruned)
+        parts = [f"{count} by {cause}" for cause, count in sorted(counts.items())]
+        return f"Pruned: {', '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True)
+class SplitSearch:
+    """A search: the share done, the current work, and finally the ranking."""
+
+    target: SplitQuestion
+    share: float = 0.0
+    doing: str = ""
+    ranking: SplitRanking | None = None
+
+
+def split_question(question: ClusterQuestion) -> SplitQuestion:
+    """The search for the best split of a question, whichever split is chosen. Raises InputError if
+    the network has no batch."""
+    choice = question.choice
+    batch = replica_batch(question) * choice.dp
+    routes = [word for word in choice.more.split() if word.partition("=")[0] in _ROUTES]
+    gpus = choice.machine.gpus
+    plain = ClusterChoice(choice.cluster, dp=gpus, more=" ".join(routes))
+    return SplitQuestion(ClusterQuestion(replace(question.scenario, batch=batch), plain))
+
+
+def replica_batch(question: ClusterQuestion) -> int:
+    """The batch of a replica. Raises RidgepointError if the network has no batch."""
+    from app.answers.answer import batch_and_seq
+
+    return batch_and_seq(question.scenario)[0] or 1
+
+
+def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
+    """Whether a search belongs to the step and the cluster of a question."""
+    try:
+        return split_question(question) == search.target
+    except RidgepointError:
+        return False
+
+
+def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
+    """The question under a split; each replica has its share of the total batch."""
+    question = target.question
+    more = [f"microbatches={spread.microbatches}"] if spread.microbatches > 1 else []
+    more += question.choice.more.split()
+    choice = ClusterChoice(
+        question.choice.cluster, spread.dp, spread.tp, spread.pp, spread.fsdp, " ".join(more)
+    )
+    batch = (question.scenario.batch or 1) // spread.dp
+    return ClusterQuestion(replace(question.scenario, batch=batch), choice)
+
+
+def split_ranking(target: SplitQuestion, progress: Progress) -> SplitRanking:
+    """Rank the splits of a step. Raises InputError in the cases of `ridgepoint split`."""
+    from simulator.parallel.split_search import search_splits
+
+    step = target.question.step
+    splits = search_splits(step.step, step.cluster, step.host, step.mode, progress)
+    return SplitRanking(
+        tuple(RankedSplit(each.layout, each.period_s, each.reason) for each in splits.ranked),
+        tuple(PrunedSplit(each.layout, each.cause, each.reason) for each in splits.pruned),
+    )

@@ -1,0 +1,113 @@
+"""Words of a step over several GPUs: its ranks, its collectives, its fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from app.answers.cluster.choice import ClusterChoice
+from app.drawing.colours import PatternKind
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.layout import Layout
+from simulator.errors import InputError
+from simulator.parallel.rank_parts import Collectives
+
+Name = TypeVar("Name", bound=str)
+
+PARTS: dict[PatternKind, str] = {
+    "compute": "compute",
+    "memory": "memory",
+    "overhead": "overhead and host",
+    "bubble": "waits for a rank",
+    "communication": "exposed communication",
+}
+"""The parts of a rank's period by the name of their pattern, in the order of the bar."""
+_ROLES = {
+    "weight": "weights",
+    "gradient": "gradients",
+    "optimizer": "optimizer",
+    "activation": "activations",
+    "input": "inputs",
+    "buffer": "buffers",
+    "workspace": "cuBLAS workspace",
+}
+_TOPOLOGIES = {"nvswitch": "NVSwitch", "mesh": "NVLink mesh", "tree": "PCIe", "none": "no links"}
+_NETWORKS = {"infiniband": "InfiniBand", "ethernet": "Ethernet", "roce": "RoCE"}
+
+
+def ranks_words(ranks: tuple[int, ...]) -> str:
+    """The name of ranks that do the same work: "rank 0", "ranks 0 to 7"."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
+
+
+def role_words(role: str) -> str:
+    """The name of a role of memory: "weights"."""
+    return _ROLES.get(role, role)
+
+
+def stage_words(layout: Layout, first_rank: int) -> str:
+    """The pipeline stage of a rank: "stage 2 of 4", or an empty string."""
+    if layout.pp == 1:
+        return ""
+    return f"stage {first_rank // (layout.dp * layout.tp) + 1} of {layout.pp}"
+
+
+def collective_words(row: Collectives) -> tuple[str, str]:
+    """The name of a collective and its purpose: "all-reduce", "backward, 8 ranks"."""
+    return row.kind.replace("_", "-"), f"{row.phase}, {row.ranks} ranks"
+
+
+def link_words(cluster: Cluster) -> str:
+    """The name of the link between the GPUs of a node: "NVSwitch"."""
+    link = cluster.link
+    if link.kind == "pcie":
+        return "PCIe"
+    return _TOPOLOGIES.get(link.topology, link.topology)
+
+
+def network_words(cluster: Cluster) -> str:
+    """The name of the network between the nodes: "InfiniBand"; empty for one node."""
+    network = cluster.network
+    if network is None or cluster.nodes == 1:
+        return ""
+    return _NETWORKS.get(network.kind, network.kind)
+
+
+def whole_percents(shares: Mapping[Name, float]) -> dict[Name, int]:
+    """Shares as whole percents that sum to 100: the largest remainders are rounded up."""
+    exact = {name: 100 * share for name, share in shares.items()}
+    floors = {name: int(value) for name, value in exact.items()}
+    order = sorted(exact, key=lambda name: floors[name] - exact[name])
+    for name in order[: 100 - sum(floors.values())]:
+        floors[name] += 1
+    return floors
+
+
+def product_words(choice: ClusterChoice) -> tuple[str, bool]:
+    """The product of the degrees with a tick if it equals the number of GPUs, else the error."""
+    try:
+        spread = choice.layout
+    except InputError as error:
+        return str(error), False
+    gpus = choice.machine.gpus
+    return f"{spread.dp} × {spread.tp} × {spread.pp} = {gpus} GPU{'s' * (gpus > 1)} ✓", True
+
+
+def what_if_words(text: str) -> str:
+    """The words of a what-if of `simulator.parallel.whatifs`: "Links 2 times as fast"."""
+    name, _, value = text.partition("=")
+    return {
+        "link_speed": f"Links {value} times as fast",
+        "network_speed": f"Network {value} times as fast",
+        "recompute": "Recompute blocks in the backward pass",
+        "microbatches": f"{value} micro-batches",
+        "schedule": "Interleave two chunks a stage",
+        "fsdp": "Shard the weights" if value == "1" else "Copy the weights",
+        "reshard": "Keep gathered weights",
+        "prefetch": f"Gather {value} blocks ahead",
+        "bucket": f"Buckets of {value} MiB",
+    }.get(name, text)

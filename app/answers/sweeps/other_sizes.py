@@ -1,0 +1,176 @@
+"""The predictions of a scenario at other batches and sequences, for the sliders of a page.
+
+Every point is predicted and none is interpolated: the figures are those of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isqrt, log
+from typing import TypeVar
+
+from app import quantities as q
+from app.answers.figures import step_sentence, title
+from app.answers.subject import Subject
+from simulator.errors import InputError, UntracedError
+from simulator.modes import compiles
+from simulator.networks.catalogue import CATALOGUE
+from simulator.prediction import REGIMES, Prediction, Shares
+from simulator.scenario.predict_many import predict_many
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, ResolvedScenario
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.text.command import as_command
+from simulator.scenario.trace_source import family
+from simulator.scenario.traces.families import expecting
+from simulator.simulate.step_columns import StepColumns
+
+_LARGEST_BATCH, _SMALLEST_SEQ, _LARGEST_SEQ = 1024, 16, 4096
+"""The sliders start at batch 1 and at this sequence or below, and reach at least these values."""
+_OPS_ONE_BY_ONE = 20_000
+"""Limit of the ops over all points of a step that is predicted point by point (compiled modes):
+about 3 s."""
+_OPS_TO_FIT = 2000
+"""Limit of the ops of a user's own network whose family is fitted, which takes about 20 traces."""
+
+Point = tuple[int, int | None]
+Stop = TypeVar("Stop", int, int | None)
+Figures = Mapping[str, str | float]
+
+
+@dataclass(frozen=True)
+class OtherSizes:
+    """Figures at the product of `batches` and `seqs`, the sequence varying fastest.
+
+    `batch` and `seq` are the indices of the page's own point. `columns` are texts and, under the
+    names of regimes, shares of the step. Where there is no prediction, "regime" is empty and
+    "sentence" is the reason.
+    """
+
+    batches: tuple[int, ...]
+    seqs: tuple[int | None, ...]
+    batch: int
+    seq: int
+    columns: Mapping[str, tuple[str | float, ...]]
+
+
+def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSizes | None:
+    """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
+    of traces holds them: a saved trace, kernels fused by a what-if, or a user's own network that
+    takes long to trace.
+    """
+    resolved, ops = resolve(scenario), len(p.trace.ops)
+    if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):
+        return None
+    batches = _stops(1, max(_LARGEST_BATCH, 4 * subject.batch), subject.batch)
+    seqs: list[int | None] = [None]
+    if subject.seq is not None:
+        seqs = [*_stops(_SMALLEST_SEQ, max(_LARGEST_SEQ, 4 * subject.seq), subject.seq)]
+    if compiles(resolved.mode) or resolved.speeds or resolved.rates != Rates():
+        points = _OPS_ONE_BY_ONE // max(1, ops)
+        seqs = _nearest(seqs, subject.seq, isqrt(points))
+        batches = _nearest(batches, subject.batch, points // len(seqs))
+    try:
+        steps, refused = _predicted(scenario, batches, seqs)
+    except UntracedError:  # another process traces it and has not finished
+        return None
+    here = subject.batch, subject.seq
+    fits = {point for point, step in steps.items() if step.fits}
+    batches = [b for b in batches if b == here[0] or any((b, s) in fits for s in seqs)]
+    seqs = [s for s in seqs if s == here[1] or any((b, s) in fits for b in batches)]
+    if here not in steps or len(batches) * len(seqs) == 1:
+        return None
+    rows: list[Figures] = []
+    for batch, seq in ((batch, seq) for batch in batches for seq in seqs):
+        step, at_point = steps.get((batch, seq)), replace(subject, batch=batch, seq=seq)
+        if step is None:
+            rows.append(_no_figures(refused.get((batch, seq), "no trace describes this point")))
+        else:
+            command = _command(at_sizes(scenario, batch, seq))
+            rows.append(_figures(step, p, at_point) | {"command": command})
+    columns = {name: tuple(row[name] for row in rows) for name in rows[0]}
+    places = batches.index(here[0]), seqs.index(here[1])
+    return OtherSizes(tuple(batches), tuple(seqs), *places, columns)
+
+
+def at_sizes(scenario: Scenario, batch: int, seq: int | None) -> Scenario:
+    """The scenario at a batch and a sequence, without the what-ifs that set them."""
+    others = tuple(a for a in scenario.whatifs if a.name not in ("batch", "seq"))
+    return replace(scenario, batch=batch, seq=seq or scenario.seq, whatifs=others)
+
+
+def _stops(low: int, high: int, here: int) -> list[int]:
+    """The stops from `low` to `high`: powers of two times `low`, values between them, and
+    `here`."""
+    powers = [low << i for i in range((high // low).bit_length())]
+    between = [3 * power // 2 for power in powers if power > 1]
+    return sorted({here, *(stop for stop in (*powers, *between) if stop <= high)})
+
+
+def _nearest(stops: Sequence[Stop], here: Stop, count: int) -> list[Stop]:
+    """The `count` stops nearest to `here` by their ratio, at least one."""
+    near = sorted(stops, key=lambda stop: abs(log((stop or 1) / (here or 1))))[: max(1, count)]
+    return [stop for stop in stops if stop in near]
+
+
+def _predicted(
+    scenario: Scenario, batches: Sequence[int], seqs: Sequence[int | None]
+) -> tuple[dict[Point, StepColumns[float]], dict[Point, str]]:
+    """The steps of the families by point, and the reasons of the points without a prediction."""
+    resolved: dict[Point, ResolvedScenario] = {}
+    refused: dict[Point, str] = {}
+    with expecting(len(batches), len(seqs)):
+        for point in ((batch, seq) for batch in batches for seq in seqs):
+            try:
+                at_point = resolve(at_sizes(scenario, *point))
+                if family(at_point) is not None:
+                    resolved[point] = at_point
+            except InputError as error:
+                refused[point] = str(error)
+    table, reasons, _ = predict_many([*resolved.values()])
+    points = [*resolved]
+    refused |= {points[row]: reason for row, reason in reasons.items()}
+    steps = {
+        point: StepColumns[float](*row)
+        for point, row in zip(points, table.tolist(), strict=True)
+        if point not in refused
+    }
+    return steps, refused
+
+
+def _figures(step: StepColumns[float], p: Prediction, subject: Subject) -> dict[str, str | float]:
+    shares: Shares = {"compute": step.compute, "memory": step.memory, "overhead": step.overhead}
+    regime, interval_s = REGIMES[int(step.regime)], (step.low_s, step.high_s)
+    samples = subject.batch * subject.forwards
+    sentence = step_sentence(step.period_s, interval_s, regime, shares)
+    return {
+        "regime": regime,
+        "step": q.seconds(step.period_s),
+        "interval": " to ".join(map(q.seconds, interval_s)),
+        **{name: round(share, 4) for name, share in shares.items()},
+        **{f"{name}-share": q.percent(share) for name, share in shares.items()},
+        "latency": q.seconds(step.latency_s),
+        "throughput": q.count_of(samples / step.period_s, "samples/s"),
+        "busy": q.seconds(step.gpu_busy_s),
+        "peak": q.data(step.memory_bytes),
+        "capacity": f"of {q.data(p.gpu.memory_bytes)}",
+        "misfit": "" if step.fits else "it does not fit",
+        # the columns do not count ops without a model, which the command line's sentence names
+        "sentence": "" if p.unmodelled else f"{title(p, subject)}: {sentence}",
+    }
+
+
+def _no_figures(reason: str) -> dict[str, str | float]:
+    texts = ("regime step interval latency throughput busy peak capacity misfit command").split()
+    shares = dict.fromkeys(REGIMES, 0.0) | {f"{name}-share": "" for name in REGIMES}
+    return {**dict.fromkeys(texts, ""), **shares, "sentence": reason}
+
+
+def _command(scenario: Scenario) -> str:
+    """The command line of a scenario, or an empty string for a GPU with edited figures,
+    which no option expresses."""
+    try:
+        return as_command(scenario)
+    except InputError:
+        return ""

@@ -1,0 +1,241 @@
+"""A server of one model, iteration by iteration, by the rules of vLLM's v1 scheduler.
+
+Each iteration has a budget of tokens. Sequences that decode take one token each; the rest goes to
+prompts: first to the one that was cut, then to waiting ones in order of arrival (chunked prefill).
+A sequence holds cache for its tokens. If the cache is full, the newest sequence frees its cache and
+is prefilled again ("preempt"); or a request enters only if its whole length fits ("reserve").
+Between two events all decodes advance by one token per iteration, so that simulating an iteration
+costs the same for any number of decodes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.planning.server.requests import Requests
+from simulator.planning.step.step_time import StepTime
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The numbers of prefill and decode servers, and the seconds in which a prefill server sends
+    the cache of one token to a decode server."""
+
+    prefill: int
+    decode: int
+    transfer_s_per_token: float
+
+    @property
+    def servers(self) -> int:
+        """The number of servers in both pools."""
+        return self.prefill + self.decode
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The limits of a server: tokens of an iteration, sequences, tokens of cache. `prefix_hit` is
+    the share of each prompt that is already cached; `pools` is set if a replica has separate
+    prefill and decode servers."""
+
+    token_budget: int
+    max_requests: int
+    cache_tokens: int
+    prefix_hit: float = 0.0
+    reserve: bool = False
+    pools: Pools | None = None
+
+
+@dataclass(frozen=True)
+class Served:
+    """Results of a simulation. By request: seconds to the first and the last token, NaN if the
+    request never fits. By iteration with decodes: its seconds and the number of decodes. `busy_s`
+    is the time in iterations, `cached_tokens` the mean in use, `preempted` how often a sequence
+    started again. `handover_s` [requests] are the seconds from the first token to the second if
+    another server decodes, NaN without a second token."""
+
+    first_s: Floats
+    last_s: Floats
+    gap_s: Floats
+    decoded: Floats
+    end_s: float
+    busy_s: float
+    cached_tokens: float
+    preempted: int
+    waiting: float
+    handover_s: Floats = field(default_factory=lambda: np.empty(0))
+
+
+def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
+    """Simulate the whole load on one replica."""
+    arrivals, prompts, outputs = (a.tolist() for a in (load.arrival_s, load.prompt, load.output))
+    count = len(arrivals)
+    first, last = [float("nan")] * count, [float("nan")] * count
+    done = [0] * count  # tokens generated before the sequence was pre-empted
+    _, decode_s, near, far = step.lists
+    knee, host = step.knee, step.host_s
+    room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
+    waiting: deque[int] = deque()
+    partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
+    ends: list[tuple[int, int]] = []  # iteration of the last token, request
+    entered: dict[int, tuple[int, int]] = {}  # decodes: first iteration, cache then
+    held = reserved = 0  # tokens of cache in use, and reserved
+    gaps: list[float] = []
+    decoded: list[int] = []
+    clock = busy = cached_area = waiting_area = 0.0
+    tick = coming = preempted = 0
+
+    def retire() -> None:
+        """Free the sequences whose last token came in this iteration."""
+        nonlocal held, reserved
+        while ends and ends[0][0] <= tick:
+            who = heapq.heappop(ends)[1]
+            since, had = entered.pop(who)
+            held -= had + tick - since
+            reserved -= prompts[who] + outputs[who]
+            last[who] = clock
+
+    while True:
+        while coming < count and arrivals[coming] <= clock:
+            whole = prompts[coming] + outputs[coming]
+            if whole <= room:
+                waiting.append(coming)
+            coming += 1
+        batch = len(entered)
+        if not batch and not partial and not waiting:
+            if coming == count:
+                break
+            clock = arrivals[coming]
+            continue
+        if batch and not waiting and not partial:  # nothing but decodes until the next event
+            stop = arrivals[coming] if coming < count else inf
+            flat, knee_at = decode_s[batch] + host, knee * batch
+            slope, beyond, began = near[batch], far[batch], len(gaps)
+            most_ticks = ends[0][0] - tick
+            if not rules.reserve:  # up to the last iteration that fits in the cache
+                most_ticks = min(most_ticks, max((room - held) // batch, 0))
+            for cached in range(held, held + most_ticks * batch, batch):
+                if clock >= stop:
+                    break
+                took = flat + (
+                    cached * slope
+                    if cached <= knee_at
+                    else knee_at * slope + (cached - knee_at) * beyond
+                )
+                clock += took
+                cached_area += cached * took
+                gaps.append(took)
+            held += batch * (len(gaps) - began)
+            tick += len(gaps) - began
+            decoded += [batch] * (len(gaps) - began)
+            busy += sum(gaps[began:])
+            if len(gaps) > began:
+                retire()
+                continue
+        while not rules.reserve and batch and held + batch > room:
+            victim = next(reversed(entered))
+            since, had = entered.pop(victim)
+            tokens = tick - since
+            held -= had + tokens
+            done[victim] += tokens
+            ends = [e for e in ends if e[1] != victim]
+            heapq.heapify(ends)
+            waiting.appendleft(victim)
+            preempted += 1
+            batch -= 1
+        left = rules.token_budget - batch
+        prompt, squares = 0, 0.0
+        finished: list[int] = []
+        while left > 0:
+            if not partial:
+                if not waiting or batch + len(finished) >= most:
+                    break
+                who = waiting[0]
+                size = prompts[who] + done[who]
+                hit = int(prompts[who] * rules.prefix_hit)
+                need = prompts[who] + outputs[who] if rules.reserve else size + batch + 1
+                if (reserved if rules.reserve else held) + need > room:
+                    break
+                waiting.popleft()
+                reserved += prompts[who] + outputs[who]
+                hit = min(hit, size - 1)
+                held += hit
+                partial.append([who, size - hit, hit])
+            chunk = partial[0]
+            take = min(left, chunk[1])
+            if not rules.reserve and held + take + batch > room:
+                take = room - held - batch
+                if take <= 0:
+                    break
+            squares += (chunk[2] + take) ** 2 - chunk[2] ** 2
+            prompt += take
+            left -= take
+            held += take
+            chunk[1] -= take
+            chunk[2] += take
+            if chunk[1]:
+                break
+            finished.append(chunk[0])
+            partial.popleft()
+        if prompt:
+            took = step.mixed(prompt, squares, batch, held - prompt)
+        elif batch:
+            inner = min(held, knee * batch)
+            took = decode_s[batch] + inner * near[batch] + (held - inner) * far[batch] + host
+        else:  # a cut prompt without room in the cache, and no decode to preempt
+            who, _, had = partial.popleft()
+            held -= had
+            reserved -= prompts[who] + outputs[who]
+            waiting.appendleft(who)
+            continue
+        clock += took
+        busy += took
+        tick += 1
+        cached_area += held * took
+        waiting_area += len(waiting) * took
+        if batch:
+            gaps.append(took)
+            decoded.append(batch)
+            held += batch
+        retire()
+        for who in finished:
+            if not done[who]:
+                first[who] = clock
+            done[who] += 1
+            if done[who] >= outputs[who]:
+                last[who] = clock
+                held -= prompts[who] + done[who] - 1
+                reserved -= prompts[who] + outputs[who]
+                continue
+            entered[who] = tick, prompts[who] + done[who] - 1
+            heapq.heappush(ends, (tick + outputs[who] - done[who], who))
+    arrival = load.arrival_s
+    span = max(clock, 1e-12)
+    return Served(
+        np.array(first) - arrival,
+        np.array(last) - arrival,
+        np.array(gaps),
+        np.array(decoded, float),
+        clock,
+        busy,
+        cached_area / max(busy, 1e-12),
+        preempted,
+        waiting_area / span,
+    )
+
+
+def percentile(values: Floats, weights: Floats | None, percent: float) -> float:
+    """The smallest value that this percentage of the weight does not exceed; NaN without values."""
+    if not values.size:
+        return float("nan")
+    order = np.argsort(values)
+    mass = np.cumsum(np.ones(values.size) if weights is None else weights[order])
+    at = np.searchsorted(mass, mass[-1] * percent / 100)
+    return float(values[order][min(int(at), values.size - 1)])
