@@ -34,11 +34,7 @@ def _fewest(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> int | N
 
 def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1) -> str | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
-<<<<<<< HEAD
-    sheet alone; None if there is none."""
-=======
-    sheet alone, or None. `weights` is the number of parameters."""
->>>>>>> s17-house
+    sheet alone, or None."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
         return "its file gives no half-precision tensor peak"
     if precision == "fp8" and not card.peak("tensor", "fp8"):
