@@ -36,9 +36,9 @@ PARAMETERS = {
     "gpt-oss-20b": 20_914_755_648,
     "gpt-oss-120b": 116_829_154_368,
     "qwen3-30b": 30_532_122_624,
-    # per layer: 256 experts 3·3072·1536, router 256·3072, attention 2·3072·6144 + 2·3072·1024, norms
-    # 2·3072 + 2·128 (the published norms have a row for each head); 62 layers, then embedding and
-    # head 2·200064·3072 and a norm 3072
+    # per layer: 256 experts 3·3072·1536, router 256·3072, attention 2·3072·6144 + 2·3072·1024,
+    # norms 2·3072 + 2·128 (published: a row for each head); 62 layers, then embedding and head
+    # 2·200064·3072 and a norm 3072
     "minimax-m2": 228_689_320_448,
     "gpt-oss-20b-decode": 20_914_755_648,
     "gpt-oss-120b-decode": 116_829_154_368,
