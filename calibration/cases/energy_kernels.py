@@ -67,18 +67,20 @@ def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype
     return make
 
 
+def cosines_of(x: Tensor, count: int) -> Tensor:
+    """The cosine of the cosine …, `count` times."""
+    for _ in range(count):
+        x = x.cos()
+    return x
+
+
 def cosines(count: int) -> Make:
     """`count` cosines of 64 Mi numbers in one generated kernel."""
 
     def make(device: str, shrink: int) -> Call:
-        def function(x: Tensor) -> Tensor:
-            for _ in range(count):
-                x = x.cos()
-            return x
-
         x = torch.randn(2**26 // shrink**2)
-        fused = torch.compile(function) if device == "cuda" else function
-        return lambda: fused(x)
+        fused = torch.compile(cosines_of) if device == "cuda" else cosines_of
+        return lambda: fused(x, count)
 
     return make
 
