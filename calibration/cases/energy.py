@@ -7,18 +7,30 @@ show how much less power they draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from calibration.cases.case import Case, Step
-
-Call = Callable[[], object]
-MIB = 2**20
+from calibration.cases.energy_kernels import (
+    CHAIN_ELEMENTS,
+    MIB,
+    Call,
+    Make,
+    attention,
+    by_turns,
+    chain,
+    convolution,
+    copy,
+    cosines,
+    decode,
+    interleaved,
+    pause,
+    pointwise,
+    product,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,7 @@ class EnergyCase:
     divided by `shrink` on a host without a GPU. `work` is the work of a call on a GPU."""
 
     name: str
-    make: Callable[[str, int], Call]
+    make: Make
     work: dict[str, float] = field(default_factory=dict[str, float])
     step: Case | None = None
     graph: bool = False
@@ -39,41 +51,6 @@ class EnergyCase:
         return self.graph or (self.step is None and not self.name.endswith("/eager"))
 
 
-_DTYPES = {
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "fp32": torch.float32,
-    "tf32": torch.float32,
-    "fp64": torch.float64,
-}
-
-
-def product(dtype: str, m: int, n: int, k: int, data: str = "normal", shrink: int = 1) -> Call:
-    """[m, k] @ [k, n] with new operands on the default device."""
-    m, n, k = m // shrink or 1, n // shrink or 1, k // shrink or 1
-    if dtype == "fp8":
-        return _scaled_product(m, n, k)
-    a, b = (torch.randn(*shape).to(_DTYPES[dtype]) for shape in ((m, k), (k, n)))
-    if data == "zeros":
-        a, b = torch.zeros_like(a), torch.zeros_like(b)
-    if data == "relu":
-        a = a.relu()
-    out = torch.empty(m, n, dtype=a.dtype)
-
-    def run() -> None:
-        torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
-        torch.mm(a, b, out=out)
-
-    return run
-
-
-def _scaled_product(m: int, n: int, k: int) -> Call:
-    a, b = (torch.randn(rows, k).to(torch.float8_e4m3fn) for rows in (m, n))
-    one = torch.ones(())
-    scaled: Any = torch._scaled_mm  # pyright: ignore[reportPrivateImportUsage]
-    return lambda: scaled(a, b.t(), one, one, out_dtype=torch.bfloat16)
-
-
 def _product_case(dtype: str, m: int, n: int, k: int, data: str = "normal") -> EnergyCase:
     bytes_each = {"fp8": 1, "fp32": 4, "tf32": 4, "fp64": 8}.get(dtype, 2)
     work = {
@@ -83,125 +60,6 @@ def _product_case(dtype: str, m: int, n: int, k: int, data: str = "normal") -> E
     }
     name = f"product/{dtype}/{m}x{n}x{k}" + ("" if data == "normal" else f"/{data}")
     return EnergyCase(name, lambda _, s: product(dtype, m, n, k, data, s), work)
-
-
-def copy(mib: int, shrink: int = 1) -> Call:
-    """A copy of this many MiB of float32 on the default device."""
-    source = torch.randn(mib * MIB // 4 // shrink)
-    target = torch.empty_like(source)
-    return lambda: target.copy_(source)
-
-
-def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype, rows: int = 1024):
-    """The `make` of a case: `function` of a matrix of this many MiB."""
-
-    def make(_: str, shrink: int) -> Call:
-        count = mib * MIB // dtype.itemsize // shrink**2
-        x = torch.randn(count // rows or 1, rows).to(dtype)
-        return lambda: function(x)
-
-    return make
-
-
-def _cosines(count: int) -> Callable[[str, int], Call]:
-    """`count` cosines of 64 Mi numbers in one generated kernel."""
-
-    def make(device: str, shrink: int) -> Call:
-        def function(x: Tensor) -> Tensor:
-            for _ in range(count):
-                x = x.cos()
-            return x
-
-        x = torch.randn(2**26 // shrink**2)
-        fused = torch.compile(function) if device == "cuda" else function
-        return lambda: fused(x)
-
-    return make
-
-
-def _decode(_: str, shrink: int) -> Call:
-    """Attention of one query for each of 64 sequences of 1,024 tokens, 8 heads for 32."""
-    q, k, v = (
-        torch.randn(64 // shrink or 1, heads, tokens, 128, dtype=torch.bfloat16)
-        for heads, tokens in ((32, 1), (8, 1024), (8, 1024))
-    )
-    return lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-
-
-_CHAIN = """
-template <typename T> T NAME(T x) {
-  T a = x, b = x + 1, c = x + 2, d = x + 3;
-  for (int i = 0; i < 256; i++) { BODY }
-  return a + b + c + d;
-}"""
-_BODIES = {
-    "multiply_adds": "a = a * T(0.999) + x; b = b * T(0.999) + x;"
-    " c = c * T(0.999) + x; d = d * T(0.999) + x;",
-    "exponentials": "a = __expf(-a); b = __expf(-b); c = __expf(-c); d = __expf(-d);",
-}
-_CHAIN_ELEMENTS = 2**22
-
-
-def _chain(body: str) -> Callable[[str, int], Call]:
-    """1024 instructions on each of 4 Mi numbers, in registers."""
-
-    def make(device: str, shrink: int) -> Call:
-        code = _CHAIN.replace("NAME", body).replace("BODY", _BODIES[body])
-        function = torch.cuda.jiterator._create_jit_fn(code)
-        x = torch.randn(_CHAIN_ELEMENTS // shrink).abs_()
-        return lambda: function(x)
-
-    return make
-
-
-def _pause(cycles: int, device: str) -> Call:
-    """One thread that waits `cycles` cycles; the rest of the GPU idles at its clock."""
-    return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int
-
-
-def _interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str = "bf16"):
-    """Make a call: a product of square matrices of side `product_n`, then copies of 1 GiB up to
-    `copies_mib`, then a pause of `cycles` clock cycles."""
-
-    def make(device: str, shrink: int) -> Call:
-        first = product(dtype, product_n, product_n, product_n, shrink=shrink)
-        rest = [copy(1024, shrink)] * (copies_mib // 1024)
-        rest += [_pause(cycles, device)] if cycles else []
-
-        def run() -> None:
-            first()
-            for each in rest:
-                each()
-
-        return run
-
-    return make
-
-
-def _by_turns(device: str, shrink: int) -> Call:
-    """0.13 s of products, then 0.13 s of copies, to see whether the clock follows the load."""
-    first = product("bf16", 8192, 8192, 8192, shrink=shrink)
-    second = copy(1024, shrink)
-
-    def run() -> None:
-        for _ in range(80):
-            first()
-        for _ in range(240):
-            second()
-
-    return run
-
-
-def _attention(device: str, shrink: int) -> Call:
-    q, k, v = (torch.randn(8, 32, 4096 // shrink, 128).bfloat16() for _ in range(3))
-    return lambda: F.scaled_dot_product_attention(q, k, v)
-
-
-def _convolution(device: str, shrink: int) -> Call:
-    x = torch.randn(64, 256, 56 // shrink or 3, 56 // shrink or 3).half()
-    weight = torch.randn(256, 256, 3, 3).half()
-    x, weight = (t.to(memory_format=torch.channels_last) for t in (x, weight))
-    return lambda: F.conv2d(x, weight, padding=1)
 
 
 def _step(
@@ -229,39 +87,39 @@ def _bytes(mib: float, **more: float) -> dict[str, float]:
 
 _LARGE = 2.0 * 8192**3
 _MEDIUM = 2.0 * 4096**3
-_CHAINED = float(_CHAIN_ELEMENTS * 1024)
+_CHAINED = float(CHAIN_ELEMENTS * 1024)
 
 CASES: tuple[EnergyCase, ...] = (
     _product_case("bf16", 8192, 8192, 8192),
     EnergyCase("copy/1024MiB", lambda _, s: copy(1024, s), _bytes(2048)),
-    EnergyCase("pause", lambda device, _: _pause(2_000_000, device), {"launches": 1}),
+    EnergyCase("pause", lambda device, _: pause(2_000_000, device), {"launches": 1}),
     _product_case("fp32", 8192, 8192, 8192),
     EnergyCase("copy/8MiB", lambda _, s: copy(8, s), {"l2_bytes": 16.0 * MIB, "launches": 1}),
-    EnergyCase("chain/multiply_adds", _chain("multiply_adds"),
+    EnergyCase("chain/multiply_adds", chain("multiply_adds"),
                {"vector_flops_fp32": 2 * _CHAINED, "l2_bytes": 32.0 * MIB, "launches": 1}),
-    EnergyCase("mixture/product+copy", _interleaved(8192, 3072),
+    EnergyCase("mixture/product+copy", interleaved(8192, 3072),
                {"tensor_flops_bf16": _LARGE, "dram_bytes": 6144.0 * MIB, "launches": 4}),
-    EnergyCase("mixture/product+pause/half", _interleaved(4096, 0, 300_000),
+    EnergyCase("mixture/product+pause/half", interleaved(4096, 0, 300_000),
                {"tensor_flops_bf16": _MEDIUM, "launches": 2}),
     _product_case("fp16", 8192, 8192, 8192),
     _step("gpt2", "autocast", "training", 16, 1024, "adamw_fused"),
     _step("bert-large", "fp16", "inference", 32, 512),
     _product_case("bf16", 4096, 4096, 4096),
-    EnergyCase("chain/exponentials", _chain("exponentials"),
+    EnergyCase("chain/exponentials", chain("exponentials"),
                {"special_functions": _CHAINED, "vector_flops_fp32": _CHAINED,
                 "l2_bytes": 32.0 * MIB, "launches": 1}),
-    EnergyCase("attention/bf16", _attention,
+    EnergyCase("attention/bf16", attention,
                {"tensor_flops_bf16": 4.0 * 8 * 32 * 4096**2 * 128,
                 "special_functions": 8.0 * 32 * 4096**2, "dram_bytes": 1024.0 * MIB,
                 "launches": 1}),
-    EnergyCase("convolution/fp16", _convolution,
+    EnergyCase("convolution/fp16", convolution,
                {"tensor_flops_fp16": 2.0 * 64 * 56 * 56 * 256 * 256 * 9,
                 "dram_bytes": 2.0 * 64 * 56 * 56 * 256 * 2, "launches": 1}),
     _step("resnet50", "autocast", "training", 128, 0, "sgd"),
     _step("llama3-1b", "bf16", "inference", 8, 2048),
     _product_case("bf16", 8192, 8192, 8192, "zeros"),
     _product_case("bf16", 8192, 8192, 8192, "relu"),
-    EnergyCase("mixture/product+pause/fifth", _interleaved(4096, 0, 75_000),
+    EnergyCase("mixture/product+pause/fifth", interleaved(4096, 0, 75_000),
                {"tensor_flops_bf16": _MEDIUM, "launches": 2}),
     _product_case("tf32", 8192, 8192, 8192),
     _product_case("fp8", 8192, 8192, 8192),
@@ -272,10 +130,10 @@ CASES: tuple[EnergyCase, ...] = (
     EnergyCase("launches", pointwise(lambda x: x.add_(1.0), 1, torch.float32),
                {"l2_bytes": 2.0 * MIB, "launches": 1}),
     EnergyCase("sum/1024MiB", pointwise(torch.sum, 1024, torch.float32), _bytes(1024)),
-    EnergyCase("mixture/product+pause/third", _interleaved(4096, 0, 150_000),
+    EnergyCase("mixture/product+pause/third", interleaved(4096, 0, 150_000),
                {"tensor_flops_bf16": _MEDIUM, "launches": 2}),
     _product_case("bf16", 16, 8192, 8192),
-    EnergyCase("mixture/by_turns", _by_turns,
+    EnergyCase("mixture/by_turns", by_turns,
                {"tensor_flops_bf16": 80 * _LARGE, "dram_bytes": 240 * 2048.0 * MIB,
                 "launches": 320}),
     _step("llama3-1b", "bf16", "training", 4, 1024, "adamw_fused"),
@@ -289,7 +147,7 @@ CASES: tuple[EnergyCase, ...] = (
     _step("unet", "fp16", "inference", 8),
     _step("bert-base", "fp32", "training", 16, 512, "adamw_fused"),
     _step("convnext-t", "autocast", "training", 64, 0, "adamw_fused"),
-    EnergyCase("mixture/fp32+copy", _interleaved(4096, 2048, dtype="fp32"),
+    EnergyCase("mixture/fp32+copy", interleaved(4096, 2048, dtype="fp32"),
                {"vector_flops_fp32": _MEDIUM, "dram_bytes": 4096.0 * MIB, "launches": 3}),
     _product_case("fp64", 8192, 8192, 8192),
     EnergyCase("launches/eager", pointwise(lambda x: x.add_(1.0), 1, torch.float32),
@@ -307,8 +165,8 @@ CASES: tuple[EnergyCase, ...] = (
         lambda x: F.layer_norm(x, (1024,)), 1024, torch.float32), _bytes(2048)),
     EnergyCase("cosine/8MiB", pointwise(torch.cos, 8, torch.float32),
                {"l2_bytes": 16.0 * MIB, "launches": 1}),
-    *(EnergyCase(f"cosines/{n}", _cosines(n), _bytes(512)) for n in (1, 2, 4, 8, 16)),
+    *(EnergyCase(f"cosines/{n}", cosines(n), _bytes(512)) for n in (1, 2, 4, 8, 16)),
     _product_case("bf16", 64, 28672, 4096),
-    EnergyCase("attention/decode", _decode, _bytes(256)),
+    EnergyCase("attention/decode", decode, _bytes(256)),
 )  # fmt: skip
 """In order of their value to the fit, so that a run that ends early has the most useful ones."""

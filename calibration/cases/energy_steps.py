@@ -6,7 +6,8 @@ from __future__ import annotations
 from hashlib import sha256
 
 from calibration.cases.case import Case, Step, infer, train
-from calibration.cases.energy import Call, EnergyCase
+from calibration.cases.energy import EnergyCase
+from calibration.cases.energy_kernels import Call
 from calibration.cases.packages import PACKAGES
 
 _CATALOGUE = (

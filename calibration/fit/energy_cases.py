@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
+from calibration.cases.energy_kernels import cosines_of
 from calibration.record.sustained import EnergyCase
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator import trace as traced
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.hardware.gpu import gpu as find_gpu
-from simulator.lowering import lower
 from simulator.schedule.launch_plan import issued
 from simulator.timing.energies import computing, features, filled, lanes_per_s
 from simulator.timing.profile import learned
@@ -38,10 +38,9 @@ class _Call(nn.Module):
         return self.call(*inputs)
 
 
-def _lowered(card: str, call: Any, *inputs: torch.Tensor) -> dict[str, float]:
-    gpu = find_gpu(card)
-    lowered = lower(traced(_Call(call), inputs, gpu=card), gpu)
-    total = _total_work(lowered.works, lowered.work_of, gpu)
+def _lowered(card: str, call: Any, *inputs: torch.Tensor, mode: str = "eager") -> dict[str, float]:
+    p = predict_trace(traced(_Call(call), inputs, gpu=card), gpu=card, mode=mode)
+    total = _total_work(p.works, p.columns.work_of, p.gpu)
     total["dram_byte"] = total["l2_byte"]
     return total
 
@@ -103,6 +102,13 @@ def work_of(case: EnergyCase, card: str) -> dict[str, float]:
     if case.name == "attention/bf16":
         heads = [_empty(8, 32, 4096, 128) for _ in range(3)]
         return _lowered(card, F.scaled_dot_product_attention, *heads)
+    if case.name == "attention/decode":
+        heads = [_empty(64, n, tokens, 128) for n, tokens in ((32, 1), (8, 1024), (8, 1024))]
+        return _lowered(card, partial(F.scaled_dot_product_attention, enable_gqa=True), *heads)
+    if case.name.startswith("cosines/"):
+        x = _empty(2**26, dtype=_SINGLE)
+        count = int(case.name.removeprefix("cosines/"))
+        return _lowered(card, partial(cosines_of, count=count), x, mode="compiled")
     if case.name == "convolution/fp16":
         image = _empty(64, 256, 56, 56, dtype=torch.float16)
         weight = _empty(256, 256, 3, 3, dtype=torch.float16)

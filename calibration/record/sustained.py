@@ -18,13 +18,20 @@ FIRST = "h200_sxm"
 """The energies are fitted to the kernels and to half of the steps of this card."""
 _BURST_S = 0.05
 """Seconds for which a card runs above its limit after a pause."""
-_PER_KELVIN = 0.004
+PER_KELVIN = 0.004
 """Increase of a card's power with the temperature of its chip, as a share per kelvin. While kernels
 at the highest clock warmed up an H200 and an H100, their power rose by 0.005 and 0.002 per kelvin;
 0.004 leaves the smallest errors on the fitted kernels and steps of both."""
-_AT_REST, _REST_W, _KELVIN_PER_WATT = 39.0, 122.0, 0.033
-"""Temperature and power of a card at rest, and the temperature rise per watt within the seconds of
-a case on an H200. Five processes measured 31, 36, 39, 40 and 46 °C at rest."""
+_AT_REST, _REST_W, _KELVIN_PER_WATT = 39.0, 122.0, 0.041
+"""Temperature and power of a card at rest, and the temperature rise of the chip per watt of its own
+within the seconds of a case on an H200. Seven processes measured 31, 34, 35, 36, 39, 40 and 46 °C
+at rest. In five of them, kernels warmed the chip by 0.039 to 0.052 K per watt of the chip; per watt
+of DRAM, which has a sensor of its own, by 0.007 K in the median."""
+_DRAM_J_PER_BYTE = 6e-11
+"""Rounded from what is fitted with it."""
+_DRAM_SHARE = 0.2
+"""DRAM's share of the power of whole steps over that at rest: steps warm the chip by 0.033 K per
+watt of the card."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +79,25 @@ def read_cases(card: str, file: str = "energy") -> list[EnergyCase]:
             step=row["step"],
             probes=row.get("probes"),
         )
-        for row in _rows(card, file)
+        for row in rows(card, file)
         if row.get("joules")
     ]
 
 
+def kernel_cases(card: str) -> list[EnergyCase]:
+    """The cases of all files of a card that hold kernels; a kernel may have been measured again."""
+    files = sorted((MEASUREMENTS / card).glob("energy_further*.jsonl.gz"))
+    further = [file.name.removesuffix(".jsonl.gz") for file in files]
+    return [case for file in ("energy", *further) for case in read_cases(card, file)]
+
+
 def rest(card: str, file: str = "energy") -> tuple[float, float]:
     """Watts and degrees Celsius of a card at rest with an open context."""
-    row = next(row for row in _rows(card, file) if row.get("name") == "rest")
+    row = next(row for row in rows(card, file) if row.get("name") == "rest")
     return row["power_w"], _celsius(row["series"])
 
 
-def _rows(card: str, file: str) -> list[dict[str, Any]]:
+def rows(card: str, file: str) -> list[dict[str, Any]]:
     path = MEASUREMENTS / card / f"{file}.jsonl.gz"
     if not path.exists():
         return []
@@ -110,5 +124,8 @@ def _burst_s(chunks: Sequence[tuple[float, int]]) -> float | None:
 
 def coolness(case: EnergyCase) -> float:
     """Power that a card of the typical temperature would draw, relative to the measured power."""
-    typical = _AT_REST + _KELVIN_PER_WATT * (case.watts - _REST_W)
-    return 1 / (1 + _PER_KELVIN * (case.celsius - typical))
+    above_rest_w = case.watts - _REST_W
+    dram_w = case.work.get("dram_bytes", 0.0) / case.seconds * _DRAM_J_PER_BYTE
+    chip_w = above_rest_w * (1 - _DRAM_SHARE) if case.step else above_rest_w - dram_w
+    typical = _AT_REST + _KELVIN_PER_WATT * chip_w
+    return 1 / (1 + PER_KELVIN * (case.celsius - typical))

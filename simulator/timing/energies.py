@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -40,6 +40,39 @@ cosine (27 counted), 30 for an exact GELU (27), 19 for a hyperbolic tangent (17)
 exponential (10). Such a loop takes 1.7 times as long as issuing its instructions: they wait."""
 
 
+Points = tuple[tuple[float, float], ...]
+
+
+class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The voltage of a chip and the speed of its tensor cores by its clock, all as shares of those
+    at the highest clock; linear between the points.
+
+    volts           voltage by clock
+    speeds          speed of kernels on tensor cores by clock: near the highest clock their current
+                    makes the voltage droop, and cycles last longer than the clock says
+    tensor_clock    the clock of busy tensor cores at the highest clock, because of that; their
+                    voltage is that of the clock at which they really work
+    """
+
+    volts: Points
+    speeds: Points
+    tensor_clock: float
+
+    def squared(self, clock: Floats | float) -> Floats:
+        """The square of the voltage at a clock."""
+        return np.interp(clock, *np.array(self.volts).T) ** 2
+
+    def tensor_speed(self, clock: Floats | float) -> Floats:
+        """The speed of kernels on tensor cores at a clock."""
+        return np.interp(clock, *np.array(self.speeds).T)
+
+    def tensor_squared(self, clock: Floats | float) -> Floats:
+        """The square of the voltage of busy tensor cores at a clock, relative to theirs at the
+        highest clock."""
+        real = self.tensor_clock * self.tensor_speed(clock)
+        return self.squared(real) / self.squared(self.tensor_clock)
+
+
 class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Joules by unit of work on a card at its highest clock, `clock_hz`.
 
@@ -56,11 +89,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     l2_j_per_byte       for a byte through L2
     dram_j_per_byte     added for a byte that is read from or written to DRAM
     launch_j            for a kernel's start and end
-    volts               share of the highest voltage by share of the highest clock, linear between
-                        the points
-    speeds              speed of kernels on tensor cores by clock, both as shares of those at the
-                        highest clock; near it the current makes the voltage droop, and cycles last
-                        longer than the clock says
+    voltage             of the chip by its clock
     held                share of the limit at which the card settles
     interval            10th and 90th percentile of measured over predicted joules of a step
     """
@@ -79,8 +108,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     l2_j_per_byte: float
     dram_j_per_byte: float
     launch_j: float
-    volts: tuple[tuple[float, float], ...]
-    speeds: tuple[tuple[float, float], ...]
+    voltage: Voltage
     held: float
     interval: Interval
     version: int = 1
@@ -195,19 +223,35 @@ def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
         ) from None
 
 
-def chip_j(
+class ChipJoules(NamedTuple):
+    """Joules of works at the highest clock that depend on the voltage, of all but the tensor cores
+    and of these: DRAM's are in neither."""
+
+    chip_j: Floats
+    tensor_j: Floats
+
+
+def chip_joules(
     works: Sequence[Work],
     counts: Sequence[int] | None,
     compute_s: Floats,
     gpu: GPU,
     known: Energies,
-) -> Floats:
-    """Joules of each work at the highest clock that depend on the voltage: all except DRAM's."""
-    joules = stacked(
-        [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
-    )
-    watts = stacked([known.computing_w(work, gpu) for work in works], counts)
-    return joules + watts * compute_s
+) -> ChipJoules:
+    """The joules of each work."""
+    amounts = [features(work, gpu) for work in works]
+    watts = [known.computing_w(work, gpu) for work in works]
+    on_tensor = [computing(work) == "tensor" for work in works]
+
+    def joules(tensor: bool) -> Floats:
+        of_amounts = [
+            sum(known.each(n) * x for n, x in each.items() if n.startswith("tensor") is tensor)
+            for each in amounts
+        ]
+        of_time = [w if on is tensor else 0.0 for w, on in zip(watts, on_tensor, strict=True)]
+        return stacked(of_amounts, counts) + stacked(of_time, counts) * compute_s
+
+    return ChipJoules(joules(False), joules(True))
 
 
 def lanes_per_s(gpu: GPU) -> float:

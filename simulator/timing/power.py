@@ -1,10 +1,12 @@
 """The power that a step draws, and its clock under the card's power limit.
 
-    power(clock) = idle + V² · (awake · clock + chip's joules / period) + DRAM's joules / period
+    power(clock) = idle + V² · (awake · clock + chip's joules / period)
+                   + T² · tensor cores' joules / period + DRAM's joules / period
 
-At a lower clock, the voltage V is lower and compute-bound kernels are slower; kernels that wait for
-DRAM are not. The limit holds over tens of milliseconds, so that a step of light and heavy kernels
-is limited as a whole: one clock for all of them, at which the mean power is the limit.
+At a lower clock, the voltages V and T are lower and compute-bound kernels are slower; kernels that
+wait for DRAM are not. T falls less than V, because the voltage of busy tensor cores droops at the
+highest clock already. The limit holds over tens of milliseconds, so that a step of light and heavy
+kernels is limited as a whole: one clock for all of them, at which the mean power is the limit.
 
 On cards whose energy was measured, kernels were timed at the highest clock. On others, times are
 based on public measurements (`sustained_*`) that the card's own limit had already slowed: only the
@@ -54,8 +56,13 @@ class Load:
 
     @cached_property
     def chip_j(self) -> Floats:
-        """Joules of the step at the highest clock, without DRAM's."""
+        """Joules of the step at the highest clock, without those of tensor cores and DRAM."""
         return self.count @ self.roofs.chip_j
+
+    @cached_property
+    def tensor_j(self) -> Floats:
+        """Joules of tensor cores in the step at the highest clock."""
+        return self.count @ self.roofs.tensor_j
 
     @cached_property
     def dram_bytes(self) -> Floats:
@@ -112,11 +119,6 @@ class Supply:
     highest_hz: float
     measured: bool
 
-    def volts(self, clock: Floats | float) -> Floats:
-        """The squared voltage at a clock, relative to that at the highest clock."""
-        at, volts = np.array(self.known.volts).T
-        return np.interp(np.asarray(clock) * self._highest, at, volts) ** 2
-
     @property
     def _highest(self) -> float:
         return self.highest_hz / self.known.clock_hz
@@ -128,7 +130,8 @@ class Supply:
         running = awake * self._highest * clock + load.chip_j
         return (
             known.idle_w * period_s
-            + running * self.volts(clock)
+            + running * known.voltage.squared(clock * self._highest)
+            + load.tensor_j * known.voltage.tensor_squared(clock * self._highest)
             + known.dram_j_per_byte * load.dram_bytes
         )
 
@@ -144,7 +147,8 @@ class Supply:
         correlation, by what the card draws at rest during the uncertain part of the period."""
         joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
         known, clock = self.known, float(settled.clock)
-        awake_w = known.clocked_w * self._highest * clock * float(self.volts(clock))
+        relative = self._highest * clock
+        awake_w = known.clocked_w * relative * float(known.voltage.squared(relative))
         low, high = (
             hypot(joules * (of_joules - 1), (known.idle_w + awake_w) * (of_period_s - period_s))
             for of_joules, of_period_s in zip(known.interval, period_interval_s, strict=True)
@@ -178,8 +182,8 @@ class Supply:
         return SettledClock(clock, self._slowdown(clock, own))
 
     def _slowdown(self, clock: Floats, timed_at: Floats) -> Slowdown:
-        at, speeds = np.array(self.known.speeds).T
-        tensor = np.interp(timed_at, at, speeds) / np.interp(clock, at, speeds)
+        speed = self.known.voltage.tensor_speed
+        tensor = speed(timed_at) / speed(clock)
         return Slowdown(np.maximum(1.0, timed_at / clock), np.maximum(1.0, tensor))
 
     def _clock(
@@ -205,7 +209,7 @@ class Supply:
         limited = above > 0
         if not limited.any():
             return high
-        low = np.full_like(high, self.known.volts[0][0] / self._highest)
+        low = np.full_like(high, self.known.voltage.volts[0][0] / self._highest)
         below = over_w(low)
         solvable = limited & (below < 0)
         held_clock = np.where(limited & ~solvable, low, high)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
-from simulator.timing.energies import chip_j, energies
+from simulator.timing.energies import ChipJoules, chip_joules, energies
 from simulator.timing.kernel_models import (
     RooflineTerms,
     duration_s,
@@ -88,7 +88,7 @@ class Roofs:
     lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured over
     roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is 1 if
     compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores. `chip_j`
-    are joules at the highest clock without DRAM's; NaN if unknown.
+    and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
     """
 
     compute_s: Floats
@@ -104,6 +104,7 @@ class Roofs:
     smooth: Floats
     tensor: Floats
     chip_j: Floats
+    tensor_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
         """The share of L2 that holds written lines in steps of these kernels, each `count` times,
@@ -168,13 +169,16 @@ def roofs_of(
         row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in some])
         of = group(works, many)
         terms = roofline_terms(of, name, gpu, profile)
+        joules = ChipJoules(np.full(len(row), np.nan), np.full(len(row), np.nan))
+        if known is not None:
+            joules = chip_joules(works, many, terms.compute_s, gpu, known)
         values: dict[str, Floats | float] = {
             **terms._asdict(),
+            **joules._asdict(),
             "bytes": of.bytes,
             "write_bytes": stacked([work.write_bytes for work in works], many),
             "smooth": smooth(name),
             "tensor": stacked([work.engine == "tensor" for work in works], many),
-            "chip_j": np.nan if known is None else chip_j(works, many, terms.compute_s, gpu, known),
         }
         residual = profile.residuals.get(name) if alike else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):

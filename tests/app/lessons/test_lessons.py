@@ -92,7 +92,7 @@ def test_what_the_packaged_texts_claim(from_files: None):
     regimes = [found["three-regimes"].sides[letter].regime for letter in "abc"]
     assert regimes == ["overhead", "compute", "memory"]
     cosines = period["one-cosine-and-two"]
-    assert cosines["b"] < 1.3 * cosines["a"] and cosines["c"] > 1.6 * cosines["a"]
+    assert cosines["b"] < 1.25 * cosines["a"] and cosines["c"] > 1.6 * cosines["a"]
     change = found["intensity"].change
     assert change is not None and (change.before, change.after) == ("memory", "compute")
     small = found["two-tenths-of-a-percent"].sides["a"]

@@ -14,7 +14,14 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import COLUMNS
-from simulator.timing.energies import Energies, computing, energies, features
+from simulator.timing.energies import (
+    Energies,
+    Voltage,
+    chip_joules,
+    computing,
+    energies,
+    features,
+)
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
@@ -26,18 +33,23 @@ MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
     tensor_j_per_flop={}, tensor_w=0,
     vector_j_per_flop={}, instruction_j=0, lane_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
-    launch_j=0, volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
-    interval=(0.9, 1.1),
+    launch_j=0, held=1.0, interval=(0.9, 1.1),
+    voltage=Voltage(
+        volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), tensor_clock=1.0
+    ),
 )  # fmt: skip
 
 
-def load(compute_s: float, memory_s: float, chip_j: float, dram_bytes: float) -> Load:
-    """One kernel on vector lanes."""
+def load(
+    compute_s: float, memory_s: float, chip_j: float, dram_bytes: float, tensor_j: float = 0.0
+) -> Load:
+    """One kernel that slows with the clock like vector lanes."""
     zero = np.zeros(1)
     columns = dict.fromkeys(Roofs.__dataclass_fields__, zero) | {
         "compute_s": np.array([compute_s]),
         "cold_s": np.array([memory_s]),
         "chip_j": np.array([chip_j]),
+        "tensor_j": np.array([tensor_j]),
         "bytes": np.array([dram_bytes]),
     }
     return Load(Roofs(**columns), zero, np.ones(1))
@@ -71,6 +83,37 @@ def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
     low, high = supply.power(kernel, held, 2.0, 2.0, (1.5, 4.0)).joules_interval
     assert low == pytest.approx(425 - 65.62, abs=0.01)
     assert high == pytest.approx(425 + 204.47, abs=0.01)
+
+
+def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_work() -> None:
+    """At the highest clock they work at 0.8 of it, where V is 0.9; at half of the highest clock
+    their speed is 0.75, so they work at 0.6, where V is 0.8: (0.8 / 0.9)² = 64/81 of 324 J are
+    256 J. Vector lanes at half the clock: V is 0.75, 0.5625 of 64 J are 36 J. 100 W for 2 s are
+    200 J: 492 J in all."""
+    voltage = Voltage(
+        volts=((0.0, 0.5), (1.0, 1.0)),
+        speeds=((0.0, 0.5), (1.0, 1.0)),
+        tensor_clock=0.8,
+    )
+    supply = Supply(replace(MADE_UP, voltage=voltage), 500.0, 500.0, 1e9, True)
+    kernel = load(1.0, 0.0, 64.0, 0.0, tensor_j=324.0)
+    joules = supply.joules(kernel, np.array(0.5), np.array(2.0), np.array(2.0))
+    assert float(joules) == pytest.approx(200 + 36 + 256, rel=1e-12)
+    at_highest = supply.joules(kernel, np.array(1.0), np.array(1.0), np.array(1.0))
+    assert float(at_highest) == pytest.approx(100 + 64 + 324, rel=1e-12)
+
+
+def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
+    """A product of 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
+    known = replace(
+        MADE_UP, tensor_j_per_flop={"bf16": 2e-12}, tensor_w=7.0, l2_j_per_byte=3e-12,
+        launch_j=5e-12, instruction_j=4e-12,
+    )  # fmt: skip
+    product = Work("gemm", 1000, 6, 4, "tensor", "bfloat16")
+    loop = Work("pointwise", 1000, 6, 4, instructions=20)
+    split = chip_joules([product, loop], None, np.full(2, 1e-12), gpu("h200"), known)
+    assert split.tensor_j.tolist() == pytest.approx([2000e-12 + 7e-12, 0.0])
+    assert split.chip_j.tolist() == pytest.approx([30e-12 + 5e-12, 30e-12 + 5e-12 + 80e-12])
 
 
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
