@@ -194,7 +194,7 @@ def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_pat
 def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
     view = shown(Factory, (side,), size=(1200, 600))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     found = improvements(side.scenario, side.prediction, lambda: False)
     assert len(view.help.rows) == len(found) == 6
     times = [each.after_s for each in found]

@@ -71,7 +71,7 @@ def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
 
 def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     canvas = view.canvas
     begin, end = (canvas.box(_op(view, name)).center() for name in ("add", "layer norm"))
     pointer(canvas, QEvent.Type.MouseButtonPress, begin)
@@ -125,7 +125,7 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
 
 def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
     _answered(view, bert)
     assert view.panel.head.text() == "Can't be fused"
@@ -145,7 +145,7 @@ def test_keys_select_and_split(shown: Any) -> None:
     assert saved > 0 and view.panel.figure.text() == data(scene.bytes - saved)
     assert f", minus {data(saved)} saved by fusion" in view.panel.details.text()
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     up = list(view.canvas.scene.blocks).index(_op(view, "up"))
     for _ in range(up + 1):
         QTest.keyClick(view.canvas, Qt.Key.Key_Right)

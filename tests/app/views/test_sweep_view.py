@@ -61,7 +61,7 @@ def test_points_between_doublings_and_where_the_scenario_is() -> None:
 def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     canvas = view.canvas
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert emitted == []
@@ -81,7 +81,7 @@ def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
 def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     at = QPointF(view.canvas.frame.x.at(128) + 1, view.canvas.frame.below.centre[1])
     pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
     assert emitted == [Scenario("mlp-tiny", batch=128)]

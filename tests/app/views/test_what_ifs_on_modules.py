@@ -170,7 +170,7 @@ def view(shown: Any, gpt: Side) -> Iterator[WhereTimeGoes]:
 
 def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     boxes = {part.path: box for part, box in view.canvas.boxes()}
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -190,7 +190,7 @@ def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> N
 def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
     opened: list[ModuleNode] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     view.canvas.menu_requested.disconnect()
     view.canvas.menu_requested.connect(lambda part, at: opened.append(part))
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)

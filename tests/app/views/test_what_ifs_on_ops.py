@@ -134,7 +134,7 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     view = shown(OpTable, (gpt,))
     view.by.button(2).click()  # by shape, as "launch" is the last
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     found, viewport = view.model.groups, view.table.viewport()
     row = next(
         at

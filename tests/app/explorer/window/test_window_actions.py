@@ -38,7 +38,7 @@ def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
     window.session.show("Lessons")
     window.session.history.clear()
     changed = replace(FIRST, mode="cuda_graph")
-    window.panels.view(offered).asked.emit(changed)
+    window.panels.view(offered).scenario_requested.emit(changed)
     state = window.session.state
     assert [side.scenario for side in state.sides] == [FIRST, changed]
     assert state.current == 1 and state.workspace == "Explore"
@@ -110,7 +110,7 @@ def test_a_lesson_opens_its_scenario_in_explore(window: Window):
     window.session.show("Lessons")
     view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
     asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
-    view.asked.emit(asked)
+    view.scenario_requested.emit(asked)
     state = window.session.state
     assert (state.workspace, state.scenario) == ("Explore", asked)
 
