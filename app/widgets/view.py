@@ -30,7 +30,7 @@ class View(QWidget):
     """Whether the view keeps the previous data until its question is answered."""
     picked = Signal(object)
     """frozenset[int]: the user selected ops."""
-    asked = Signal(object)
+    scenario_requested = Signal(object)
     """Scenario: the user requested a scenario in place of the current one."""
     added = Signal(str, object)
     """Name and Scenario: the user requested another side."""

@@ -4,32 +4,32 @@ RUNNING = '''
 def filled(kind, shape, stride, dtype, limit=0):
     """A tensor of random numbers: "normal" ones, "positive" ones, a "flag", a "count", or an
     "index" below the limit."""
-    made = torch.empty_strided(shape, stride, dtype=dtype, device=DEVICE)
+    tensor = torch.empty_strided(shape, stride, dtype=dtype, device=DEVICE)
     if kind == "normal":
-        return made.normal_()
+        return tensor.normal_()
     if kind == "positive":
-        return made.uniform_(0.5, 2.0)
-    return made.random_(0, {"flag": 2, "count": 100, "index": limit}[kind])
+        return tensor.uniform_(0.5, 2.0)
+    return tensor.random_(0, {"flag": 2, "count": 100, "index": limit}[kind])
 
 
-def wide(op, **given):
+def wide(op, **arguments):
     """Run an op in fp32 and round its results to half precision: on a CPU, which has no half
     version, and on a GPU if the first operand is in fp32."""
-    tensors = [t for t in given.values() if isinstance(t, torch.Tensor)]
+    tensors = [t for t in arguments.values() if isinstance(t, torch.Tensor)]
     halves = {t.dtype for t in tensors if t.itemsize == 2}
     if not halves or (DEVICE == "cuda" and tensors[0].dtype in halves):
-        return op(**given)
-    given = {n: t.float() if isinstance(t, torch.Tensor) else t for n, t in given.items()}
+        return op(**arguments)
+    arguments = {n: t.float() if isinstance(t, torch.Tensor) else t for n, t in arguments.items()}
     half, = halves
-    return [t if t is None else t.to(half) for t in op(**given)]
+    return [t if t is None else t.to(half) for t in op(**arguments)]
 
 
 def unwritten(shape, stride, dtype, device):
     """A result filled with NaN or the largest number, which reveals unwritten elements."""
-    made = torch.empty_strided(shape, stride, dtype=dtype, device=device)
-    if made.is_floating_point():
-        return made.fill_(torch.nan)
-    return made.fill_(True if dtype == torch.bool else torch.iinfo(dtype).max)
+    tensor = torch.empty_strided(shape, stride, dtype=dtype, device=device)
+    if tensor.is_floating_point():
+        return tensor.fill_(torch.nan)
+    return tensor.fill_(True if dtype == torch.bool else torch.iinfo(dtype).max)
 
 
 def check(largest=2**21):
@@ -40,24 +40,24 @@ def check(largest=2**21):
             print(f"{name}: skipped, too large for the interpreter")
             continue
         torch.manual_seed(0)
-        given = operands(s)
+        inputs = operands(s)
         try:
-            wanted = reference(s, *given)
+            expected = reference(s, *inputs)
         except NotImplementedError as error:  # an op that torch has for GPUs only
             print(f"{name}: skipped without a GPU: {str(error).splitlines()[0][:100]}")
             continue
-        results = fused(s, *given, empty=unwritten)
-        for place, (made, right) in enumerate(zip(results, wanted, strict=True)):
+        results = fused(s, *inputs, empty=unwritten)
+        for place, (result, right) in enumerate(zip(results, expected, strict=True)):
             exact = not right.is_floating_point()
             numbers = right.double().nan_to_num(0.0, 0.0, 0.0)  # of the finite elements
             size = 0.0 if exact else numbers.square().mean().sqrt().item()
             torch.testing.assert_close(
-                made, right, rtol=0 if exact else TOLERANCE, atol=TOLERANCE * size,
+                result, right, rtol=0 if exact else TOLERANCE, atol=TOLERANCE * size,
                 equal_nan=True, check_stride=True,
                 check_dtype=DEVICE == "cuda",  # a CPU keeps some statistics in halves
                 msg=lambda text, name=name, place=place: f"{name}, result {place}: {text}",
             )
-        print(f"{name}: passed, {', '.join(str(tuple(w.shape)) for w in wanted)}")
+        print(f"{name}: passed, {', '.join(str(tuple(w.shape)) for w in expected)}")
 
 
 def launched(call, times):
@@ -89,17 +89,17 @@ def cold_times(call, samples=21):
         torch.cuda.synchronize()
         events.append(begin.elapsed_time(end) * 1e-3)
     flushing = {name for name, _ in launched(flush.zero_, 1)}
-    found = [launched(lambda: (flush.zero_(), call()), 5) for _ in range(3)]
-    totals = [sum(s for name, s in each if name not in flushing) / 5 for each in found]
+    sessions = [launched(lambda: (flush.zero_(), call()), 5) for _ in range(3)]
+    totals = [sum(s for name, s in each if name not in flushing) / 5 for each in sessions]
     return statistics.median(events), statistics.median(totals)
 
 
 def benchmark():
     """Print measured and predicted times of the exported case."""
     s = SimpleNamespace(**next(iter(CASES.values())))
-    given = operands(s)
+    inputs = operands(s)
     for name, run in (("kernel", fused), ("unfused", reference)):
-        by_events_s, kernels_s = cold_times(lambda run=run: run(s, *given))
+        by_events_s, kernels_s = cold_times(lambda run=run: run(s, *inputs))
         predicted_s = PREDICTED_S[name]
         line = f"{name}: predicted {predicted_s * 1e6:.2f} us, measured {kernels_s * 1e6:.2f} us"
         line += f" ({predicted_s / kernels_s - 1:+.0%}), {by_events_s * 1e6:.2f} us between events"
@@ -109,15 +109,15 @@ def benchmark():
 
 
 def main():
-    wanted = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    wanted.add_argument("--check", action="store_true", help="only check")
-    wanted.add_argument("--benchmark", action="store_true", help="only measure")
-    asked = wanted.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only check")
+    parser.add_argument("--benchmark", action="store_true", help="only measure")
+    options = parser.parse_args()
     if DEVICE == "cpu" and not INTERPRETED:
         raise SystemExit("no GPU: set TRITON_INTERPRET=1 to check with Triton's interpreter")
-    if not asked.benchmark:
+    if not options.benchmark:
         check()
-    if DEVICE == "cuda" and not asked.check:
+    if DEVICE == "cuda" and not options.check:
         benchmark()
 
 

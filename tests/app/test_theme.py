@@ -17,21 +17,30 @@ def grounds(found: Theme) -> tuple[str, ...]:
 
 @EACH
 def test_words_are_readable_on_every_ground(name: str) -> None:
-    found = theme(name)
-    regimes = [found.regime(r).ink for r in REGIMES]
-    words = (found.ink, found.ink2, found.ink3, found.a, found.b, found.c, found.danger, *regimes)
+    colours = theme(name)
+    regimes = [colours.regime(r).ink for r in REGIMES]
+    words = (
+        colours.ink,
+        colours.ink2,
+        colours.ink3,
+        colours.a,
+        colours.b,
+        colours.c,
+        colours.danger,
+        *regimes,
+    )
     for ink in words:
-        for ground in grounds(found):
+        for ground in grounds(colours):
             assert contrast(ink, ground) >= 4.5, (ink, ground)
-    assert contrast(found.on_accent, found.b) >= 4.5
+    assert contrast(colours.on_accent, colours.b) >= 4.5
 
 
 @EACH
 def test_marks_are_seen_on_panels(name: str) -> None:
-    found = theme(name)
+    colours = theme(name)
     for regime in REGIMES:
-        for ground in (found.bg1, found.bg2):
-            assert contrast(found.regime(regime).fill, ground) >= 3.0
+        for ground in (colours.bg1, colours.bg2):
+            assert contrast(colours.regime(regime).fill, ground) >= 3.0
 
 
 def test_regimes_on_a_terminal_of_any_ground() -> None:
@@ -54,18 +63,18 @@ def oklab(colour: str) -> tuple[float, float, float]:
 
 @EACH
 def test_regimes_differ_in_colour(name: str) -> None:
-    found = theme(name)
-    fills = [oklab(found.regime(r).fill) for r in REGIMES[:3]]
+    colours = theme(name)
+    fills = [oklab(colours.regime(r).fill) for r in REGIMES[:3]]
     for one, other in combinations(fills, 2):
         assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 >= 0.185
 
 
 @EACH
 def test_communication_differs_in_colour(name: str) -> None:
-    found = theme(name)
-    own = oklab(found.communication.fill)
+    colours = theme(name)
+    own = oklab(colours.communication.fill)
     for regime in REGIMES[:3]:
-        fill = oklab(found.regime(regime).fill)
+        fill = oklab(colours.regime(regime).fill)
         assert sum((a - b) ** 2 for a, b in zip(own, fill, strict=True)) ** 0.5 >= 0.175
 
 

@@ -50,8 +50,8 @@ def _ran(
 
 def _row(figure: str, seconds: list[float], note: str, asked_s: float | None) -> Row:
     late = sorted(seconds)[round(0.95 * (len(seconds) - 1))]
-    said = f"p95 {late * 1e3:.0f} ms, {note}" if len(seconds) > 1 else note
+    text = f"p95 {late * 1e3:.0f} ms, {note}" if len(seconds) > 1 else note
     goal = float("nan") if asked_s is None else asked_s
     return Row(
-        figure, goal, median(seconds), float("nan"), len(seconds), 0, os.getloadavg()[0], said
+        figure, goal, median(seconds), float("nan"), len(seconds), 0, os.getloadavg()[0], text
     )

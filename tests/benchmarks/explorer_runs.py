@@ -57,9 +57,9 @@ def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> 
                 then()
             return False
 
-    made = Filter(widget)
-    widget.installEventFilter(made)
-    return made
+    key_filter = Filter(widget)
+    widget.installEventFilter(key_filter)
+    return key_filter
 
 
 def opened(scenario: Any) -> Any:

@@ -45,12 +45,12 @@ def growth(most: int = 100_000) -> Iterator[Row]:
     scenarios = 100
     last: dict[str, tuple[int, float]] = {}
     while scenarios <= most:
-        asked = axes(scenarios)
-        count = len(CARDS) * len(PRECISIONS) * len(MODES) * len(asked["batch"])
+        axes_of_all = axes(scenarios)
+        count = len(CARDS) * len(PRECISIONS) * len(MODES) * len(axes_of_all["batch"])
         goal = GOALS_S.get(scenarios, float("nan"))
         for times in ("new", "again"):
             figure = f"{name}: {_TOLD}{count:,} scenarios, {times}"
-            row = timed(figure, lambda _, a=asked: _swept(a), 1, goal)
+            row = timed(figure, lambda _, a=axes_of_all: _swept(a), 1, goal)
             now = count, row.cpu_s
             yield row._replace(note=slope(last.get(times), now) + row.note)
             last[times] = now
@@ -72,11 +72,11 @@ def picture(rows: Sequence[Row]) -> str:
     taken: list[tuple[float, float, float]] = []
     held = 0.0
     for row in rows:
-        found = re.search(rf"{_TOLD}([\d,]+) scenarios, new", row.figure)
+        match = re.search(rf"{_TOLD}([\d,]+) scenarios, new", row.figure)
         more = re.search(r"(\d+) MiB", row.note)
-        if found and more:
+        if match and more:
             held += float(more[1])
-            taken.append((float(found[1].replace(",", "")), row.cpu_s, held))
+            taken.append((float(match[1].replace(",", "")), row.cpu_s, held))
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 360" font-family="sans-serif" '
         'font-size="11">',

@@ -93,18 +93,18 @@ class Result(NamedTuple):
 
 def cases() -> list[Case]:
     """All that torch says it has, one dtype and phase after the other."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for place, op in enumerate(op_db):
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         for dtype, of_torch in DTYPES.items():
             if of_torch not in op.supported_dtypes("cuda"):
                 continue
-            found += [
+            cases += [
                 Case(place, name, dtype, phase)
                 for phase in PHASES
                 if phase == "inference" or of_torch in op.supported_backward_dtypes("cuda")
             ]
-    return sorted(found, key=lambda c: (PHASES.index(c.phase), [*DTYPES].index(c.dtype)))
+    return sorted(cases, key=lambda c: (PHASES.index(c.phase), [*DTYPES].index(c.dtype)))
 
 
 class _Network(nn.Module):

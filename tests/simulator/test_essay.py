@@ -139,24 +139,24 @@ def achieved(curves: Profile) -> dict[int, float]:
 
 
 def test_flops_rise_with_the_repeat_count_until_the_vector_peak() -> None:
-    found = achieved(by_data_sheet())
+    rates = achieved(by_data_sheet())
     # memory-bound up to 2n FLOPs for 8 bytes at the ridge of 13, n = 52: a line through the origin
     for n in (1, 2, 4, 8, 16, 32):
-        assert found[n] == pytest.approx(n * found[1], rel=1e-9)
+        assert rates[n] == pytest.approx(n * rates[1], rel=1e-9)
     # 2 FLOPs for 8 bytes at 1.5e12 bytes a second
-    assert found[1] == pytest.approx(0.375e12, rel=1e-9)
+    assert rates[1] == pytest.approx(0.375e12, rel=1e-9)
     for n in (64, 128, 256):
-        assert found[n] == pytest.approx(19.5e12, rel=1e-9)
+        assert rates[n] == pytest.approx(19.5e12, rel=1e-9)
 
 
 def test_measured_curves_rise_and_flatten_below_the_peak() -> None:
-    found = achieved(by_physics())
+    rates = achieved(by_physics())
     for n in (2, 4, 8, 16):
-        assert found[n] == pytest.approx(n * found[1], rel=0.02)
+        assert rates[n] == pytest.approx(n * rates[1], rel=0.02)
     # its integer lanes leave 1.4 times as much of the issue rate to its 64 FP32 lanes a unit
     ceiling = 1.4 * profile().traffic["pointwise"].issue * 19.5e12
-    assert found[256] == pytest.approx(ceiling, rel=0.02) and found[256] < 19.5e12
-    values = list(found.values())
+    assert rates[256] == pytest.approx(ceiling, rel=0.02) and rates[256] < 19.5e12
+    values = list(rates.values())
     assert values == sorted(values)
 
 

@@ -57,7 +57,7 @@ class Advising(QObject):
     """A search for another scenario starts."""
     tried = Signal(int)
     """Number of trials so far."""
-    found = Signal(object)
+    advice_found = Signal(object)
     """FoundAdvice."""
     failed = Signal(str)
     goal_found = Signal(str, object, str)
@@ -112,7 +112,7 @@ class Advising(QObject):
             self.worker.ask(
                 "advice",
                 lambda cancelled: self._advise(scenario, trace, cancelled),
-                self.found.emit,
+                self.advice_found.emit,
                 lambda error: self.failed.emit(str(error)),
                 SLOW,
                 True,

@@ -187,7 +187,7 @@ class ViewPanels(QObject):
     def _create(self, offered: Offered) -> View:
         view = self.views[offered] = offered.kind()(self.theme)
         view.picked.connect(self.session.pick)
-        view.asked.connect(lambda scenario: self._set_scenario(offered, scenario))
+        view.scenario_requested.connect(lambda scenario: self._set_scenario(offered, scenario))
         view.added.connect(
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )

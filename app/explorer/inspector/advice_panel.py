@@ -94,7 +94,7 @@ class AdvicePanel(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
-        self.found: FoundAdvice | None = None
+        self.found_advice: FoundAdvice | None = None
         self.setAccessibleName("Advice")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 0)
@@ -120,14 +120,14 @@ class AdvicePanel(QWidget):
 
     def wait(self) -> None:
         """Clear the advice of the previous scenario."""
-        self.found = None
+        self.found_advice = None
         empty(self.rows)
         self.more.hide()
         self.state.say("searching …")
 
     def count(self, tried: int) -> None:
         """Show the number of trials."""
-        if self.found is None:
+        if self.found_advice is None:
             self.state.say(f"{tried} what-ifs tried …")
 
     def fail(self, reason: str) -> None:
@@ -136,7 +136,7 @@ class AdvicePanel(QWidget):
 
     def show_found(self, found: FoundAdvice) -> None:
         """Show the advice."""
-        self.found = found
+        self.found_advice = found
         empty(self.rows)
         any_advice = bool(found.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")

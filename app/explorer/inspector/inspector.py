@@ -153,7 +153,7 @@ class Inspector(QScrollArea):
         advising.started.connect(self.goals.wait)
         advising.tried.connect(self.advice.count)
         self.advice.more_requested.connect(advising.search_all)
-        advising.found.connect(self.advice.show_found)
+        advising.advice_found.connect(self.advice.show_found)
         advising.failed.connect(self.advice.fail)
         advising.goal_found.connect(self.goals.show_result)
         self.goals.requested.connect(advising.seek)

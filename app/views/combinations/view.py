@@ -168,4 +168,4 @@ class Combinations(StripView):
         """Switch to the scenario of a line, or to the fastest matching one."""
         row, table = self.fastest() if line is None else line, self.canvas.table
         if row is not None and table is not None and self.side is not None:
-            self.asked.emit(table.scenario(self.side.scenario, row))
+            self.scenario_requested.emit(table.scenario(self.side.scenario, row))

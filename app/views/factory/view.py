@@ -49,7 +49,7 @@ class Factory(View):
         row.addLayout(column, 1)
         row.addWidget(self.rules[1])
         self.help = HelpPanel(theme)
-        self.help.applied.connect(self.asked)
+        self.help.applied.connect(self.scenario_requested)
         row.addWidget(self.help)
         self.setFocusProxy(self.floor)
         self._update_button()

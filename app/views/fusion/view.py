@@ -160,13 +160,13 @@ class FusionView(View):
         if self.side is not None and self.trial is not None and not self.trial.refused:
             scenario = apply(self.side.scenario, "fuse", dict(self.trial.arguments))
             self.canvas.choose(frozenset())
-            self.asked.emit(scenario)
+            self.scenario_requested.emit(scenario)
 
     def split(self, fused: Set | None) -> None:
         """Request the scenario in which a kernel fused by hand is split."""
         if fused is not None and fused.choice is not None and self.joining is not None:
             self.canvas.choose(frozenset())
-            self.asked.emit(self.joining.without(fused.choice))
+            self.scenario_requested.emit(self.joining.without(fused.choice))
 
     def _show_part(self) -> None:
         name = self.part.currentText()

@@ -241,7 +241,7 @@ class Lessons(View):
         if lesson is not None:
             side = lesson.side(lesson.opens)
             if side.cluster is None:
-                self.asked.emit(side.scenario)
+                self.scenario_requested.emit(side.scenario)
             else:
                 self.spread.emit(ClusterQuestion(side.scenario, side.cluster))
 

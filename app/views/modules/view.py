@@ -101,7 +101,9 @@ class WhereTimeGoes(StripView):
             self._offers[target] = dropped(key, part, scenario, p)
         change = self._offers[target]
         after = change.scenario
-        return Offer(change.words, None if after is None else lambda: self.asked.emit(after))
+        return Offer(
+            change.words, None if after is None else lambda: self.scenario_requested.emit(after)
+        )
 
     def menu(self, part: ModuleNode) -> QMenu | None:
         """Return the menu of a part, or None without a prediction."""
@@ -109,7 +111,7 @@ class WhereTimeGoes(StripView):
         if p is None or scenario is None:
             return None
         changes = choices(part, scenario, p) if part.parent else []
-        return part_menu(pattern(part) or "step", changes, self.asked.emit, self)
+        return part_menu(pattern(part) or "step", changes, self.scenario_requested.emit, self)
 
     def show_menu(self, part: ModuleNode, at: QPoint) -> None:
         """Open the menu of a part."""

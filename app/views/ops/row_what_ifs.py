@@ -52,7 +52,10 @@ class RowWhatIfs:
             self._changes[key, group] = on_row(key, parts, *subject)
         change = self._changes[key, group]
         after = change.scenario
-        return Offer(change.words, None if after is None else lambda: self.view.asked.emit(after))
+        return Offer(
+            change.words,
+            None if after is None else lambda: self.view.scenario_requested.emit(after),
+        )
 
     def menu(self, row: int) -> QMenu | None:
         """Return the menu of a row, or None."""
@@ -62,7 +65,7 @@ class RowWhatIfs:
         group = int(model.order[row])
         head = model.text(group, model.shown()[0])
         changes = row_choices(parts_of(model.groups, group, subject[1]), *subject)
-        return part_menu(head, changes, self.view.asked.emit, self.view)
+        return part_menu(head, changes, self.view.scenario_requested.emit, self.view)
 
     def leave(self) -> None:
         """The card left the table."""

@@ -71,9 +71,9 @@ def round_latency(side: Side) -> str:
 
 class GoalSeek(QWidget):
     """Three goals, one row each. The button or Enter sets `requested` and emits
-    `question_changed`; `asked` emits the scenario of a result."""
+    `question_changed`; `scenario_requested` emits the scenario of a result."""
 
-    asked = Signal(object)
+    scenario_requested = Signal(object)
     question_changed = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -186,4 +186,4 @@ class GoalSeek(QWidget):
     def _go(self, row: int) -> None:
         search = self.results.searches[row] if self.results else None
         if search is not None and search.sought is not None:
-            self.asked.emit(search.sought.scenario)
+            self.scenario_requested.emit(search.sought.scenario)

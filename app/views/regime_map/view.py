@@ -58,7 +58,7 @@ class RegimeMap(View):
         self.through = ThroughCursor(theme)
         self.through.pressed_on.connect(self._go)
         self.seek = GoalSeek(theme)
-        self.seek.asked.connect(self.asked)
+        self.seek.scenario_requested.connect(self.scenario_requested)
         self.seek.question_changed.connect(self.question_changed)
         self._lay_out()
 
@@ -275,7 +275,7 @@ class RegimeMap(View):
         ):
             if at != here:
                 scenario = moved(scenario, line.name, line.values[at])
-        self.asked.emit(scenario)
+        self.scenario_requested.emit(scenario)
 
 
 def _or_none(work: Question) -> Question:

@@ -150,4 +150,4 @@ class Sweep(StripView):
         value = int(first.values[row])
         if value == first.here:
             return
-        self.asked.emit(moved(first.side.scenario, self.axis, value))
+        self.scenario_requested.emit(moved(first.side.scenario, self.axis, value))

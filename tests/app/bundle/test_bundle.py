@@ -116,5 +116,5 @@ def test_the_explorer_opens_a_session(bundle: Path, bare: dict[str, str]) -> Non
         assert json.loads(settings.read_text("utf-8"))["recent"] == [str(talk)]
         os.kill(window.pid, 15)
         assert window.stderr is not None
-        said = set(window.stderr.read().decode().splitlines())
-        assert said <= {"This plugin does not support propagateSizeHints()"}
+        messages = set(window.stderr.read().decode().splitlines())
+        assert messages <= {"This plugin does not support propagateSizeHints()"}

@@ -139,11 +139,11 @@ def test_a_field_between_its_points() -> None:
     tiny = Scenario("mlp-tiny")
     x, y = across(line(tiny, "batch=1,4")), across(line(tiny, "gpu=h200,l4"))
     grid = np.array([[0.0, 2.0], [1.0, np.nan]])
-    found = fine(grid, x, y)
+    finer = fine(grid, x, y)
     assert x.smooth and not y.smooth
-    assert found[0, 0] == pytest.approx(0, abs=0.01) and found[0, -1] == pytest.approx(2, abs=0.01)
-    assert found[0, found.shape[1] // 2] == pytest.approx(1, abs=0.01)  # batch 2, by factors
-    assert np.isnan(found[1]).all() and np.isfinite(found[0]).all()
+    assert finer[0, 0] == pytest.approx(0, abs=0.01) and finer[0, -1] == pytest.approx(2, abs=0.01)
+    assert finer[0, finer.shape[1] // 2] == pytest.approx(1, abs=0.01)  # batch 2, by factors
+    assert np.isnan(finer[1]).all() and np.isfinite(finer[0]).all()
     assert middle(np.zeros((4, 4), bool), x, y) is None
 
 
@@ -167,6 +167,6 @@ def test_a_cells_depth_is_its_distance_to_the_nearest_outside():
     outside = np.argwhere(~padded)
     for row, column in np.argwhere(padded):
         away = (outside - (row, column)) * (0.3, 0.7)
-        wanted = float((away**2).sum(axis=1).min())
-        found = _depth(inside, 0.3, 0.7)[row - 1, column - 1]
-        assert abs(found - wanted) < 1e-12
+        nearest = float((away**2).sum(axis=1).min())
+        depth = _depth(inside, 0.3, 0.7)[row - 1, column - 1]
+        assert abs(depth - nearest) < 1e-12

@@ -31,9 +31,9 @@ def leaves(items: tuple[Item, ...]) -> list[Item]:
 
 
 def words(drawing: Drawing) -> list[str]:
-    found = leaves(drawing.items)
-    return [i.words for i in found if isinstance(i, Text)] + [
-        i.text.words for i in found if isinstance(i, Pill)
+    items = leaves(drawing.items)
+    return [i.words for i in items if isinstance(i, Text)] + [
+        i.text.words for i in items if isinstance(i, Pill)
     ]
 
 

@@ -116,8 +116,8 @@ def test_names_stand_inside_their_regimes(smooth: Frame) -> None:
 
 def test_boundaries_lie_between_two_regimes(smooth: Frame) -> None:
     drawn = [i for i in lines(smooth) if isinstance(i, Line) and i.casing == "bg0"]
-    found = smooth.field.mapped.map.boundaries
-    assert len(drawn) == sum(len(boundary.lines) for boundary in found) > 0
+    boundaries = smooth.field.mapped.map.boundaries
+    assert len(drawn) == sum(len(boundary.lines) for boundary in boundaries) > 0
     x, y = drawn[0].points[len(drawn[0].points) // 2]
     near = {smooth.cell(x + dx, y + dy) for dx in (-14, 14) for dy in (-14, 14)} - {None}
     assert len({int(smooth.field.largest[cell]) for cell in near if cell}) == 2

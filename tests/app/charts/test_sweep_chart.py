@@ -115,10 +115,10 @@ def test_a_single_curve_needs_no_name(found: Swept) -> None:
 def test_choices_have_intervals_and_bars() -> None:
     first = Scenario("mlp-tiny")
     variants = {"as asked": first, "+cuda_graph": apply(first, "cuda_graph", {})}
-    found = swept(variants, line(first, "gpu=h200,l4,b200"))
-    items = choices(found, BOX, TABULATED)
+    sweep = swept(variants, line(first, "gpu=h200,l4,b200"))
+    items = choices(sweep, BOX, TABULATED)
     marks = [i for i in items if isinstance(i, Marker)]
-    assert [m.regime for m in marks] == [s.regime(i) for s in found.sweeps for i in range(3)]
+    assert [m.regime for m in marks] == [s.regime(i) for s in sweep.sweeps for i in range(3)]
     assert [m.edge for m in marks] == ["ink"] * 3 + ["b"] * 3
     bars = [i.box for i in items if isinstance(i, Rectangle)]
     lefts = sorted({box.left for box in bars})

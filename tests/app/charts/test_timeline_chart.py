@@ -47,19 +47,19 @@ def boxes(drawing: Drawing, row: Box) -> list[tuple[Box, object]]:
             each.append((item.box, item.fill))
         elif isinstance(item, Rectangles):
             each += ((box, item.fill) for box in item.boxes)
-    found = [
+    spans = [
         (box, fill) for box, fill in each if row.top - 1 <= box.top and box.bottom <= row.bottom
     ]
-    return sorted(found, key=lambda pair: pair[0].left)
+    return sorted(spans, key=lambda pair: pair[0].left)
 
 
 def test_slices_are_drawn_to_scale(step: Lanes) -> None:
     frame = frame_of(step, width=20_098)  # 84 px left and 14 right of the lanes
     drawing = timeline(step, frame, TABULATED)
     for row in (frame.rows.host, frame.rows.gpu):
-        found = [box for box, _ in boxes(drawing, row)]
-        assert found[0].left >= 84 and found[-1].right <= 20_084.2
-        pairs = pairwise(found)
+        drawn = [box for box, _ in boxes(drawing, row)]
+        assert drawn[0].left >= 84 and drawn[-1].right <= 20_084.2
+        pairs = pairwise(drawn)
         assert all(after.left >= box.right - 1.1 for box, after in pairs)
     busy = [b.width for b, fill in boxes(drawing, frame.rows.gpu) if fill != Pattern("idle")]
     p = step.prediction
@@ -71,9 +71,9 @@ def test_a_window_shows_what_lies_in_it(step: Lanes) -> None:
     s = step.prediction.schedule
     span = float(s.start_s[kernel]), float(s.end_s[kernel])
     frame = frame_of(step, span)
-    found = boxes(timeline(step, frame, TABULATED), frame.rows.gpu)
-    assert len(found) == 1
-    assert (found[0][0].left, found[0][0].width) == pytest.approx((84, 1000 - 84 - 14 - 1))
+    drawn = boxes(timeline(step, frame, TABULATED), frame.rows.gpu)
+    assert len(drawn) == 1
+    assert (drawn[0][0].left, drawn[0][0].width) == pytest.approx((84, 1000 - 84 - 14 - 1))
 
 
 def test_the_overview_can_be_left_out(step: Lanes) -> None:

@@ -69,9 +69,9 @@ def test_goals(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_least_fusion_for_a_speedup(run: Run) -> None:
-    (found,) = document(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
-    assert (found["goal"], found["value"], found["wanted"]) == ("fusion", 0, 1)
-    assert found["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
+    (answer,) = document(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
+    assert (answer["goal"], answer["value"], answer["wanted"]) == ("fusion", 0, 1)
+    assert answer["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
     assert "Lowest fusion level for 1×" in table(run("seek", "mlp-tiny", "--fusion", "1x"))
     none = run("seek", "mlp-tiny", "--fusion", "1ns")
     assert none.exit_code == 2

@@ -19,8 +19,8 @@ def test_the_groups_are_listed(run: Run) -> None:
 
 def test_a_group_becomes_a_file(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "gelu.py"
-    made = run(*ASKED, "--group", "gelu", "-o", target)
-    assert made.exit_code == 0, made.output
+    exported = run(*ASKED, "--group", "gelu", "-o", target)
+    assert exported.exit_code == 0, exported.output
     text = target.read_text()
     compile(text, "gelu.py", "exec")
     assert text.startswith('"""gelu in one kernel: gpt2, batch 2, seq 32, bf16, inference on H200')
@@ -34,12 +34,12 @@ def test_a_group_becomes_a_file(run: Run, tmp_path: Path) -> None:
 def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "gelu.py"
     target.write_text("my own")
-    asked = (*ASKED, "--group", "gelu", "-o", target)
-    refused = run(*asked)
+    command = (*ASKED, "--group", "gelu", "-o", target)
+    refused = run(*command)
     assert refused.exit_code == 2 and target.read_text() == "my own"
     assert "the file exists and may hold your changes: expected a new" in refused.output
     assert "--force to overwrite it" in refused.output
-    assert run(*asked, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
+    assert run(*command, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
 
 
 def test_bad_requests(run: Run) -> None:

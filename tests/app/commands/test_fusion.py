@@ -8,8 +8,8 @@ from tests.app.conftest import Run
 
 
 def test_what_fused_and_what_did_not(run: Run) -> None:
-    asked = ("predict", "gpt2", "--dtype", "bf16", "--batch", 2, "--seq", 32)
-    shown = run(*asked, "--mode", "compiled", "--explain-fusion")
+    command = ("predict", "gpt2", "--dtype", "bf16", "--batch", 2, "--seq", 32)
+    shown = run(*command, "--mode", "compiled", "--explain-fusion")
     assert shown.exit_code == 0
     assert "Compiled, a step takes" in shown.output and "generated kernels" in shown.output
     assert "pointwise: gelu" in shown.output
@@ -48,8 +48,8 @@ def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:
 
 
 def test_what_is_computed_again_is_told_with_its_price(run: Run) -> None:
-    asked = ("predict", "llama3-1b", "--size", "layers=2", "--batch", 1, "--seq", 32, "--train")
-    shown = run(*asked, "--mode", "compiled", "--explain-fusion", "--top", 3)
+    command = ("predict", "llama3-1b", "--size", "layers=2", "--batch", 1, "--seq", 32, "--train")
+    shown = run(*command, "--mode", "compiled", "--explain-fusion", "--top", 3)
     assert shown.exit_code == 0
     again = shown.output.partition("Recomputed in the backward pass: ")[2].partition("\n\n")[0]
     assert again.startswith("2 silu, ") and "FLOP). Saved for it" in again

@@ -129,9 +129,9 @@ def test_without_prices_the_answer_is_in_gpu_hours(spec: Path):
     spec.write_text(SPEC + "[prices]\ncatalogue = false\n")
     result = CliRunner().invoke(app, ["plan", str(spec)], env={"COLUMNS": "160"})
     assert result.exit_code == 0, result.output
-    said = " ".join(result.stdout.split())
-    assert "in 1 GPU-hour an hour, at an unknown price." in said
-    assert "1 GPU-hour/h, no price" in said and "USD" not in said.partition("Assumptions")[0]
+    output = " ".join(result.stdout.split())
+    assert "in 1 GPU-hour an hour, at an unknown price." in output
+    assert "1 GPU-hour/h, no price" in output and "USD" not in output.partition("Assumptions")[0]
 
 
 def test_the_csv_has_servers_of_pools_as_numbers(tmp_path: Path):

@@ -52,8 +52,8 @@ def read(*items: Item, spots: tuple[Spot, ...] = ()) -> ElementTree.Element:
 
 
 def one(item: Item, tag: str) -> dict[str, str]:
-    (found,) = (e for e in read(item).iter(NAMES + tag) if e.get("width") != "100%")
-    return dict(found.attrib)
+    (element,) = (e for e in read(item).iter(NAMES + tag) if e.get("width") != "100%")
+    return dict(element.attrib)
 
 
 def test_a_document_has_its_size_ground_and_title() -> None:
@@ -95,8 +95,8 @@ def test_a_document_has_its_size_ground_and_title() -> None:
     ],
 )  # fmt: skip
 def test_an_item_becomes_its_element(item: Item, tag: str, attributes: dict[str, str]) -> None:
-    found = one(item, tag)
-    assert {name: found.get(name) for name in attributes} == attributes
+    element = one(item, tag)
+    assert {name: element.get(name) for name in attributes} == attributes
 
 
 def test_the_shapes_of_the_regimes_have_equal_areas() -> None:
@@ -187,11 +187,11 @@ def test_a_page_names_its_colours_and_defines_each() -> None:
     drawing = Drawing(10, 10, items)
     text = element(drawing, variable)
     used = {part.split(")")[0] for part in text.split("var(--")[1:]}
-    found = properties([drawing], LIGHT)
-    assert used == set(found) == {
+    declared = properties([drawing], LIGHT)
+    assert used == set(declared) == {
         "memory-7-bg1", "overhead-50-bg1", "overhead-10-bg1", "compute-ink",
     }  # fmt: skip
-    assert found["memory-7-bg1"] == mixed(LIGHT.memory.fill, LIGHT.bg1, 0.07)
+    assert declared["memory-7-bg1"] == mixed(LIGHT.memory.fill, LIGHT.bg1, 0.07)
 
 
 def test_an_svg_file_needs_no_qt(tmp_path: Path) -> None:

@@ -45,9 +45,9 @@ ANSWERS: dict[str, Outcome] = {}
 
 def simulated(lesson: Lesson) -> Outcome:
     if lesson.name not in ANSWERS:
-        found = compute_outcome(lesson)
-        assert found is not None
-        ANSWERS[lesson.name] = found
+        outcome = compute_outcome(lesson)
+        assert outcome is not None
+        ANSWERS[lesson.name] = outcome
     return ANSWERS[lesson.name]
 
 
@@ -87,31 +87,31 @@ def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None
 
 
 def test_what_the_packaged_texts_claim(from_files: None):
-    found = {lesson.name[3:]: simulated(lesson) for lesson in ON_ONE_GPU}
-    period = {name: {s: p.period_s for s, p in o.sides.items()} for name, o in found.items()}
-    regimes = [found["three-regimes"].sides[letter].regime for letter in "abc"]
+    outcomes = {lesson.name[3:]: simulated(lesson) for lesson in ON_ONE_GPU}
+    period = {name: {s: p.period_s for s, p in o.sides.items()} for name, o in outcomes.items()}
+    regimes = [outcomes["three-regimes"].sides[letter].regime for letter in "abc"]
     assert regimes == ["overhead", "compute", "memory"]
     cosines = period["one-cosine-and-two"]
     assert cosines["b"] < 1.25 * cosines["a"] and cosines["c"] > 1.6 * cosines["a"]
-    change = found["intensity"].change
+    change = outcomes["intensity"].change
     assert change is not None and (change.before, change.after) == ("memory", "compute")
-    small = found["two-tenths-of-a-percent"].sides["a"]
+    small = outcomes["two-tenths-of-a-percent"].sides["a"]
     assert WORDS["other_flops"].of(small) < 0.005 < 0.15 < WORDS["other_time"].of(small)
-    shift = found["one-sentence-or-sixty"].change
+    shift = outcomes["one-sentence-or-sixty"].change
     assert shift is not None and shift.before == "overhead" and shift.exact
     assert period["one-sentence-or-sixty"]["b"] < 1.1 * period["one-sentence-or-sixty"]["a"]
     assert period["cuda-graph"]["b"] < period["cuda-graph"]["a"] / 3
     assert period["faster-gpu"]["b"] > 0.97 * period["faster-gpu"]["a"]
     assert period["faster-gpu"]["d"] < 0.8 * period["faster-gpu"]["c"]
-    kept, again = (found["recompute"].sides[letter] for letter in "ab")
-    assert again.flops > kept.flops and again.period_s < kept.period_s
-    assert again.peak_memory_bytes < 0.6 * kept.peak_memory_bytes
-    assert found["recompute"].right == "b"
+    stored, again = (outcomes["recompute"].sides[letter] for letter in "ab")
+    assert again.flops > stored.flops and again.period_s < stored.period_s
+    assert again.peak_memory_bytes < 0.6 * stored.peak_memory_bytes
+    assert outcomes["recompute"].right == "b"
     assert period["precision"]["b"] < period["precision"]["a"] / 4
-    assert {p.regime for p in found["readers"].sides.values()} == {"memory"}
+    assert {p.regime for p in outcomes["readers"].sides.values()} == {"memory"}
     card = period["cheapest-card"]
     assert card["a"] < 0.05 < card["b"] and card["c"] + card["d"] < 0.05
-    sides = found["cheapest-card"].sides
+    sides = outcomes["cheapest-card"].sides
     assert (sides["a"].regime, sides["b"].regime) == ("memory", "compute")
 
 
@@ -249,6 +249,6 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
     written(tmp_path, TOP + SIDES)
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
-    found, wrong = lessons.lessons()
-    assert [lesson.name for lesson in found[-2:]] == [PACKAGED[-1].name, "mine"]
+    read, wrong = lessons.lessons()
+    assert [lesson.name for lesson in read[-2:]] == [PACKAGED[-1].name, "mine"]
     assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")

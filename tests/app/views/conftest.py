@@ -48,7 +48,7 @@ def theme(request: pytest.FixtureRequest) -> Theme:
 @pytest.fixture
 def shown(application: Any) -> Any:
     """Makes a view, draws sides in it, and asks and answers its question."""
-    made: list[View] = []
+    views: list[View] = []
 
     def show(
         kind: type[View],
@@ -58,7 +58,7 @@ def shown(application: Any) -> Any:
         size: tuple[int, int] = (720, 440),
     ) -> View:
         view = kind(theme)
-        made.append(view)
+        views.append(view)
         view.resize(*size)
         view.show()
         view.draw(sides, current)
@@ -69,7 +69,7 @@ def shown(application: Any) -> Any:
         return view
 
     yield show
-    for view in made:
+    for view in views:
         view.close()
         view.deleteLater()
 

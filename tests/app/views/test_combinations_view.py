@@ -153,7 +153,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     canvas, table = view.canvas, view.canvas.table
     assert table is not None and view.side is not None
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     for at, value in ((0, 3), (1, 2), (2, 1), (3, 0)):
         canvas.brush(at, value - 0.4, value + 0.4)
     (row,) = np.flatnonzero(canvas.matching).tolist()
@@ -191,7 +191,7 @@ def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
     best = view.fastest()
     assert best is not None and expected[best] and rate[best] == rate[expected].max()
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     view.best.click()
     assert emitted[0].gpu == table.settings[best][1] and emitted[0].batch == table.settings[best][0]
     view.canvas.brush(time, 1e9, 2e9)
@@ -231,7 +231,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
     QTest.keyClick(canvas, Qt.Key.Key_Up)
     assert 0 < int(canvas.matching.sum()) < 432
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert len(emitted) == 1
 

@@ -141,8 +141,8 @@ def test_the_waterfall_is_ringed_after_a_key_alone(
 
 def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side, Side]) -> None:
     a, b = (side.prediction for side in pair)
-    found = counts(a, b)
-    assert [c.name for c in found if not c.machine] == [
+    by_count = counts(a, b)
+    assert [c.name for c in by_count if not c.machine] == [
         "Ops",
         "Kernels",
         "Python calls",
@@ -150,9 +150,9 @@ def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side
         "DRAM bytes",
         "Memory",
     ]
-    flops = next(c for c in found if c.name == "FLOPs")
+    flops = next(c for c in by_count if c.name == "FLOPs")
     assert (flops.before, flops.after) == (a.flops, b.flops) and b.flops == 128 * a.flops
-    kernels = next(c for c in found if c.name == "Kernels")
+    kernels = next(c for c in by_count if c.name == "Kernels")
     assert kernels.before == len(a.kernels) and kernels.value_text(1595.0) == "1,595"
 
 

@@ -194,16 +194,16 @@ def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_pat
 def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
     view = shown(Factory, (side,), size=(1200, 600))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
-    found = improvements(side.scenario, side.prediction, lambda: False)
-    assert len(view.help.rows) == len(found) == 6
-    times = [each.after_s for each in found]
+    view.scenario_requested.connect(emitted.append)
+    offered = improvements(side.scenario, side.prediction, lambda: False)
+    assert len(view.help.rows) == len(offered) == 6
+    times = [each.after_s for each in offered]
     assert times == sorted(times)
-    for each in found:
+    for each in offered:
         p = predict(each.scenario)
         assert each.after_s == pytest.approx(p.period_s / p.trace.samples, rel=1e-9)
-    road = next(each for each in found if each.name == "A wider road")
+    road = next(each for each in offered if each.name == "A wider road")
     assert road.summary == "twice the bandwidth: 9.26 µs per sample, as fast"
     view.help.rows[0].findChild(type(view.play_button)).click()
-    assert emitted == [found[0].scenario]
+    assert emitted == [offered[0].scenario]
     assert improvements(side.scenario, side.prediction, lambda: True) == ()

@@ -41,15 +41,15 @@ _AT = {
 
 
 def of(view: View) -> Formula:
-    found = view.formula(_NOWHERE)
-    assert found is not None
-    return found
+    formula = view.formula(_NOWHERE)
+    assert formula is not None
+    return formula
 
 
 def test_a_point_has_its_numbers_put_in() -> None:
-    found = time_at("batch 64", _AT)
-    assert found.sum == "3.50 ms + 1.50 ms = 5.00 ms"  # busy and waiting
-    assert found.means.startswith("80% interval 4.7 to 5.3. 18% compute, 24% memory, 58%")
+    formula = time_at("batch 64", _AT)
+    assert formula.sum == "3.50 ms + 1.50 ms = 5.00 ms"  # busy and waiting
+    assert formula.means.startswith("80% interval 4.7 to 5.3. 18% compute, 24% memory, 58%")
     assert (
         regime_at("batch 64", _AT).sum == "18% compute + 24% memory + 58% overhead: overhead-bound"
     )
@@ -82,8 +82,8 @@ def op_of_first(p: Prediction) -> int:
 
 def test_the_host_s_ops_add_up_to_its_work(tiny_prediction: Prediction) -> None:
     p = tiny_prediction
-    found = [host_op(p, op) for op in range(len(p.trace.ops))]
-    assert all(each is not None and " × " in each.sum for each in found)
+    formulas = [host_op(p, op) for op in range(len(p.trace.ops))]
+    assert all(each is not None and " × " in each.sum for each in formulas)
     launch = f"launch {int(issued(p.trace, p.gpu).launches[op_of_first(p)])} × "
     first = host_op(p, op_of_first(p))
     assert first is not None and f"{launch}{seconds(p.host.launch_s)}" in first.sum

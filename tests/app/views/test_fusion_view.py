@@ -33,8 +33,8 @@ def view(shown: Any, bert: Side) -> FusionView:
 
 
 def _op(view: FusionView, name: str, which: int = 0) -> int:
-    found = [op for op, block in view.canvas.scene.blocks.items() if block.name == name]
-    return found[which]
+    ops = [op for op, block in view.canvas.scene.blocks.items() if block.name == name]
+    return ops[which]
 
 
 def _answered(view: FusionView, side: Side) -> None:
@@ -54,12 +54,12 @@ def test_the_first_layer_is_shown_first(view: FusionView) -> None:
 def test_a_block_stands_right_of_what_it_reads(bert: Side) -> None:
     joining = BlockDiagram(ASKED)
     for name, ops in parts(joining).items():
-        found = scene(joining, name, ops)
-        for flow in found.flows:
+        drawn = scene(joining, name, ops)
+        for flow in drawn.flows:
             if OUTSIDE not in (flow.maker, flow.reader):
-                assert found.place[flow.maker][0] < found.place[flow.reader][0]
-        assert len(set(found.place.values())) == len(found.blocks)
-        assert not any(stays(found, flow) for flow in found.flows)
+                assert drawn.place[flow.maker][0] < drawn.place[flow.reader][0]
+        assert len(set(drawn.place.values())) == len(drawn.blocks)
+        assert not any(stays(drawn, flow) for flow in drawn.flows)
 
 
 def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
@@ -71,7 +71,7 @@ def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
 
 def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     canvas = view.canvas
     begin, end = (canvas.box(_op(view, name)).center() for name in ("add", "layer norm"))
     pointer(canvas, QEvent.Type.MouseButtonPress, begin)
@@ -125,7 +125,7 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
 
 def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
     _answered(view, bert)
     assert view.panel.head.text() == "Can't be fused"
@@ -145,7 +145,7 @@ def test_keys_select_and_split(shown: Any) -> None:
     assert saved > 0 and view.panel.figure.text() == data(scene.bytes - saved)
     assert f", minus {data(saved)} saved by fusion" in view.panel.details.text()
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     up = list(view.canvas.scene.blocks).index(_op(view, "up"))
     for _ in range(up + 1):
         QTest.keyClick(view.canvas, Qt.Key.Key_Right)
@@ -160,11 +160,11 @@ def test_keys_select_and_split(shown: Any) -> None:
 
 def test_the_bars_lose_what_is_saved(bert: Side) -> None:
     joining = BlockDiagram(apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"}))
-    found = scene(joining, "layers.0", parts(joining)["layers.0"])
-    apart, together = found.bars
-    (joined,) = found.sets
-    assert sum(size for _, size, _ in apart) == found.bytes
-    assert sum(size for _, size, _ in together) == found.bytes - joined.bytes_saved
+    drawn = scene(joining, "layers.0", parts(joining)["layers.0"])
+    apart, together = drawn.bars
+    (joined,) = drawn.sets
+    assert sum(size for _, size, _ in apart) == drawn.bytes
+    assert sum(size for _, size, _ in together) == drawn.bytes - joined.bytes_saved
     assert "up, gelu" in [name for name, _, _ in together]
 
 

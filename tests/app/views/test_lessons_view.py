@@ -78,7 +78,7 @@ def attempted(view: Lessons) -> Attempt:
 def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     attempt, page = attempted(view), view.page
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     assert page.words.text() == "Eager it takes 296 µs."
     assert not page.next_button.isEnabled() and page.next_button.toolTip().startswith(
         "Drag a marker first"

@@ -30,15 +30,15 @@ def test_groups_add_up_to_the_prediction(tiny_prediction: Prediction, by: By) ->
 
 
 def test_a_group_is_the_sum_of_its_launches(tiny_prediction: Prediction) -> None:
-    found = groups(tiny_prediction, "op")
-    column = found.words["Op"]
-    for row in range(len(found)):
+    rows = groups(tiny_prediction, "op")
+    column = rows.words["Op"]
+    for row in range(len(rows)):
         name = column.distinct[int(column.each[row])]
         own = [k for k in tiny_prediction.kernels if k.name.removesuffix(".default") == name]
-        assert found.calls[row] == len(own)
-        assert found.total_s[row] == pytest.approx(sum(k.duration_s for k in own))
-        assert found.flops[row] == sum(k.flops for k in own)
-        assert found.ops_of([row]) == {k.op for k in own}
+        assert rows.calls[row] == len(own)
+        assert rows.total_s[row] == pytest.approx(sum(k.duration_s for k in own))
+        assert rows.flops[row] == sum(k.flops for k in own)
+        assert rows.ops_of([row]) == {k.op for k in own}
     assert len(groups(tiny_prediction, "launch")) == tiny_prediction.kernel_count
 
 

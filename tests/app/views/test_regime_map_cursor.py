@@ -32,8 +32,8 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert (along.here, up.here) == (32, 1)
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
     assert view.through.slices[0].head == ("Along batch", "at host speed 1")
-    said = view.map.accessibleDescription()
-    assert said.startswith("Batch 32, host speed 1: 296 µs, 240 to 460, overhead-bound; ")
+    description = view.map.accessibleDescription()
+    assert description.startswith("Batch 32, host speed 1: 296 µs, 240 to 460, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
     assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 
@@ -41,7 +41,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
 def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
     assert emitted == []  # it is there
     QTest.keyClick(view.map, Qt.Key.Key_Right)
@@ -62,7 +62,7 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
 def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     kinds = QEvent.Type
     pointer(view.map, kinds.MouseButtonPress, view.map.pixel((5, 3)))
     for column in (4, 3, 2):
@@ -84,7 +84,7 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
 def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     canvas = view.through.slices[0]
     at = QPointF(canvas.frame.x.at(8), canvas.frame.top.centre[1])
     pointer(canvas, QEvent.Type.MouseButtonPress, at)
@@ -109,7 +109,7 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     assert times == sorted(times) and {c.name for c in bars.items} == set(chart.y.values)
     assert (bars.title, bars.about) == ("Along mode", "at batch 32") and bars.here == 0
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
     assert emitted == [Scenario("mlp-tiny", mode="cuda_graph")]
@@ -134,7 +134,7 @@ def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> Non
     assert predict(Scenario("mlp-tiny", batch=out)).regime != "overhead"
     assert predict(Scenario("mlp-tiny", batch=out - 1)).regime == "overhead"
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     seek.buttons[1].click()
     assert predict(emitted[0]).trace.samples == out
     other = replace(side, scenario=Scenario("mlp-tiny", batch=64))

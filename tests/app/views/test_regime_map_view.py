@@ -28,9 +28,9 @@ def settled(view: Any, side: Side) -> list[str]:
         question = view.question((side,), 0)
         if question is None:
             return came
-        found = question(lambda: False)
-        came.append(type(found).__name__)
-        view.answer(found)
+        mapped = question(lambda: False)
+        came.append(type(mapped).__name__)
+        view.answer(mapped)
     raise AssertionError("it never ends")
 
 

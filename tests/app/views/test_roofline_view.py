@@ -20,29 +20,29 @@ from tests.app.views.conftest import picture, pointer, svg
 
 def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) -> None:
     card = gpu("h200")
-    found = roof(tiny_prediction, launch_groups(tiny_prediction))
-    lines = {c.name: c.flops_per_s for c in found.engines}
+    drawn = roof(tiny_prediction, launch_groups(tiny_prediction))
+    lines = {c.name: c.flops_per_s for c in drawn.engines}
     assert lines["bf16, fp16 tensor"] == pytest.approx(989.4e12, rel=1e-9)
     assert lines["tf32 tensor"] == pytest.approx(494.7e12, rel=1e-9)
     assert lines["fp32 vector"] == pytest.approx(66.9e12, rel=1e-9)
     each = [*card.tensor_flops_per_s.values(), *card.vector_flops_per_s.values()]
     assert {round(v, 1) for v in each} == {round(v, 1) for v in lines.values()}
-    dram, l2 = found.memories
+    dram, l2 = drawn.memories
     assert dram.bytes_per_s == pytest.approx(4800e9, rel=1e-9)
     assert l2.bytes_per_s == pytest.approx(9800e9, rel=1e-9)
     assert dram.measured_bytes_per_s == pytest.approx(0.91 * 4800e9)  # the profile's dram_reach
-    assert found.label(dram) == "HBM 4.80 TB/s, measured 4.37"
+    assert drawn.label(dram) == "HBM 4.80 TB/s, measured 4.37"
     # the tiny network computes in fp32: 66.9 TFLOP/s over 4.8 TB/s
-    assert found.ridge == pytest.approx(66.9 / 4.8, rel=1e-9)
+    assert drawn.ridge == pytest.approx(66.9 / 4.8, rel=1e-9)
 
 
 def test_launches_alike_add_up(tiny_prediction: Prediction) -> None:
-    found = launch_groups(tiny_prediction)
-    assert sum(a.count for a in found) == tiny_prediction.kernel_count
-    assert sum(a.total_s for a in found) == pytest.approx(tiny_prediction.gpu_busy_s)
-    assert sum(a.share for a in found) == pytest.approx(1)
-    assert sum(a.flops * a.count for a in found) == tiny_prediction.flops
-    assert found == sorted(found, key=lambda a: -a.total_s)
+    launches = launch_groups(tiny_prediction)
+    assert sum(a.count for a in launches) == tiny_prediction.kernel_count
+    assert sum(a.total_s for a in launches) == pytest.approx(tiny_prediction.gpu_busy_s)
+    assert sum(a.share for a in launches) == pytest.approx(1)
+    assert sum(a.flops * a.count for a in launches) == tiny_prediction.flops
+    assert launches == sorted(launches, key=lambda a: -a.total_s)
 
 
 def test_overhead_is_what_the_prediction_says(tiny_prediction: Prediction) -> None:

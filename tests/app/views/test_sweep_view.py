@@ -61,7 +61,7 @@ def test_points_between_doublings_and_where_the_scenario_is() -> None:
 def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     canvas = view.canvas
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert emitted == []
@@ -81,7 +81,7 @@ def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
 def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     at = QPointF(view.canvas.frame.x.at(128) + 1, view.canvas.frame.below.centre[1])
     pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
     assert emitted == [Scenario("mlp-tiny", batch=128)]
@@ -122,8 +122,8 @@ def test_a_network_without_sequence_says_so_at_the_switch(shown: Any, side: Side
     view = shown(Sweep, (side,))
     assert not view.switch.button(1).isEnabled()
     assert view.switch.button(1).toolTip() == "mlp-tiny has no sequence length to change"
-    asked = Scenario("bert-base", batch=1)
-    view.draw((replace(side, scenario=asked),), 0)
+    scenario = Scenario("bert-base", batch=1)
+    view.draw((replace(side, scenario=scenario),), 0)
     assert view.switch.button(1).isEnabled() and view.switch.button(1).toolTip() == "Axis: Sequence"
 
 
@@ -145,8 +145,8 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
     view.answer(replace(view.canvas.sweep, shifts=(shift,)))
     rows = view.rows()
     assert {len(row) for row in rows} == {12}
-    said = [row[:2] for row in rows]
-    assert ["shift", "overhead-bound up to batch 100, then memory-bound"] in said
+    cells = [row[:2] for row in rows]
+    assert ["shift", "overhead-bound up to batch 100, then memory-bound"] in cells
     letters = [row[0] for row in rows[1:-1]]
     assert letters.count("A") == letters.count("B") == view.canvas.first.values.size
     here = next(row for row in rows if row[:2] == ["A", "32"])

@@ -145,11 +145,11 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
         "recompute",
         "freeze",
     }
-    found = choices(block_of(parts), GPT, gpt.prediction)
-    titles = [change.title for change in found]
+    offered = choices(block_of(parts), GPT, gpt.prediction)
+    titles = [change.title for change in offered]
     # precision has 6 dtypes, weights 3
     assert len(titles) == 6 + 6 + 3
-    by = {change.title: change for change in found}
+    by = {change.title: change for change in offered}
     assert by["precision fp16"].scenario is not None and by["weights int4"].scenario is not None
     assert by["precision bf16"].words == (
         f"the weights of {block_of(parts).name} are bf16 already: choose another dtype"
@@ -158,9 +158,9 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
 
 
 def data(key: str) -> QMimeData:
-    found = QMimeData()
-    found.setData(MIME, QByteArray(key.encode()))
-    return found
+    dropped = QMimeData()
+    dropped.setData(MIME, QByteArray(key.encode()))
+    return dropped
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def view(shown: Any, gpt: Side) -> Iterator[WhereTimeGoes]:
 
 def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     boxes = {part.path: box for part, box in view.canvas.boxes()}
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -190,7 +190,7 @@ def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> N
 def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
     opened: list[ModuleNode] = []
-    view.asked.connect(emitted.append)
+    view.scenario_requested.connect(emitted.append)
     view.canvas.menu_requested.disconnect()
     view.canvas.menu_requested.connect(lambda part, at: opened.append(part))
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)

@@ -32,23 +32,23 @@ def resnet() -> Side:
 
 def group_of(side: Side, by: By, *words: str) -> int:
     """The first row that holds these words."""
-    found = groups(side.prediction, by)
-    for row in range(len(found)):
-        own = [column.distinct[int(column.each[row])] for column in found.words.values()]
+    rows = groups(side.prediction, by)
+    for row in range(len(rows)):
+        own = [column.distinct[int(column.each[row])] for column in rows.words.values()]
         if all(word in own for word in words):
             return row
     raise AssertionError(words)
 
 
 def asked_of(side: Side, by: By, *words: str) -> list[tuple[str, bool]]:
-    found = groups(side.prediction, by)
-    parts = parts_of(found, group_of(side, by, *words), side.prediction)
+    rows = groups(side.prediction, by)
+    parts = parts_of(rows, group_of(side, by, *words), side.prediction)
     return [(pattern(part), bool(part.modules)) for part in parts]
 
 
 def precision(side: Side, by: By, *words: str) -> list[Applied]:
-    found = groups(side.prediction, by)
-    parts = parts_of(found, group_of(side, by, *words), side.prediction)
+    rows = groups(side.prediction, by)
+    parts = parts_of(rows, group_of(side, by, *words), side.prediction)
     change = on_row("whatif:precision", parts, side.scenario, side.prediction)
     assert change.scenario is not None, change.words
     return list(change.scenario.whatifs)
@@ -119,23 +119,23 @@ def test_what_a_row_cannot_be_is_said(gpt: Side, resnet: Side) -> None:
 def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:
     p = gpt.prediction
     parts = parts_of(groups(p, "op"), group_of(gpt, "op", "addmm"), p)
-    found = {change.title: change for change in row_choices(parts, GPT, p)}
-    assert {"precision bf16", "precision fp16", "fp8", "remove", "freeze"} <= set(found)
-    after = found["precision fp16"].scenario
+    by_title = {change.title: change for change in row_choices(parts, GPT, p)}
+    assert {"precision bf16", "precision fp16", "fp8", "remove", "freeze"} <= set(by_title)
+    after = by_title["precision fp16"].scenario
     assert after is not None and [a.arguments["dtype"] for a in after.whatifs] == ["fp16"] * 4
-    assert found["precision fp16"].words == (
+    assert by_title["precision fp16"].words == (
         "precision fp16 of 4 modules: blocks.#.attention.out, blocks.#.attention.qkv, "
         "blocks.#.down, blocks.#.up"
     )
-    assert found["precision fp32"].scenario is None  # they are already
+    assert by_title["precision fp32"].scenario is None  # they are already
 
 
 def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) -> None:
     view = shown(OpTable, (gpt,))
     view.by.button(2).click()  # by shape, as "launch" is the last
     emitted: list[Scenario] = []
-    view.asked.connect(emitted.append)
-    found, viewport = view.model.groups, view.table.viewport()
+    view.scenario_requested.connect(emitted.append)
+    rows, viewport = view.model.groups, view.table.viewport()
     row = next(
         at
         for at, g in enumerate(view.model.order.tolist())
@@ -156,7 +156,7 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     assert what_ifs.hovered is None and not what_ifs.target.outline.isVisible()
     QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
     QApplication.sendEvent(viewport, QDragLeaveEvent())
-    assert what_ifs.hovered is None and found is not None
+    assert what_ifs.hovered is None and rows is not None
     menu = what_ifs.menu(row)
     assert menu is not None and menu.actions()[0].text() == "native_layer_norm"
     next(a for a in menu.actions() if a.text().startswith("precision fp16")).trigger()

@@ -33,11 +33,11 @@ def strip():
     worker = Worker()
     session = Session(State((NamedScenario("Today", FIRST), NamedScenario("Graph", GRAPH))))
     answering = _Known(session, worker)
-    made = SideStrip(session, answering, DARK)
-    session.changed.connect(lambda *_: made.show_sides())
-    made.show()
-    yield made
-    made.close()
+    strip = SideStrip(session, answering, DARK)
+    session.changed.connect(lambda *_: strip.show_sides())
+    strip.show()
+    yield strip
+    strip.close()
     worker.close()
 
 
@@ -61,9 +61,9 @@ def test_a_card_says_time_interval_change_and_regime(strip: SideStrip):
     assert strip.cards[0].changed() == "baseline"
     share = round(100 * (b.period_s / a.period_s - 1))
     assert strip.cards[1].changed() == f"−{-share}%"
-    said = strip.cards[1].accessibleDescription()
-    assert said.startswith(f"{number(b.period_s * 1e3, 2)} ms, ") and " to " in said
-    assert said.endswith(f"{b.regime}-bound, CUDA graph, batch 64, −{-share}% against A")
+    description = strip.cards[1].accessibleDescription()
+    assert description.startswith(f"{number(b.period_s * 1e3, 2)} ms, ") and " to " in description
+    assert description.endswith(f"{b.regime}-bound, CUDA graph, batch 64, −{-share}% against A")
 
 
 def test_batches_that_differ_are_compared_by_item(strip: SideStrip):

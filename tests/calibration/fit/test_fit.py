@@ -40,9 +40,9 @@ def test_a_curve_is_found_again() -> None:
 def test_a_residual_learns_a_step_that_the_physics_lacks() -> None:
     works = [Work("trial", read_bytes=2**e, dims={"odd": e % 2 == 1}) for e in range(8, 28)] * 2
     logs = [0.3 if w.dims["odd"] else -0.3 for w in works]
-    found = fit_residual(works, [0.0] * 40, logs, 132)
-    assert found is not None
-    odd, even = found.of(
+    residual = fit_residual(works, [0.0] * 40, logs, 132)
+    assert residual is not None
+    odd, even = residual.of(
         [Work("trial", read_bytes=3000, dims={"odd": o}) for o in (1 == 1, False)], 132
     )[:, 0]
     assert odd == pytest.approx(0.3, abs=0.05) and even == pytest.approx(-0.3, abs=0.05)
@@ -101,13 +101,13 @@ def test_agreement_is_of_regimes_not_of_times() -> None:
 
 
 def test_an_error_within_the_spread_is_none() -> None:
-    found = [Outcome("a", "g", "f", 1.04, spread=0.05), Outcome("b", "g", "f", 0.8, spread=0.05)]
-    assert [o.error for o in found] == [0.0, pytest.approx(0.2)]
+    outcomes = [Outcome("a", "g", "f", 1.04, spread=0.05), Outcome("b", "g", "f", 0.8, spread=0.05)]
+    assert [o.error for o in outcomes] == [0.0, pytest.approx(0.2)]
 
 
 def test_summary_and_table_by_hand() -> None:
-    found = [Outcome(str(r), "g", "period", r, covered=r < 1.1) for r in (0.9, 1.0, 1.2)]
-    (row,) = summary(found)
+    outcomes = [Outcome(str(r), "g", "period", r, covered=r < 1.1) for r in (0.9, 1.0, 1.2)]
+    (row,) = summary(outcomes)
     # errors 0, 0.1 and 0.2: the median is 0.1, the 90th percentile 0.1 + 0.8·0.1
     assert (row.cases, row.median, row.p90) == (3, pytest.approx(0.1), pytest.approx(0.18))
     assert row.covered == pytest.approx(2 / 3)
@@ -116,7 +116,7 @@ def test_summary_and_table_by_hand() -> None:
         "|---|---|---|---|---|---|---|",
         "| g | period | 3 | 10.0% | 18.0% | +0.0% | 67% |",
     ]
-    assert summarised("x", "y", found).group == "x"
+    assert summarised("x", "y", outcomes).group == "x"
 
 
 def test_kernels_of_aten_come_in_order_whatever_their_names() -> None:

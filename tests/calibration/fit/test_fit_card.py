@@ -34,11 +34,11 @@ def test_short_kernels_take_longer_by_the_median() -> None:
     works = [Work("fill", write_bytes=4 * n, dims={"elements": n}) for n in (1, 2, 3)]
     compute, held, fixed = roofs(works, H100, known).parts(1.0, 0.0)  # pyright: ignore
     times = [max(c, h) + f for c, h, f in zip(compute, held, fixed, strict=True)]
-    found = [
+    figures = [
         Sample(work, 1.0, s + more * 1e-9)
         for work, s, more in zip(works, times, (100, 150, 900), strict=True)
     ]
-    assert kernel_s(found, H100, known) == pytest.approx(150e-9, rel=0.01)
+    assert kernel_s(figures, H100, known) == pytest.approx(150e-9, rel=0.01)
 
 
 def test_the_packaged_card_is_the_h200_with_figures_of_its_own() -> None:

@@ -119,22 +119,22 @@ def test_traffic_by_hand(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> None:
     """At every point: operands that are read plus what the chain makes, as meta tensors."""
-    found = VARIANTS[name]
-    for params in found.points:
+    variant = VARIANTS[name]
+    for params in variant.points:
         with torch.device("meta"):
-            operands = found.operands(**params)
-        result = found.unfused(*operands)
+            operands = variant.operands(**params)
+        result = variant.unfused(*operands)
         tensors = [*operands, *(result if isinstance(result, tuple) else [result])]
         if name == "flash_attention":
             tensors.pop(3)  # the mask, which the kernel makes itself
         whole = sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor))
-        assert found.traffic(**params).moved_bytes == whole, params
+        assert variant.traffic(**params).moved_bytes == whole, params
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_both_sides_are_registered_at_the_same_points(name: str) -> None:
-    found = VARIANTS[name]
-    kernel, chain = OPERATIONS[found.fused_operation], OPERATIONS[found.unfused_operation]
+    variant = VARIANTS[name]
+    kernel, chain = OPERATIONS[variant.fused_operation], OPERATIONS[variant.unfused_operation]
     assert (kernel.kind, chain.kind) == ("triton", "chain")
     assert [p.params for p in kernel.points] == [p.params for p in chain.points]
     assert 12 <= len(kernel.points) <= 24
@@ -145,16 +145,18 @@ def test_both_sides_are_registered_at_the_same_points(name: str) -> None:
 def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
     measured: dict[str, float] = {}
     for log in ("fused", "samples"):
-        found = read(ROOT / f"calibration/measurements/h200_sxm/{log}.jsonl.gz")
-        assert found.header["gpu"] == "NVIDIA H200"
-        measured |= {name: sample["warm"]["median_s"] for name, sample in found.samples.items()}
+        measurements = read(ROOT / f"calibration/measurements/h200_sxm/{log}.jsonl.gz")
+        assert measurements.header["gpu"] == "NVIDIA H200"
+        measured |= {
+            name: sample["warm"]["median_s"] for name, sample in measurements.samples.items()
+        }
     sides = [s for v in VARIANTS.values() for s in (v.fused_operation, v.unfused_operation)]
     assert set(measured) >= {p.name for side in sides for p in OPERATIONS[side].points}
-    for found in VARIANTS.values():
-        for point in OPERATIONS[found.fused_operation].points:
-            traffic = found.traffic(**point.params)
+    for measurements in VARIANTS.values():
+        for point in OPERATIONS[measurements.fused_operation].points:
+            traffic = measurements.traffic(**point.params)
             # the sheet's dense peak of the tensor cores, and more than L2 was ever seen to give
-            peak_flops = 989.5e12 if found.matrix else 66.9e12
+            peak_flops = 989.5e12 if measurements.matrix else 66.9e12
             assert traffic.flops / measured[point.name] < peak_flops
             assert traffic.moved_bytes / measured[point.name] < 10e12
 

@@ -99,9 +99,9 @@ def test_kernels_that_differ_in_number_are_left_out() -> None:
     point = Point("generated_add", {"dtype": "fp32", "size": 4096})
     trace = fused(traced(point), CARD).trace
     one = {"kernels": [("triton_poi_fused_add_0", 1e-6, 2e-6)]}
-    (found,) = matched(lowered(point, trace, one, CARD))
-    assert (found.warm, found.cold[1]) == ((1.0, 1e-6), 2e-6)
-    assert found.work.family == "generated"
+    (kernel,) = matched(lowered(point, trace, one, CARD))
+    assert (kernel.warm, kernel.cold[1]) == ((1.0, 1e-6), 2e-6)
+    assert kernel.work.family == "generated"
     two = {"kernels": one["kernels"] * 2}
     assert matched(lowered(point, trace, two, CARD)) == []
 
@@ -111,8 +111,8 @@ def test_functions_that_cannot_move_what_our_rules_say_are_left_out() -> None:
     trace = fused(traced(point), CARD).trace  # 3 · 256 MiB: 168 µs at 4.8 TB/s
     for seconds, out in ((185e-6, False), (160e-6, True)):
         one = {"kernels": [("triton_poi_fused_add_0", seconds, seconds)]}
-        found = otherwise(matched(lowered(point, trace, one, CARD)), CARD)
-        assert ("generated_add" in found) == out
+        kernels = otherwise(matched(lowered(point, trace, one, CARD)), CARD)
+        assert ("generated_add" in kernels) == out
 
 
 def test_l2_keeps_less_and_less_of_what_is_larger() -> None:

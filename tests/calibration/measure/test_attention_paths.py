@@ -58,12 +58,12 @@ UNLIKE = {
 def test_what_a_cuda_graph_captures() -> None:
     """97 calls: each is refused here as it was there."""
     recorded = {row["call"]: row["captured"] for row in rows("capture")}
-    said: dict[str, bool] = {}
+    capturable: dict[str, bool] = {}
     for name in recorded.keys() - UNLIKE.keys():
-        found = trace_call(lambda name=name: dict(calls("cuda"))[name], run="captured")
-        said[name] = not any(uncapturable(s) for s in found.signatures[0])
+        traced_call = trace_call(lambda name=name: dict(calls("cuda"))[name], run="captured")
+        capturable[name] = not any(uncapturable(s) for s in traced_call.signatures[0])
     assert len(recorded) == 97
-    assert said == {name: recorded[name] for name in said}
+    assert capturable == {name: recorded[name] for name in capturable}
 
 
 def point_of(row: dict[str, Any]) -> Point:
@@ -90,8 +90,10 @@ def test_math_launches_what_it_launched_and_takes_as_long() -> None:
     errors: list[float] = []
     for row in rows("kernels"):
         if "aten._safe_softmax.default" in row["ops"] and not row["training"]:
-            said = predict_trace(traced(row))
-            assert said.kernel_count == len(row["kernels"]), point_of(row)
-            errors.append(abs(said.gpu_busy_s / sum(warm for _, warm, _ in row["kernels"]) - 1))
+            prediction = predict_trace(traced(row))
+            assert prediction.kernel_count == len(row["kernels"]), point_of(row)
+            errors.append(
+                abs(prediction.gpu_busy_s / sum(warm for _, warm, _ in row["kernels"]) - 1)
+            )
     assert len(errors) == 25
     assert median(errors) < 0.04 and max(errors) < 0.1

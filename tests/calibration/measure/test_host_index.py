@@ -19,10 +19,10 @@ def test_the_host_suite_on_the_cpu() -> None:
         return SimpleNamespace(median_s=len(emitted) * 1e-3)
 
     threads = torch.get_num_threads()
-    found = suite(False, timed)
+    times = suite(False, timed)
     assert torch.get_num_threads() == threads
-    assert [name.split("/")[0] for name in found] == [*ON_CPU]
-    assert found["views/fp32/inference/b4s0@cpu"] == 1e-3
+    assert [name.split("/")[0] for name in times] == [*ON_CPU]
+    assert times["views/fp32/inference/b4s0@cpu"] == 1e-3
     assert set(emitted) == {(0.25, "cpu")}
     assert 0.25 * (len(ON_CPU) + len(ON_GPU)) <= 5
 

@@ -262,10 +262,10 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
         lines = path.read_bytes().split(b"\n")
         with Log(path, {"gpu": "x"}) as log:
-            found = log.measurements
-        assert found.corrupt_lines == []
-        assert [s["point"]["params"]["n"] for s in found.samples.values()] == [
-            *range(len(found.samples))
+            measurements = log.measurements
+        assert measurements.corrupt_lines == []
+        assert [s["point"]["params"]["n"] for s in measurements.samples.values()] == [
+            *range(len(measurements.samples))
         ]  # none twice, none missing
-        assert len(found.samples) >= len(lines) - 2 >= kept + 6  # a header and a torn end
-        kept = len(found.samples)
+        assert len(measurements.samples) >= len(lines) - 2 >= kept + 6  # a header and a torn end
+        kept = len(measurements.samples)

@@ -27,8 +27,8 @@ def test_the_first_case_of_a_process_alone_was_timed_before_the_profiler(
     with gzip.open(tmp_path / "gpu" / "suite.jsonl.gz", "wt") as out:
         out.write("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(read, "MEASUREMENTS", tmp_path)
-    found = [(step.profiled, step.twin_profiled) for step in timed("suite", "gpu")]
-    assert found == [(False, True), (True, True), (False, True)]
+    profiled = [(step.profiled, step.twin_profiled) for step in timed("suite", "gpu")]
+    assert profiled == [(False, True), (True, True), (False, True)]
 
 
 def test_no_case_was_where_all_were_timed_first(
@@ -39,8 +39,8 @@ def test_no_case_was_where_all_were_timed_first(
     with gzip.open(tmp_path / "gpu" / "suite.jsonl.gz", "wt") as out:
         out.write("".join(json.dumps(row) + "\n" for row in (process, ROW, ROW)))
     monkeypatch.setattr(read, "MEASUREMENTS", tmp_path)
-    found = [(step.profiled, step.twin_profiled) for step in timed("suite", "gpu")]
-    assert found == [(False, False)] * 2
+    profiled = [(step.profiled, step.twin_profiled) for step in timed("suite", "gpu")]
+    assert profiled == [(False, False)] * 2
 
 
 def test_hooks_lengthen_launches_as_much_as_the_host_is_slow() -> None:

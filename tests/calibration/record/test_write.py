@@ -35,16 +35,16 @@ def test_a_case_whose_line_was_cut_off_is_run_again(tmp_path: Path) -> None:
 
 def test_a_spread_suite_has_the_same_cases_in_one_order(tmp_path: Path) -> None:
     path = tmp_path / "none.jsonl"
-    found = [case.name for case in planned("validation", path, spread=True)]
-    assert sorted(found) == sorted(NAMES)
-    assert found == [case.name for case in planned("validation", path, spread=True)]
+    names = [case.name for case in planned("validation", path, spread=True)]
+    assert sorted(names) == sorted(NAMES)
+    assert names == [case.name for case in planned("validation", path, spread=True)]
     # 22 of the 62 are training steps; the first 20 hold some of both
-    assert 3 <= sum("training" in name for name in found[:20]) <= 12
+    assert 3 <= sum("training" in name for name in names[:20]) <= 12
 
 
 def test_only_names_that_match_are_run(tmp_path: Path) -> None:
-    found = planned("validation", tmp_path / "none.jsonl", only="^resnet18/")
-    assert [case.name for case in found] == [n for n in NAMES if n.startswith("resnet18/")]
+    planned_cases = planned("validation", tmp_path / "none.jsonl", only="^resnet18/")
+    assert [case.name for case in planned_cases] == [n for n in NAMES if n.startswith("resnet18/")]
 
 
 def test_cases_that_were_timed_are_not_timed_again(tmp_path: Path) -> None:

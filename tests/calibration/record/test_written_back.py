@@ -28,6 +28,6 @@ def test_the_constants_are_what_is_measured() -> None:
 
 
 def test_writers_before_cost_readers_time() -> None:
-    found = cases()
-    assert len(found) == 25
-    assert all(case.dirty_s > case.clean_s for case in found)
+    kernels = cases()
+    assert len(kernels) == 25
+    assert all(case.dirty_s > case.clean_s for case in kernels)

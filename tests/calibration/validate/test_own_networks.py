@@ -49,13 +49,13 @@ def test_a_kept_prediction_is_compared_as_one_of_now(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl.gz"
     row = {"case": "net", "mode": "eager", "period_s": 2.0, "interval_s": [1.0, 3.0]}
     write(path, [{**row, "gpu_busy_s": 1.0, "kernels": 9}, {"case": "b", "failed": "InputError"}])
-    kept = before(path)
-    assert kept == {("net", "eager"): Before(2.0, (1.0, 3.0), 1.0, 9)}
+    stored = before(path)
+    assert stored == {("net", "eager"): Before(2.0, (1.0, 3.0), 1.0, 9)}
     measured = Recording(
         {"name": "net", "phase": "inference"}, [], 4.0, 0.0, 4.0, 2.0, 10, 0, 0, None
     )
     group = "eager inference, host-bound, default host"
-    assert list(compared(measured, "eager", {DEFAULT: kept["net", "eager"]})) == [
+    assert list(compared(measured, "eager", {DEFAULT: stored["net", "eager"]})) == [
         Outcome("net", group, "period", 0.5, False, measured_s=4.0),
         Outcome("net", "eager", "GPU busy", 0.5),
         Outcome("net", "eager", "kernels", 0.9),

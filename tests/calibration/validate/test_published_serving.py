@@ -87,14 +87,14 @@ def test_rows_that_no_plan_stands_for_are_counted(
     fixed = constant(1.0, 64), Rules(64, 64, 10_000)
     monkeypatch.setattr(published_loops, "server", lambda *_: fixed)
     left_out: dict[str, int] = {}
-    found = {row.figure: row for row in loops(path, left_out)}
+    by_figure = {row.figure: row for row in loops(path, left_out)}
     assert left_out == {
         "tp=16 pp=1 is not planned": 1,
         "prefill and decode on separate GPUs": 1,
         "x/y: no network of the catalogue": 1,
     }
-    assert found["time per token"].error == pytest.approx(0)
-    assert found["first token"].predicted == pytest.approx(1.0)
+    assert by_figure["time per token"].error == pytest.approx(0)
+    assert by_figure["first token"].predicted == pytest.approx(1.0)
     # two clients, each 5 tokens in 2 + 4·1 s
-    assert found["tokens/s"].measured == pytest.approx(10 / 6)
-    assert np.isfinite(found["tokens/s"].predicted)
+    assert by_figure["tokens/s"].measured == pytest.approx(10 / 6)
+    assert np.isfinite(by_figure["tokens/s"].predicted)

@@ -40,9 +40,9 @@ def test_the_table_stands_between_the_marks() -> None:
 
 
 def test_interval_is_of_measured_over_predicted() -> None:
-    found = [Outcome("", "", "period", r) for r in (0.5, 1.0, 2.0)]
+    outcomes = [Outcome("", "", "period", r) for r in (0.5, 1.0, 2.0)]
     # 0.5, 1 and 2: the 10th percentile is 0.5 + 0.2·0.5, the 90th 1 + 0.8·1
-    assert interval(found) == (0.6, 1.8)
+    assert interval(outcomes) == (0.6, 1.8)
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ def joining() -> BlockDiagram:
 
 def _ops(joining: BlockDiagram, layer: str) -> dict[str, int]:
     """The first block of each name in a layer."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for op, block in joining.blocks.items():
         if block.module.startswith(layer):
-            found.setdefault(block.name, op)
-    return found
+            counts.setdefault(block.name, op)
+    return counts
 
 
 def test_the_blocks_are_the_step(joining: BlockDiagram) -> None:

@@ -74,10 +74,10 @@ def test_its_stated_gain_is_that_of_a_fresh_prediction_and_its_command_asks_for_
 
 def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
     images = small_scenario("resnet18", dtype="fp16", batch=512, sizes=dict(width=32))
-    found = next(a for a in advise(images, trials=()).advice if a.whatif.startswith("+fuse="))
+    advice = next(a for a in advise(images, trials=()).advice if a.whatif.startswith("+fuse="))
     memory = predict(images).shares["memory"]
-    assert found.whatif == "+fuse=convolution+native_batch_norm+relu_"
-    assert found.cause == (
+    assert advice.whatif == "+fuse=convolution+native_batch_norm+relu_"
+    assert advice.cause == (
         f"memory bandwidth is {memory:.0%} of the step: native_batch_norm and relu_ run in "
         "convolution's kernel, and intermediate values stay out of memory"
     )

@@ -24,8 +24,8 @@ def step(layers, network="gpt2", **fields):
 
 
 def traced(layers, text, ranks=2, passes=1):
-    asked = layout(text, cluster(f"{ranks}xh200"))
-    return trace_rank(program(step(layers), asked, passes), 0, ranks, TWO.gpu, ranks)
+    spread = layout(text, cluster(f"{ranks}xh200"))
+    return trace_rank(program(step(layers), spread, passes), 0, ranks, TWO.gpu, ranks)
 
 
 @pytest.mark.parametrize(("text", "ranks", "passes"), [("fsdp", 2, 1), ("tp=2", 2, 2)])
@@ -49,8 +49,8 @@ def test_too_few_blocks_are_refused():
 
 
 def test_runs_begin_where_another_block_does():
-    found = runs(traced(2, "dp=1", 1), "blocks")
-    assert [(run.block, run.phase) for run in found] == [
+    blocks = runs(traced(2, "dp=1", 1), "blocks")
+    assert [(run.block, run.phase) for run in blocks] == [
         (0, "forward"),
         (1, "forward"),
         (1, "backward"),
@@ -63,11 +63,13 @@ def test_runs_begin_where_another_block_does():
 
 def test_buckets_are_those_of_ddp():
     alone, ddp = traced(4, "dp=1", 1), traced(4, "ddp")
-    made = bucketed(alone, (0, 1))
-    assert [op.name for op in made.ops] == [op.name for op in ddp.ops]
-    bytes_of = [[op.collective.message_bytes for op in t.ops if op.collective] for t in (made, ddp)]
+    buckets = bucketed(alone, (0, 1))
+    assert [op.name for op in buckets.ops] == [op.name for op in ddp.ops]
+    bytes_of = [
+        [op.collective.message_bytes for op in t.ops if op.collective] for t in (buckets, ddp)
+    ]
     assert bytes_of[0] == bytes_of[1]
-    assert memory(made).peak_bytes == memory(ddp).peak_bytes
+    assert memory(buckets).peak_bytes == memory(ddp).peak_bytes
 
 
 def test_schedules():
@@ -125,10 +127,10 @@ def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches)
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
 def test_stages_send_what_the_next_one_receives(schedule):
     spread = layout(f"pp=2 microbatches=4 schedule={schedule}", TWO)
-    found = network_roles(step(4), spread, TWO)
+    roles = network_roles(step(4), spread, TWO)
     messages = {
         rank: [op.collective for op in trace.ops if op.collective]
-        for rank, trace in found.traces.items()
+        for rank, trace in roles.traces.items()
     }
     for tag in (0, 1):
         sent = [c.message_bytes for c in messages[0] if c.kind == "send" and c.tag == tag]
@@ -136,11 +138,11 @@ def test_stages_send_what_the_next_one_receives(schedule):
         assert sent == received
     # 1 sample · 64 tokens · 256 wide · 2 bytes
     assert {c.message_bytes for c in messages[0]} == {1 * 64 * 256 * 2}
-    names = [[op.name for op in trace.ops] for trace in found.traces.values()]
+    names = [[op.name for op in trace.ops] for trace in roles.traces.values()]
     assert "aten.embedding.default" in names[0] and "aten.embedding.default" not in names[1]
     assert "aten._log_softmax.default" in names[1] and "aten._log_softmax.default" not in names[0]
     weights = [
-        sum(s.nbytes for s in t.storages if s.role == "weight") for t in found.traces.values()
+        sum(s.nbytes for s in t.storages if s.role == "weight") for t in roles.traces.values()
     ]
     whole = traced(4, "dp=1", 1)
     # the head is tied to the embedding: each end holds it

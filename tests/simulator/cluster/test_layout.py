@@ -13,9 +13,9 @@ def test_dp_is_what_the_others_leave():
 
 
 def test_a_layout_of_a_pipeline():
-    found = layout("pp=4 microbatches=8 schedule=interleaved bucket=50", cluster("8xh200"))
-    assert found == Layout(2, 1, 4, False, 8, "interleaved", 2, 50 * 2**20)
-    assert str(found) == ("dp=2 pp=4 ddp microbatches=8 schedule=interleaved chunks=2 bucket=50")
+    parsed = layout("pp=4 microbatches=8 schedule=interleaved bucket=50", cluster("8xh200"))
+    assert parsed == Layout(2, 1, 4, False, 8, "interleaved", 2, 50 * 2**20)
+    assert str(parsed) == ("dp=2 pp=4 ddp microbatches=8 schedule=interleaved chunks=2 bucket=50")
 
 
 @pytest.mark.parametrize(

@@ -17,20 +17,20 @@ def rows() -> list[dict]:
     """Measured on two H200s: GPU seconds, those that the host does not decide."""
     with gzip.open(MEASURED, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
-    kept = [r for r in lines if r.get("protocol") == "auto" and r["collective"] != "exchange"]
-    for row in kept:
+    rows = [r for r in lines if r.get("protocol") == "auto" and r["collective"] != "exchange"]
+    for row in rows:
         row["seconds"] = row.get("graph_s") or row["stream_s"]
-    return [r for r in kept if "graph_s" in r or r["stream_s"] > 1.4 * r["issue_s"]]
+    return [r for r in rows if "graph_s" in r or r["stream_s"] > 1.4 * r["issue_s"]]
 
 
 def errors(least: int, most: int) -> np.ndarray:
     two = cluster("2xh200")
-    found = []
+    errors = []
     for r in rows():
         if least < r["message_bytes"] <= most:
             kind = "send" if r["collective"] == "send_receive" else r["collective"]
-            found.append(collective_time(kind, r["message_bytes"], two).seconds / r["seconds"] - 1)
-    return np.abs(np.array(found))
+            errors.append(collective_time(kind, r["message_bytes"], two).seconds / r["seconds"] - 1)
+    return np.abs(np.array(errors))
 
 
 def test_large_collectives_are_as_measured():

@@ -39,8 +39,8 @@ def test_embedding_reads_rows_and_not_the_table() -> None:
 
 def picked(cols: int, rows: int, name: str = "aten.index_select.default") -> dict[str, Any]:
     x, out, i = ((1000, cols), F32), ((rows, cols), F32), ((rows,), I64)
-    given = {"indices": [i]} if name == "aten.index.Tensor" else {"index": i}
-    (work,) = launched(sig(name, out, None, {"dim": 0}, self=x, **given))
+    arguments = {"indices": [i]} if name == "aten.index.Tensor" else {"index": i}
+    (work,) = launched(sig(name, out, None, {"dim": 0}, self=x, **arguments))
     return work.dims
 
 
@@ -75,8 +75,8 @@ def test_index_of_rows() -> None:
 
 
 def test_index_of_a_later_dimension_has_no_width() -> None:
-    given = {"indices_given": [False, True]}
-    (work,) = index(((4, 64), F32), ((4, 10), F32), ((10,), I64), **given)
+    extra = {"indices_given": [False, True]}
+    (work,) = index(((4, 64), F32), ((4, 10), F32), ((10,), I64), **extra)
     assert work.dims["width"] == 1
 
 

@@ -64,13 +64,13 @@ def test_what_is_compiled_is_not_compiled_again() -> None:
 def test_the_explanation_accounts_for_every_kernel_and_second() -> None:
     step = network("bert-base", batch=2, seq=64, dtype="bf16")
     p = predict_trace(step, mode="compiled")
-    found = explain(p)
-    kernels = sum(m.launches for m in found.merged) + sum(left.launches for left in found.left)
-    seconds = sum(m.after_s for m in found.merged) + sum(left.seconds for left in found.left)
+    report = explain(p)
+    kernels = sum(m.launches for m in report.merged) + sum(left.launches for left in report.left)
+    seconds = sum(m.after_s for m in report.merged) + sum(left.seconds for left in report.left)
     assert kernels == p.kernel_count and seconds == pytest.approx(p.gpu_busy_s)
-    gelu = next(m for m in found.merged if m.ops == ("gelu",))
+    gelu = next(m for m in report.merged if m.ops == ("gelu",))
     assert (gelu.count, gelu.launches, gelu.bytes_saved) == (12, 12, 0)
-    assert ("addmm", "cuBLAS runs matrix products") in {(o.op, o.reason) for o in found.left}
+    assert ("addmm", "cuBLAS runs matrix products") in {(o.op, o.reason) for o in report.left}
 
 
 def test_eager_steps_have_nothing_to_explain() -> None:

@@ -14,9 +14,9 @@ def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
     """Shapes of what autograd copies once the backward pass has run."""
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
-    found = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
-    assert all(op.outputs[0].contiguous and not op.inputs[0].contiguous for op in found)
-    return [op.outputs[0].shape for op in found]
+    clones = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
+    assert all(op.outputs[0].contiguous and not op.inputs[0].contiguous for op in clones)
+    return [op.outputs[0].shape for op in clones]
 
 
 def test_gradients_of_wide_kernels_are_copied() -> None:

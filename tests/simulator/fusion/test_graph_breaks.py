@@ -62,8 +62,8 @@ def launches(p: Prediction) -> list[str]:
 @pytest.mark.parametrize("made", CASES)
 def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
     line, reason = CASES[made]
-    said = f"torch.compile breaks its graph at breaking.py, line {line}: {reason}"
-    assert compiled(made()).notes[-2] == said
+    note = f"torch.compile breaks its graph at breaking.py, line {line}: {reason}"
+    assert compiled(made()).notes[-2] == note
 
 
 def test_what_is_left_is_told() -> None:
@@ -168,10 +168,10 @@ def test_breaks_go_where_their_ops_go() -> None:
 
 def test_fused_breaks_lie_between_the_same_ops() -> None:
     origin = step(breaking.Unrolled(), "training")
-    made = fused(origin, H200)
-    before, after = Graphs(origin), Graphs(made.trace)
+    compiled_step = fused(origin, H200)
+    before, after = Graphs(origin), Graphs(compiled_step.trace)
     assert len({part for part in after.of if part[0] != "optimizer"}) == 14  # 8 forward, 6 back
-    for number, group in enumerate(made.groups):
+    for number, group in enumerate(compiled_step.groups):
         was = before.of[group.nodes[0].ops[-1]]
         again = (after.of[number][0], was[0]) == ("backward", "forward")  # computed once more
         assert again or after.of[number] == was
@@ -196,6 +196,6 @@ def test_no_break_is_beyond_the_step() -> None:
 
 def test_a_break_without_a_backward_pass_stays_one() -> None:
     """Its four cuts would not be told from those of a training step."""
-    found = compiled(breaking.Item()).trace
-    assert [(b.op, b.until, b.back, b.back_until) for b in found.breaks] == [(2, 3, 0, 0)]
-    assert Graphs(found).of == [("forward", number) for number in (0, 0, 1, 2, 2)]
+    compiled_step = compiled(breaking.Item()).trace
+    assert [(b.op, b.until, b.back, b.back_until) for b in compiled_step.breaks] == [(2, 3, 0, 0)]
+    assert Graphs(compiled_step).of == [("forward", number) for number in (0, 0, 1, 2, 2)]

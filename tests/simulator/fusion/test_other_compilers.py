@@ -46,12 +46,12 @@ LAUNCHES: dict[Level, list[str]] = {
 
 def launches(level: Level) -> list[str]:
     step = trace(Block().bfloat16(), (torch.zeros(32, 64, dtype=torch.bfloat16),))
-    found = fused(step, gpu("h200"), level).trace
+    compiled = fused(step, gpu("h200"), level).trace
     return [
         str(op.signature.args["ops"]).replace(",", "")
         if op.name.startswith("fused.")
         else op.name.split(".")[1]
-        for op in found.ops
+        for op in compiled.ops
         if op.name.split(".")[1] not in ("t", "view", "detach")
     ]
 

@@ -90,10 +90,10 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
 def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
     """Bytes kept (without the loss, 4), the new trace, and the ops that run again, views not."""
     joint = Joint(found)
-    kept = kept_within(joint, budget)
-    values = {joint.tensors[t].value for t in kept}
+    saved = kept_within(joint, budget)
+    values = {joint.tensors[t].value for t in saved}
     nbytes = sum(found.storages[v[0]].nbytes for v in values if joint.made_forward(v)) - 4
-    new = repeated(joint, kept)
+    new = repeated(joint, saved)
     return nbytes, new, again(found, new)
 
 
@@ -116,14 +116,14 @@ def sin_cos_exp(x: Tensor) -> Tensor:
 def test_between_two_products_the_pointwise_results_are_computed_again():
     # sin' reads the product, cos' reads sin, exp' reads exp, as does the second product's gradient
     # (which does not fuse, so that exp is kept); (y²)' reads y. Kept: product, exp, y
-    kept, _, ran = cut(stepped(Between(sin_cos_exp)))
-    assert (kept, ran) == (3 * ONE, ["sin"])
+    saved, _, ran = cut(stepped(Between(sin_cos_exp)))
+    assert (saved, ran) == (3 * ONE, ["sin"])
 
 
 def test_without_the_second_gradient_only_the_products_are_kept():
     # nothing reads exp but what fuses with it: sin, cos and exp from the product
-    kept, _, ran = cut(stepped(Between(sin_cos_exp, last=False)))
-    assert (kept, ran) == (2 * ONE, ["cos", "exp", "sin"])
+    saved, _, ran = cut(stepped(Between(sin_cos_exp, last=False)))
+    assert (saved, ran) == (2 * ONE, ["cos", "exp", "sin"])
 
 
 def test_the_narrow_side_of_a_cast_is_kept():
@@ -132,10 +132,10 @@ def test_the_narrow_side_of_a_cast_is_kept():
     def wide(x: Tensor) -> Tensor:
         return torch.sin(torch.cos(x.float())).bfloat16()
 
-    kept, _, ran = cut(
+    saved, _, ran = cut(
         stepped(Between(wide, last=False).bfloat16(), torch.zeros(ROWS, WIDTH).bfloat16())
     )
-    assert (kept, ran) == (2 * 4096, ["_to_copy", "_to_copy", "cos"])
+    assert (saved, ran) == (2 * 4096, ["_to_copy", "_to_copy", "cos"])
 
 
 def test_a_reduction_is_kept_and_what_it_scales_is_not():
@@ -144,16 +144,16 @@ def test_a_reduction_is_kept_and_what_it_scales_is_not():
     def scaled(x: Tensor) -> Tensor:
         return torch.sin(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True)))
 
-    kept, _, ran = cut(stepped(Between(scaled, last=False)))
-    assert (kept, ran) == (2 * ONE + 256, ["mul"])
+    saved, _, ran = cut(stepped(Between(scaled, last=False)))
+    assert (saved, ran) == (2 * ONE + 256, ["mul"])
 
 
 def test_a_random_op_does_not_run_again():
     # kept: the first product, the mask (a byte an element), what dropout made, which the second
     # gradient reads, and y
     dropped = Between(lambda x: F.dropout(torch.tanh(x), 0.1)).train()
-    kept, _, ran = cut(stepped(dropped))
-    assert (kept, ran) == (3 * ONE + ROWS * WIDTH, ["tanh"])
+    saved, _, ran = cut(stepped(dropped))
+    assert (saved, ran) == (3 * ONE + ROWS * WIDTH, ["tanh"])
     assert cut(stepped(dropped), 0.0)[2].count("native_dropout") == 0
 
 
@@ -266,11 +266,11 @@ def flops(found: Trace) -> int:
 
 def test_a_smaller_budget_keeps_no_more():
     before = network("llama3-1b")
-    kept = [cut(before, budget)[0] for budget in (1.0, 0.7, 0.4, 0.1, 0.0)]
-    assert kept == sorted(kept, reverse=True) and kept[-1] < 0.3 * kept[0]
+    saved = [cut(before, budget)[0] for budget in (1.0, 0.7, 0.4, 0.1, 0.0)]
+    assert saved == sorted(saved, reverse=True) and saved[-1] < 0.3 * saved[0]
 
 
 def test_a_step_in_which_nothing_runs_again_is_itself():
-    found = stepped(nn.Linear(WIDTH, WIDTH))
-    joint = Joint(found)
-    assert repeated(joint, kept_within(joint)) is found
+    step = stepped(nn.Linear(WIDTH, WIDTH))
+    joint = Joint(step)
+    assert repeated(joint, kept_within(joint)) is step

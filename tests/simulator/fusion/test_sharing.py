@@ -103,12 +103,12 @@ class Padded(nn.Module):
 def test_what_two_padded_products_read_is_written_beside_zeros() -> None:
     x = torch.zeros(4096, 1024).bfloat16().requires_grad_()
     step = trace(Padded().bfloat16(), (x,), phase="training", optimizer=None)
-    found = fused(step, H200, profile=learned("h200")).trace
-    backward = [op for op in found.ops if op.phase == "backward"]
+    compiled = fused(step, H200, profile=learned("h200")).trace
+    backward = [op for op in compiled.ops if op.phase == "backward"]
     gradient, wide = 4096 * 4099 * 2, 4096 * 4104 * 2
-    (made,) = [op for op in backward if "tanh_backward" in op.signature.args.get("ops", "")]
+    (kernel,) = [op for op in backward if "tanh_backward" in op.signature.args.get("ops", "")]
     # for the gradient of x and for that of the weight, by one loop; nobody copies them
-    assert [t.nbytes for t in made.outputs] == [gradient, gradient]
+    assert [t.nbytes for t in kernel.outputs] == [gradient, gradient]
     zeros = [op for op in backward if not op.inputs and op.name == "fused.pointwise.default"]
     assert [op.outputs[0].nbytes for op in zeros] == [wide - gradient] * 2  # 5 columns each
     products = [op for op in backward if op.name == "aten.mm.default"]

@@ -42,14 +42,14 @@ def test_a_loop_joins_its_product_where_the_template_takes_less_than_both():
         step = network(width=width, batch=batch)
         groups = partition(step, H200, "compiled", profile())
         pays = faster(step, timer(H200, profile()))
-        wanted = [
+        expected = [
             pays(product, loop)
             for product, loop in pairwise(groups)
             if product.library and not loop.library and product in loop.sources
         ]
-        made = products(step)
-        assert made.count("fused.product.default") == sum(wanted)
-        assert wanted == [True] * 3
+        library = products(step)
+        assert library.count("fused.product.default") == sum(expected)
+        assert expected == [True] * 3
         slow = timer(H200, profile())
         never = faster(
             step, lambda op, slow=slow: slow(op) * (9 if "fused.product" in op.name else 1)
@@ -58,8 +58,8 @@ def test_a_loop_joins_its_product_where_the_template_takes_less_than_both():
 
 
 def test_a_template_is_one_kernel_whatever_the_library_launches():
-    made = fused(network(), H200, "max-autotune", profile()).trace
-    op = next(op for op in made.ops if op.name == "fused.product.default")
+    compiled = fused(network(), H200, "max-autotune", profile()).trace
+    op = next(op for op in compiled.ops if op.name == "fused.product.default")
     (work,) = launches(op.signature, H200) or ()
     assert curve(work) == "gemm_tensor_half"
     # 2·m·n·k of the product, and what the ReLU behind it does

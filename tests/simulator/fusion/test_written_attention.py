@@ -134,18 +134,18 @@ def test_the_call_does_the_same_products_and_moves_less() -> None:
     """Two products of 4·4·128·128·64 multiply-adds; q, k, v are read and the result written once,
     4·128·256 elements of 2 bytes each."""
     origin = step(with_zero_exponentials)
-    made = fused(origin, gpu("h200")).trace
-    call = next(op for op in made.ops if CALL in op.name)
+    compiled = fused(origin, gpu("h200")).trace
+    call = next(op for op in compiled.ops if CALL in op.name)
     assert (call.signature.read_bytes, call.signature.write_bytes) == (3 * 262144, 262144)
-    works = {w.family: w.flops for w in lower(made, gpu("h200")).works}
+    works = {w.family: w.flops for w in lower(compiled, gpu("h200")).works}
     assert works["attention"] == 2 * 2 * 4 * 4 * 128 * 128 * 64
 
 
 def test_the_groups_name_what_the_call_stands_for() -> None:
     origin = step(with_zero_exponentials)
-    found = fused(origin, gpu("h200"))
-    at = next(i for i, op in enumerate(found.trace.ops) if CALL in op.name)
-    named = [origin.ops[i].name.split(".")[1] for i in found.groups[at].nodes[0].ops]
+    compiled = fused(origin, gpu("h200"))
+    at = next(i for i, op in enumerate(compiled.trace.ops) if CALL in op.name)
+    named = [origin.ops[i].name.split(".")[1] for i in compiled.groups[at].nodes[0].ops]
     assert named == ["clone", "clone", "bmm", "div", "_softmax", "clone", "bmm", "clone"]
 
 

@@ -36,7 +36,7 @@ DECOMPOSED = {aten.transpose.int: _transposed, aten.detach.default: _detached}
 def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:
     """Bytes of the tensors, of different memory and none of them an argument of the step, that the
     forward graph hands to the backward graph."""
-    found: list[int] = []
+    sizes: list[int] = []
 
     def base(node: Any) -> Any:
         """What a view looks at; a piece of an op's results is none."""
@@ -54,7 +54,7 @@ def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:
         (end,) = graphs[0].graph.find_nodes(op="output")
         saved = [n for n in tree_leaves(end.args)[num_fwd_outputs:] if n is not None]
         nodes = dict.fromkeys(base(n) for n in saved if isinstance(n.meta["val"], Tensor))
-        found.extend(n.meta["val"].nbytes for n in nodes if n.op != "placeholder")
+        sizes.extend(n.meta["val"].nbytes for n in nodes if n.op != "placeholder")
         return graphs
 
     names = [name for name, _ in module.named_parameters()]
@@ -74,4 +74,4 @@ def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:
         decompositions=DECOMPOSED,
     )
     compiled(list(module.parameters()), args).backward()
-    return sum(found)
+    return sum(sizes)

@@ -40,20 +40,20 @@ def test_the_keys_of_a_gpu_and_their_file_give_it_again(name: str) -> None:
 
 
 def test_the_keys_say_what_they_hold() -> None:
-    found = {key.name: key for key in KEYS}
-    assert [*found, "unsourced", "sources"] == list(GPUFile.__struct_fields__)
-    assert [name for name, key in found.items() if key.required] == [
+    by_name = {key.name: key for key in KEYS}
+    assert [*by_name, "unsourced", "sources"] == list(GPUFile.__struct_fields__)
+    assert [name for name, key in by_name.items() if key.required] == [
         "name",
         "memory_gib",
         "bandwidth_gbytes_per_s",
     ]
-    units = found["units"]
+    units = by_name["units"]
     assert (units.kind, units.unit, units.low, units.high) == ("count", "", 1, 100_000)
-    wide = found["l2_bandwidth_gbytes_per_s"]
+    wide = by_name["l2_bandwidth_gbytes_per_s"]
     assert (wide.kind, wide.unit, wide.words, wide.low) == ("number", "GB/s", "l2 bandwidth", 0.1)
-    peaks = found["tensor_tflops"]
+    peaks = by_name["tensor_tflops"]
     assert (peaks.kind, peaks.unit, peaks.low, peaks.high) == ("dtypes", "TFLOP/s", 1e-3, 1e7)
-    assert found["aliases"].kind == "names" and found["notes"].kind == "text"
+    assert by_name["aliases"].kind == "names" and by_name["notes"].kind == "text"
 
 
 def test_a_table_of_one_source_is_named_as_a_whole() -> None:

@@ -72,6 +72,6 @@ def test_another_torch_has_a_device_of_its_own(
 
 def test_without_a_compiler(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(log.parent))
-    said = r"no C\+\+ compiler \(c\+\+, g\+\+, clang\+\+\) found on the PATH"
-    with pytest.raises(RefusalError, match=said):
+    message = r"no C\+\+ compiler \(c\+\+, g\+\+, clang\+\+\) found on the PATH"
+    with pytest.raises(RefusalError, match=message):
         cuda_guard.install()

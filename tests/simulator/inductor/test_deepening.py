@@ -110,8 +110,8 @@ def test_a_copy_of_the_process() -> None:
         [sys.executable, "-c", COPY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None and child.stdin is not None
-        said = child.stdout.read().splitlines()
-    assert said == ["('of a copy',)", "it breaks at line 3", "a copy of the process ended"]
+        lines = child.stdout.read().splitlines()
+    assert lines == ["('of a copy',)", "it breaks at line 3", "a copy of the process ended"]
 
 
 def test_a_copy_ends_with_the_input_of_the_process() -> None:

@@ -48,9 +48,9 @@ UNROLLED = [
 def test_the_eager_step_tells_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
     """Level 2's breaks are Dynamo's."""
     own = step(made())
-    found = broken(own, pieces)
-    assert places(found.breaks) == places(own.breaks)
-    assert [(b.where, b.reason) for b in found.breaks if b.reason] == [ASKS, ASKS]
+    parts = broken(own, pieces)
+    assert places(parts.breaks) == places(own.breaks)
+    assert [(b.where, b.reason) for b in parts.breaks if b.reason] == [ASKS, ASKS]
 
 
 def test_the_backward_pass_is_cut_where_the_eager_step_was() -> None:
@@ -58,8 +58,8 @@ def test_the_backward_pass_is_cut_where_the_eager_step_was() -> None:
     up = [*UP, "aten.detach.default"]
     down = Piece(True, [*up, SCALE])
     pieces = [EDGE, Piece(True, [*up, SUM], *ASKS), Piece(False, [ITEM]), down, EDGE]
-    found = broken(own, pieces)
-    assert places(found.breaks) == places(own.breaks) and own.breaks[0].back > 0
+    parts = broken(own, pieces)
+    assert places(parts.breaks) == places(own.breaks) and own.breaks[0].back > 0
 
 
 def test_names_that_one_side_lacks_are_passed_over() -> None:

@@ -122,9 +122,11 @@ def compiled(
     """The groups of a step."""
     module = module if isinstance(module, nn.Module) else Function(module)
     options = {"loss": lambda out: out.float().square().sum()} if phase == "training" else {}
-    made = predict(module.eval(), inputs, mode="compiled", phase=phase, optimizer=None, **options)
-    assert made.fusion is not None
-    return made.fusion
+    prediction = predict(
+        module.eval(), inputs, mode="compiled", phase=phase, optimizer=None, **options
+    )
+    assert prediction.fusion is not None
+    return prediction.fusion
 
 
 def numbers(found: Fused) -> list[int]:
@@ -134,6 +136,6 @@ def numbers(found: Fused) -> list[int]:
 
 def only(module: nn.Module | Callable[..., object], *inputs: Tensor) -> FusedGroup:
     """The one group of a step."""
-    found = compiled(module, *inputs)
-    [number] = numbers(found)
-    return fused_group(found, number)
+    prediction = compiled(module, *inputs)
+    [number] = numbers(prediction)
+    return fused_group(prediction, number)

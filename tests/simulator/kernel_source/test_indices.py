@@ -93,12 +93,12 @@ def test_arithmetic_is_pythons(sizes: list[int], factors: list[int], by: int, sh
     for at, (size, factor) in enumerate(terms):
         index += variable(f"v{at}", _size(size)).times(_size(factor))
     for values in np.ndindex(*(size for size, _ in terms)):
-        given = {f"v{at}": v for at, v in enumerate(values)}
+        named = {f"v{at}": v for at, v in enumerate(values)}
         whole = shift + sum(v * f for v, (_, f) in zip(values, terms, strict=True))
-        assert eval(_text(index.over(_size(by))), given) == whole // by
-        assert eval(_text(index.modulo(_size(by))), given) == whole % by
+        assert eval(_text(index.over(_size(by))), named) == whole // by
+        assert eval(_text(index.modulo(_size(by))), named) == whole % by
         both = index.over(_size(by)).times(_size(by)) + index.modulo(_size(by))
-        assert eval(_text(both), given) == whole
+        assert eval(_text(both), named) == whole
 
 
 def _value(index: Index, i: int) -> int:

@@ -112,7 +112,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     child = Path(__file__).with_name("child.py")
-    made = subprocess.run(
+    run = subprocess.run(
         [sys.executable, str(child), str(folder)],
         capture_output=True,
         text=True,
@@ -120,7 +120,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         timeout=120,
         env={**os.environ, "TRITON_INTERPRET": "1"},
     )
-    return json.loads(made.stdout)
+    return json.loads(run.stdout)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def _tensor(*shape: int) -> Tensor:
 
 
 def _reasons(module: object, *inputs: Tensor) -> list[str | None]:
-    found = m.compiled(module, *inputs)
-    return [reason(found, number) for number in range(len(found.groups))]
+    prediction = m.compiled(module, *inputs)
+    return [reason(prediction, number) for number in range(len(prediction.groups))]
 
 
 def test_random_numbers_have_no_reference() -> None:
@@ -50,10 +50,10 @@ def test_an_unknown_op_is_named_with_what_is_known() -> None:
 
 
 def test_a_library_call_is_no_kernel_of_ours() -> None:
-    found = m.compiled(nn.Linear(5, 7), _tensor(3, 5))
-    assert reason(found, 0) == "cuBLAS runs matrix products"
+    prediction = m.compiled(nn.Linear(5, 7), _tensor(3, 5))
+    assert reason(prediction, 0) == "cuBLAS runs matrix products"
     with pytest.raises(InputError, match="is a library call: no kernel is generated"):
-        fused_group(found, 0)
+        fused_group(prediction, 0)
 
 
 def test_sums_that_are_split_are_two_launches() -> None:
@@ -69,17 +69,17 @@ def test_choosing_by_number_and_by_name() -> None:
         (_tensor(9, 64),),
         mode="compiled",
     )
-    found = candidates(p)
-    good = next(each for each in found if each.reason is None)
-    assert find(found, str(good.number)) == find(found, good.name) == good
+    groups = candidates(p)
+    good = next(each for each in groups if each.reason is None)
+    assert find(groups, str(good.number)) == find(groups, good.name) == good
     assert good.name.endswith("gelu+native_layer_norm")
-    bad = next(each for each in found if each.reason is not None)
+    bad = next(each for each in groups if each.reason is not None)
     choose = rf"choose {good.number} \({good.name.replace('+', '.')}\)"
     why = r"cannot be exported: cuBLAS runs matrix products; "
     with pytest.raises(InputError, match=why + choose):
-        find(found, bad.name)
+        find(groups, bad.name)
     with pytest.raises(InputError, match=rf"no group 'x': {choose}; the command without --group"):
-        find(found, "x")
+        find(groups, "x")
     with pytest.raises(InputError, match=r"no group 'x': no group of this step can be exported"):
         find([bad], "x")
     many = [replace(good, number=n) for n in range(1, 8)]
@@ -99,6 +99,6 @@ def test_shapes_that_differ_between_cases_are_arguments() -> None:
     strange = m.compiled(lambda x, y: F.silu(x + y), _tensor(3, 7, 5), _tensor(5))
     group = fused_group(first, 0, [("other", other), ("strange", strange)])
     assert group.cases == ("as exported", "other")  # another op is another network
-    made = kernel(group)
-    assert made.names.values == {"n0": (32, 21)}  # 4·8 and 3·7 rows of 5
-    assert made.lines[1] == "inside = i < 5 * n0"
+    source = kernel(group)
+    assert source.names.values == {"n0": (32, 21)}  # 4·8 and 3·7 rows of 5
+    assert source.lines[1] == "inside = i < 5 * n0"

@@ -30,8 +30,8 @@ def conv(dtype: str, x: tuple[int, ...], w: tuple[int, ...], hw: int, **more: An
     stride, groups, last = more.get("stride", 1), more.get("groups", 1), more.get("last", False)
     out = (x[0], w[0], hw, hw)
     image = nhwc(x, dtype) if last else (x, dtype)
-    made = nhwc(out, dtype) if last else (out, dtype)
-    return sig(FORWARD, made, None, geometry(stride, groups), input=image, weight=(w, dtype))
+    output = nhwc(out, dtype) if last else (out, dtype)
+    return sig(FORWARD, output, None, geometry(stride, groups), input=image, weight=(w, dtype))
 
 
 def backward(
@@ -43,9 +43,11 @@ def backward(
     stride: int = 1,
 ) -> Signature:
     args = geometry(stride, 1) | GRADIENTS
-    given = grad or ((x[0], w[0], hw, hw), dtype)
+    signature = grad or ((x[0], w[0], hw, hw), dtype)
     outs = [(x, dtype), (w, dtype)]
-    return sig(BACKWARD, outs, None, args, grad_output=given, input=(x, dtype), weight=(w, dtype))
+    return sig(
+        BACKWARD, outs, None, args, grad_output=signature, input=(x, dtype), weight=(w, dtype)
+    )
 
 
 def nhwc(shape: tuple[int, ...], dtype: str) -> Tensor:
@@ -54,9 +56,9 @@ def nhwc(shape: tuple[int, ...], dtype: str) -> Tensor:
 
 
 def kernels(op: Signature, card: GPU = H200) -> tuple[Work, ...]:
-    found = launches(op, card)
-    assert found is not None
-    return found
+    works = launches(op, card)
+    assert works is not None
+    return works
 
 
 def families(op: Signature, card: GPU = H200) -> list[str]:

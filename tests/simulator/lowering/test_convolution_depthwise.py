@@ -32,7 +32,7 @@ def depthwise(
     direction: str = "fwd",
 ) -> Signature:
     x = tensor((n, channels, side, side), dtype, last)
-    made = tensor((n, channels, side // stride, side // stride), dtype, last)
+    output = tensor((n, channels, side // stride, side // stride), dtype, last)
     weight = Tensor((channels, 1, kernel, kernel), dtype, (kernel**2, kernel**2, kernel, 1))
     args: dict[str, Any] = {
         "stride": [stride] * 2,
@@ -43,7 +43,7 @@ def depthwise(
         "groups": channels,
     }
     if direction == "fwd":
-        return sig("aten.convolution.default", made, None, args, input=x, weight=weight)
+        return sig("aten.convolution.default", output, None, args, input=x, weight=weight)
     args["output_mask"] = [direction != "wgrad", direction != "dgrad", False]
     outs = {"dgrad": [x], "wgrad": [weight], "both": [x, weight]}[direction]
     return sig(
@@ -51,16 +51,16 @@ def depthwise(
         outs,
         None,
         args,
-        grad_output=made,
+        grad_output=output,
         input=x,
         weight=weight,
     )
 
 
 def kernels(op: Signature, card: GPU = H200) -> tuple[Work, ...]:
-    found = launches(op, card)
-    assert found is not None
-    return found
+    works = launches(op, card)
+    assert works is not None
+    return works
 
 
 def main(op: Signature) -> Work:

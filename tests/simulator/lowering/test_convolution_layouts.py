@@ -115,9 +115,9 @@ def test_a_plain_weights_gradient_sums_a_part_of_each_image() -> None:
 
 def test_two_groups_run_one_by_one_between_copies_of_their_channels() -> None:
     op = conv("bfloat16", (2, 96, 8, 8), (64, 48, 3, 3), 8, groups=2, last=True)
-    found = [kernel.family for kernel in kernels(op)]
+    families = [kernel.family for kernel in kernels(op)]
     weights = ["copy"]  # to NHWC
-    assert found == [*weights, *["padding", "conv", "padding"] * 2]
+    assert families == [*weights, *["padding", "conv", "padding"] * 2]
 
 
 def test_thin_groups_of_one_output_run_on_vector_lanes() -> None:

@@ -28,8 +28,8 @@ def kernels(kind: str, *lengths: int, batch: int = 1) -> list[tuple[str, int]]:
         "item_bytes": 8,
         "apart": False,
     }
-    found = transform(CALL, Work("fft", dims=dims), CARD)
-    return [(work.dims["variant"], work.dims.get("length", 0)) for work in found]
+    works = transform(CALL, Work("fft", dims=dims), CARD)
+    return [(work.dims["variant"], work.dims.get("length", 0)) for work in works]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_bytes_of_a_pass_are_those_of_its_sequences() -> None:
 def test_nine_transforms_of_ten_launch_as_many_kernels_as_were_recorded() -> None:
     measured = read(MEASUREMENTS / CARD.id / "kernels.jsonl.gz").samples
     points = [p for p in OPERATIONS["fourier"].points[::4] if p.name in measured]
-    found = [lowered(p, trace_call(p.make), measured[p.name], CARD) for p in points]
-    alike = sum(len(each.launches) == len(each.kernels) for each in found)
+    pairs = [lowered(p, trace_call(p.make), measured[p.name], CARD) for p in points]
+    alike = sum(len(each.launches) == len(each.kernels) for each in pairs)
     assert alike >= 0.88 * len(points) > 60

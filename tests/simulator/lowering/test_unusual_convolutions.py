@@ -29,8 +29,8 @@ def conv(
         "transposed": False,
         "groups": groups,
     }
-    made = ((x[0], w[0], *[side] * spatial), dtype)
-    return sig("aten.convolution.default", made, None, args, input=(x, dtype), weight=(w, dtype))
+    output = ((x[0], w[0], *[side] * spatial), dtype)
+    return sig("aten.convolution.default", output, None, args, input=(x, dtype), weight=(w, dtype))
 
 
 def gradients(dtype: str, n: int, cin: int, cout: int) -> Signature:
@@ -60,8 +60,8 @@ def kernels(op: Signature) -> list[Work]:
 
 def seconds(op: Signature) -> float:
     works = kernels(op)
-    found = roofs(works, H200, profile("h200"))
-    return float(np.sum(found.parts(np.zeros(len(works)), 0.0).duration_s))
+    times = roofs(works, H200, profile("h200"))
+    return float(np.sum(times.parts(np.zeros(len(works)), 0.0).duration_s))
 
 
 @pytest.mark.parametrize(("cin", "cout"), [(2112, 88), (64, 1024), (18, 216), (4, 96)])
@@ -154,15 +154,15 @@ def test_first_layers(op: Signature, families: str) -> None:
 def test_many_small_images_of_few_channels_run_on_lanes(
     n: int, cin: int, cout: int, side: int, variant: str
 ) -> None:
-    (found,) = kernels(conv("float16", (n, cin, side, side), (cout, cin, 1, 1), side))
-    assert found.dims["variant"] == variant
+    (kernel,) = kernels(conv("float16", (n, cin, side, side), (cout, cin, 1, 1), side))
+    assert kernel.dims["variant"] == variant
 
 
 def test_long_filters_run_on_vector_lanes_in_half_precision_alone() -> None:
     """Of 128 taps in 16 groups: wav2vec 2.0 in float16 and SEW-D in TF32."""
     for dtype, engine in (("float16", "vector"), ("float32", "tensor")):
         op = conv(dtype, (2, 768, 256), (768, 48, 128), 129, groups=16)
-        made = launches(op, H200)
-        assert made is not None
-        products = [w for w in made if w.family == "conv"]
+        works = launches(op, H200)
+        assert works is not None
+        products = [w for w in works if w.family == "conv"]
         assert (len(products), {w.engine for w in products}) == (16, {engine})

@@ -15,9 +15,9 @@ GPT = Scenario("gpt2", batch=3, seq=7, dtype="bf16")
 
 
 def test_what_differs_in_batch_and_sequence_alone_is_like_it() -> None:
-    found = {(step.batch, step.seq): step.period_s for step in alike(GPT)}
-    assert found[1, 256] == 2.2842e-3 and found[32, 256] == 10.225e-3
-    assert (8, 256) in found and (16, 128) in found
+    periods = {(step.batch, step.seq): step.period_s for step in alike(GPT)}
+    assert periods[1, 256] == 2.2842e-3 and periods[32, 256] == 10.225e-3
+    assert (8, 256) in periods and (16, 128) in periods
     eager = [
         step
         for step in steps("h200_sxm")
@@ -26,7 +26,7 @@ def test_what_differs_in_batch_and_sequence_alone_is_like_it() -> None:
         and not step.training
         and step.mode == "eager"
     ]
-    assert len(found) == len({(step.batch, step.seq) for step in eager})
+    assert len(periods) == len({(step.batch, step.seq) for step in eager})
 
 
 def test_a_training_step_is_like_those_of_its_optimizer() -> None:

@@ -64,8 +64,8 @@ def grouped_excess(traced: Trace) -> int:
 def test_forward_flops_are_torchs(name: str) -> None:
     module, inputs = small(name)
     module.eval()
-    found = ours(trace(module, inputs))
-    assert found == torchs(module, inputs, training=False) > 0
+    flops = ours(trace(module, inputs))
+    assert flops == torchs(module, inputs, training=False) > 0
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -80,8 +80,8 @@ def test_training_flops_are_torchs(name: str) -> None:
 def test_another_cards_attention_has_the_same_flops(gpu: str) -> None:
     """cuDNN's, flash, efficient and plain products; the backward pass computes the scores again,
     once in flash and efficient alike, which plain products keep."""
-    found = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
-    assert found[0] == found[1]
+    flops = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
+    assert flops[0] == flops[1]
 
 
 def test_an_mlps_flops_by_hand() -> None:

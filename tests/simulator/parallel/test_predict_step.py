@@ -59,12 +59,12 @@ def test_ddp_reduces_its_buckets_on_a_stream_of_their_own():
     p = predict_step(ddp, "2xh200")
     (rank,) = p.ranks
     assert rank.ranks == (0, 1)
-    found = collectives(rank)
+    issued = collectives(rank)
     # a first bucket of 1 MiB or more, then one of the rest: 4·(1024² + 1024)·4 bytes in all
-    assert [c.kind for c in found] == ["all_reduce"] * 2
-    assert sum(c.message_bytes for c in found) == 4 * (1024**2 + 1024) * 4
+    assert [c.kind for c in issued] == ["all_reduce"] * 2
+    assert sum(c.message_bytes for c in issued) == 4 * (1024**2 + 1024) * 4
     assert {op.stream for op in rank.trace.ops if op.collective} != {0}
-    assert found[0].where.startswith("test_predict_step.py, line ")
+    assert issued[0].where.startswith("test_predict_step.py, line ")
     assert not rank.unmodelled
 
 

@@ -80,8 +80,8 @@ def test_tokens_are_counted_at_the_networks_own_sequence():
     assert own == 1024
     assert one.duration_s == pytest.approx(other.duration_s / own)
     assert one.joules_per_unit == pytest.approx(other.joules_per_unit / own)
-    said = {each.name: (each.value, each.source) for each in of_tokens.assumptions}
-    assert said["tokens of a sample"] == ("1,024", "the network's default")
+    assumed = {each.name: (each.value, each.source) for each in of_tokens.assumptions}
+    assert assumed["tokens of a sample"] == ("1,024", "the network's default")
 
 
 def test_a_network_without_tokens_takes_samples():

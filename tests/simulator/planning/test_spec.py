@@ -207,10 +207,10 @@ def test_arrivals_are_of_the_rate_and_lengths_of_their_mean():
 def test_a_trace_of_requests(tmp_path: Path):
     path = tmp_path / "trace.csv"
     path.write_text("arrival_s,prompt_tokens,output_tokens\n3.0,10,5\n1.0,20,6\n")
-    found = read_requests(path)
-    assert found.arrival_s.tolist() == [0.0, 2.0]
-    assert found.prompt.tolist() == [20, 10]
-    assert np.isclose(found.rate_per_s, 0.5)
+    requests = read_requests(path)
+    assert requests.arrival_s.tolist() == [0.0, 2.0]
+    assert requests.prompt.tolist() == [20, 10]
+    assert np.isclose(requests.rate_per_s, 0.5)
 
 
 @pytest.mark.parametrize(("text", "message"), [

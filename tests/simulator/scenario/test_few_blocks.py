@@ -24,9 +24,10 @@ def requests(
     network: str, dtype: str, training: bool, points: int = len(POINTS), **sizes: Any
 ) -> list[TraceRequest]:
     has_seq = CATALOGUE[network].seq is not None
-    asked = request_of(network, dtype, training, sizes=tuple(sizes.items()))
+    request = request_of(network, dtype, training, sizes=tuple(sizes.items()))
     return [
-        replace(asked, batch=batch, seq=seq if has_seq else None) for batch, seq in POINTS[:points]
+        replace(request, batch=batch, seq=seq if has_seq else None)
+        for batch, seq in POINTS[:points]
     ]
 
 
@@ -59,11 +60,11 @@ def test_the_trace_is_that_of_all_blocks(
     [name for name, entry in CATALOGUE.items() if (depth(name, {}) or 0) > 9 and entry.trains],
 )
 def test_every_deep_network(network: str, dtype: str, training: bool) -> None:
-    asked = requests(network, dtype, training)
+    deep_and_shallow = requests(network, dtype, training)
     if network in ("mixtral", "t5-base"):  # breaks of the graph; two lists of blocks
-        assert trace_of_few_blocks(asked[0], H200, whole_trace) is None
+        assert trace_of_few_blocks(deep_and_shallow[0], H200, whole_trace) is None
     else:
-        check(asked)
+        check(deep_and_shallow)
 
 
 @pytest.mark.parametrize("change", [

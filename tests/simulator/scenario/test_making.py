@@ -53,7 +53,7 @@ def test_a_family_along_one_size_answers_where_nothing_is_traced(
     trace_source.keep_on_disk(tmp_path)
     trace_source.trace_elsewhere()
     with expecting(*((20, 1) if line[0] == "batch" else (1, 20))):
-        found = [trace_source.trace_unedited(ask, BERT.gpu) for ask in asks]
-    for ours, theirs in zip(found, fresh, strict=True):
+        traces = [trace_source.trace_unedited(ask, BERT.gpu) for ask in asks]
+    for ours, theirs in zip(traces, fresh, strict=True):
         assert [op.signature for op in ours.ops] == [op.signature for op in theirs.ops]
         assert (ours.storages == theirs.storages) is True

@@ -17,17 +17,17 @@ from tests.simulator.whatif.conftest import small_scenario
 
 
 def test_every_whatif_has_help_and_controls():
-    found = whatifs()
-    assert {w.group for w in found} == set(GROUPS)
-    assert [w.group for w in found] == sorted((w.group for w in found), key=GROUPS.index)
-    for w in found:
+    registered = whatifs()
+    assert {w.group for w in registered} == set(GROUPS)
+    assert [w.group for w in registered] == sorted((w.group for w in registered), key=GROUPS.index)
+    for w in registered:
         assert w.help.endswith((".", ")")) and "\n" not in w.help
         for p in w.parameters:
             assert p.kind != "choice" or p.choices
             if p.default is not None and p.kind in ("number", "count"):
                 assert p.low is not None and p.high is not None
                 assert p.low <= p.default <= p.high  # pyright: ignore
-    bandwidth = next(w for w in found if w.name == "bandwidth")
+    bandwidth = next(w for w in registered if w.name == "bandwidth")
     (times,) = bandwidth.parameters
     assert (times.kind, times.default, times.low, times.high, times.log, times.unit) == (
         "number",
@@ -83,8 +83,8 @@ def test_what_is_spelled_is_parsed_again():
         name, arguments = parse(trial.text)
         spelt = to_text(Applied(name, arguments))  # pyright: ignore
         again = parse(spelt)
-        found = next(w for w in whatifs() if w.name == name)
-        assert found.checked(again[1]) == found.checked(arguments)
+        whatif = next(w for w in whatifs() if w.name == name)
+        assert whatif.checked(again[1]) == whatif.checked(arguments)
     with pytest.raises(InputError, match="name the argument of 'x'"):
         parse("+precision=fp16,x")
 

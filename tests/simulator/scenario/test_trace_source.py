@@ -35,15 +35,15 @@ def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Batch and sequence of every trace that is really made."""
-    made: list[tuple[int, int]] = []
+    traced: list[tuple[int, int]] = []
     run = trace_source._run
 
     def counted(ask: Any, gpu: Any) -> Trace:
-        made.append((ask.batch, ask.seq))
+        traced.append((ask.batch, ask.seq))
         return run(ask, gpu)
 
     monkeypatch.setattr(trace_source, "_run", counted)
-    return made
+    return traced
 
 
 def fresh(scenario: Scenario) -> Trace:

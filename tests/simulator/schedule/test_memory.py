@@ -132,8 +132,8 @@ def test_a_chain_holds_two_tensors_beside_its_input() -> None:
 
     module = Calls(chain)
     mib, weights = 2**20, 512 * 2  # w and b, a block each
-    found = bytes_at(module, torch.empty(512, 512, device="meta"))
-    assert found == [weights + n * mib for n in (2, 3, 3, 3)]
+    usage = bytes_at(module, torch.empty(512, 512, device="meta"))
+    assert usage == [weights + n * mib for n in (2, 3, 3, 3)]
 
 
 def test_work_in_place_and_views_allocate_nothing() -> None:
@@ -142,8 +142,8 @@ def test_work_in_place_and_views_allocate_nothing() -> None:
         y.add_(1).relu_()
         return x.transpose(0, 1)
 
-    found = bytes_at(Calls(in_place), torch.empty(512, 512, device="meta"))
-    assert len(found) == 6 and set(found) == {2 * 512 + 2**20}
+    usage = bytes_at(Calls(in_place), torch.empty(512, 512, device="meta"))
+    assert len(usage) == 6 and set(usage) == {2 * 512 + 2**20}
 
 
 def test_blocks_of_512_bytes() -> None:

@@ -65,8 +65,8 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
         for again in range(2):
             some = points[again:]
             batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
-            found = at_points(known, batches, seqs, there, profile, drives)
-            for (figures, refused), (every, why) in zip(found, alone, strict=True):
+            table = at_points(known, batches, seqs, there, profile, drives)
+            for (figures, refused), (every, why) in zip(table, alone, strict=True):
                 expected = every[again:]
                 assert not refused and not why
                 for column, name_ in enumerate(COLUMNS):

@@ -55,8 +55,8 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
     drives = [Drive(host(), "eager"), Drive(host().slower(1e-3), "eager")]
     for card in cards:
         there, profile = gpu(card), learned(card)
-        found = at_points(known, batches, seqs, there, profile, drives)
-        for (figures, refused), drive in zip(found, drives, strict=True):
+        table = at_points(known, batches, seqs, there, profile, drives)
+        for (figures, refused), drive in zip(table, drives, strict=True):
             steps = [Step(trace, there, drive.host, profile, drive.mode) for trace in traces]
             alone, why = simulated(steps)
             assert not refused and not why

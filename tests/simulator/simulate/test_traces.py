@@ -122,8 +122,8 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
 
 def test_a_row_is_a_predictions_figures() -> None:
     base = small_scenario("mlp-tiny")
-    found = sweep_of([base])
-    row = [found.columns[name][0] for name in COLUMNS]
+    swept = sweep_of([base])
+    row = [swept.columns[name][0] for name in COLUMNS]
     assert row == pytest.approx(step_row(predict(base)), rel=1e-9, abs=1e-6)
 
 

@@ -198,13 +198,13 @@ def test_a_size_without_an_expression_is_traced() -> None:
 
 def test_numbers_in_arguments_and_words_follow() -> None:
     def scaled(x: Tensor) -> Tensor:
-        kept = x[x > 0]  # half of its elements: assumed, and said in words
-        return kept * (1 / x.shape[1]) + float(x.shape[0]) + x.mean()
+        positive = x[x > 0]  # half of its elements: assumed, and said in words
+        return positive * (1 / x.shape[1]) + float(x.shape[0]) + x.mean()
 
     symbolic = Symbolic.fit(of(scaled), seq=64)
     assert agree(symbolic, [(5, 70), (3, 33)]) == [True, True]
-    (said,) = {a.taken for a in symbolic.at(3, 33).assumptions}
-    assert said == "198 rows: half of 396 elements"  # 3·33·4 = 396
+    (assumption,) = {a.taken for a in symbolic.at(3, 33).assumptions}
+    assert assumption == "198 rows: half of 396 elements"  # 3·33·4 = 396
 
 
 def test_a_program_met_in_between_is_caught_by_a_look() -> None:
@@ -258,10 +258,10 @@ def test_many_points_at_once() -> None:
     symbolic = gpt2()
     batches = np.array([1, 2, 3, 64, 3, 5, 99_999])
     seqs = np.array([7, 16, 17, 512, 1, 48, 7])
-    found = symbolic.evaluate(batches, seqs)
-    assert found.retrace.tolist() == [6]
-    assert sorted(p for part in found.parts for p in part.places.tolist()) == [0, 1, 2, 3, 4, 5]
-    for family, places, values in found.parts:
+    evaluated = symbolic.evaluate(batches, seqs)
+    assert evaluated.retrace.tolist() == [6]
+    assert sorted(p for part in evaluated.parts for p in part.places.tolist()) == [0, 1, 2, 3, 4, 5]
+    for family, places, values in evaluated.parts:
         for place, sizes in zip(places, values.T.tolist(), strict=True):
             point = int(batches[place]), int(seqs[place])
             ours = {tuple(sizes[slot] for slot in shape) for shape, _, _, _ in family.tensors}

@@ -179,12 +179,12 @@ def test_bf16_is_no_slower_than_fp32_where_there_are_matrix_units_for_it(card: G
 def test_no_card_reaches_more_than_its_peak() -> None:
     brain = Work("gemm", 2, 0, 0, "tensor", "bfloat16")
     for case, product in (("bert, fp32", SINGLE), ("bert, bf16", brain)):
-        asked = predict(CASES[case])
+        prediction = predict(CASES[case])
         flops = sum(
             w.flops * n
             for w, n in zip(
-                asked.works,
-                np.bincount(asked.columns.work_of, minlength=len(asked.works)),
+                prediction.works,
+                np.bincount(prediction.columns.work_of, minlength=len(prediction.works)),
                 strict=True,
             )
             if w.family == "gemm"

@@ -28,8 +28,8 @@ OWN = msgspec.structs.replace(host(), id="mine", spread=(0.9, 1.2))
 
 
 def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float) -> list[float]:
-    found = interval(profile(), gpu(card), driver, "eager", period_s, busy_s, host_s)
-    return [float(end) for end in found]
+    bounds = interval(profile(), gpu(card), driver, "eager", period_s, busy_s, host_s)
+    return [float(end) for end in bounds]
 
 
 def test_where_the_gpu_decides_its_profile_says_how_far() -> None:

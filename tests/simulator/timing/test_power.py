@@ -151,12 +151,12 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
 
 
 def test_a_lower_limit_costs_time_and_saves_energy() -> None:
-    found = [predict(apply(WIDE, "power_limit", {"watts": w})) for w in (700, 600, 500)]
-    periods, joules = [p.period_s for p in found], [p.joules or 0 for p in found]
+    predictions = [predict(apply(WIDE, "power_limit", {"watts": w})) for w in (700, 600, 500)]
+    periods, joules = [p.period_s for p in predictions], [p.joules or 0 for p in predictions]
     assert periods == sorted(periods) and joules == sorted(joules, reverse=True)
-    for p in found:
+    for p in predictions:
         assert (p.watts or 0) <= (p.gpu.power_limit_w or 700) * (1 + 1e-9)
-    assert found[2].period_s > 1.2 * found[0].period_s
+    assert predictions[2].period_s > 1.2 * predictions[0].period_s
 
 
 @pytest.mark.parametrize(("card", "watts"), [("h200", 200.0), ("a100", 110.0)])

@@ -28,7 +28,7 @@ def test_local_experts_say_what_all_points_do() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(0, 20, (400, 2)).round(2)
     values = np.sin(points[:, 0]) * 0.3
-    found = Residual(
+    residual = Residual(
         ("a", "b"),
         (3.0, 9.0),
         tuple(map(tuple, points.tolist())),
@@ -45,7 +45,7 @@ def test_local_experts_say_what_all_points_do() -> None:
     exact = covariance(other, scaled) @ np.linalg.solve(
         covariance(scaled, scaled) + 0.02**2 * np.eye(400), values
     )
-    assert found.at(queries) == pytest.approx(exact, abs=0.01)
+    assert residual.at(queries) == pytest.approx(exact, abs=0.01)
 
 
 def test_the_means_kept_are_bounded() -> None:
@@ -66,12 +66,16 @@ def test_features_by_hand() -> None:
         dtype="bfloat16",
         dims={"b": 1, "m": 7, "n": 15, "k": 31, "transa": True, "epilogue": None},
     )
-    found = features(work, units=132)
-    assert found["bytes"] == 10  # log2(1023 + 1)
-    assert (found["m"], found["n"], found["k"]) == (3, 4, 5)  # log2(7 + 1) and so on
-    assert found["transa"] == 1.0 and found["dtype bfloat16"] == 1.0
-    assert "epilogue" not in found
-    assert found["waves of 128×128"] == 1.0  # one block on 132 units
+    coordinates_of_work = features(work, units=132)
+    assert coordinates_of_work["bytes"] == 10  # log2(1023 + 1)
+    assert (coordinates_of_work["m"], coordinates_of_work["n"], coordinates_of_work["k"]) == (
+        3,
+        4,
+        5,
+    )  # log2(7 + 1) and so on
+    assert coordinates_of_work["transa"] == 1.0 and coordinates_of_work["dtype bfloat16"] == 1.0
+    assert "epilogue" not in coordinates_of_work
+    assert coordinates_of_work["waves of 128×128"] == 1.0  # one block on 132 units
 
 
 def test_a_half_empty_wave_is_seen() -> None:
@@ -82,8 +86,8 @@ def test_a_half_empty_wave_is_seen() -> None:
 
 def test_coordinates_leave_out_what_was_never_seen() -> None:
     work = Work("norm", 1, 7, 0, dims={"rows": 3, "surprise": 9})
-    found = coordinates([work], 0.5, ("hot", "rows", "cols"), 132)
-    assert found.tolist() == [[0.5, 2.0, 0.0]]
+    table = coordinates([work], 0.5, ("hot", "rows", "cols"), 132)
+    assert table.tolist() == [[0.5, 2.0, 0.0]]
 
 
 def test_of_is_kept_and_the_same() -> None:

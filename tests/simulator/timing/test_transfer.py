@@ -271,7 +271,7 @@ def signature(op: str, dtype: str, sizes: list[int]) -> Signature:
 @cache
 def ratios() -> dict[tuple[str, str], list[float]]:
     """Predicted over measured, by GPU and op."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     with (Path(__file__).parent / "public_kernels.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             card = gpu(row["gpu"])
@@ -281,8 +281,8 @@ def ratios() -> dict[tuple[str, str], list[float]]:
             table = roofs(kernels, card, profile())
             compute, held, fixed = table.parts(np.zeros(len(kernels)), 0.5)
             took = float(np.sum(np.maximum(compute, held) + fixed))
-            found[row["gpu"], row["op"]].append(took / (float(row["us"]) * 1e-6))
-    return found
+            ratios[row["gpu"], row["op"]].append(took / (float(row["us"]) * 1e-6))
+    return ratios
 
 
 def test_public_kernels_on_each_gpu() -> None:

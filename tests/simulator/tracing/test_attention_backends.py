@@ -130,8 +130,8 @@ def test_causal_with_as_many_queries_as_keys_is_flash_and_else_not() -> None:
 )
 def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
     q = heads(FP16, grad=True)
-    found = trace(Calls(plain), (q,), gpu=gpu, phase="training", optimizer=None).names()
-    kernels = [name for name in found if "attention" in name]
+    names = trace(Calls(plain), (q,), gpu=gpu, phase="training", optimizer=None).names()
+    kernels = [name for name in names if "attention" in name]
     assert kernels == [
         f"aten._scaled_dot_product_{kind}_attention.default",
         f"aten._scaled_dot_product_{kind}_attention_backward.default",

@@ -52,8 +52,8 @@ def test_a_frozen_weight_is_cast_at_every_use() -> None:
     """The cache holds leaves that require a gradient, and no others."""
     module = Calls(lambda self, x: (x @ self.w) @ self.w)
     module.requires_grad_(False)
-    found = rows(trace(module, (X,), autocast="bf16"))
-    assert found.count("_to_copy f32 -> bf16") == 3  # x, and w twice
+    casts = rows(trace(module, (X,), autocast="bf16"))
+    assert casts.count("_to_copy f32 -> bf16") == 3  # x, and w twice
 
 
 def test_softmax_and_norms_run_in_single_precision() -> None:
@@ -127,8 +127,8 @@ def test_mixed_inputs_are_widened_to_the_widest() -> None:
 
 def test_integers_and_doubles_are_left_alone() -> None:
     module = Calls(lambda self, x: x.double() @ self.w.double())
-    found = trace(module, (X,), autocast="bf16").ops[-1]
-    assert [t.dtype for t in found.inputs] == ["float64", "float64"]
+    last = trace(module, (X,), autocast="bf16").ops[-1]
+    assert [t.dtype for t in last.inputs] == ["float64", "float64"]
 
 
 def test_gradients_come_back_in_the_weights_dtype() -> None:
@@ -144,6 +144,6 @@ def test_attention_and_convolution_are_cast() -> None:
     assert trace(module, (q,), autocast="bf16").names()[-1] == (
         "aten._scaled_dot_product_cudnn_attention.default"
     )
-    found = trace(nn.Conv2d(3, 4, 3), (torch.ones(1, 3, 8, 8),), autocast="fp16").ops[-1]
-    assert found.name == "aten.convolution.default"
-    assert {t.dtype for t in found.inputs} == {"float16"}
+    last = trace(nn.Conv2d(3, 4, 3), (torch.ones(1, 3, 8, 8),), autocast="fp16").ops[-1]
+    assert last.name == "aten.convolution.default"
+    assert {t.dtype for t in last.inputs} == {"float16"}

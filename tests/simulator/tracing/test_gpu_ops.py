@@ -53,11 +53,11 @@ def test_dropout_of_nothing_and_of_everything() -> None:
 def test_batch_norms_backend(
     weights: torch.dtype, image: torch.dtype, gpu: str, backend: str
 ) -> None:
-    found = forward(nn.BatchNorm2d(3).to(weights), IMAGE.to(image), gpu=gpu)
+    op = forward(nn.BatchNorm2d(3).to(weights), IMAGE.to(image), gpu=gpu)
     expected = [f"{backend}_batch_norm.default"]
     if backend == "native":  # the reserve that cuDNN would fill
         expected.insert(0, "empty.memory_format")
-    assert found == expected
+    assert op == expected
 
 
 def test_batch_norm_in_training_counts_its_batches_and_goes_back_through_cudnn() -> None:

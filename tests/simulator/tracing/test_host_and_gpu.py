@@ -61,13 +61,13 @@ def empty_of_the_host(_: Calls, x: Tensor) -> Tensor:
     ],
 )  # fmt: skip
 def test_the_host_waits_for_what_torch_copies(step: Callable[..., Tensor], waits: bool) -> None:
-    found = trace(Calls(step), (X,))
-    assert any(syncs(op.signature) for op in found.ops) is waits
+    traced = trace(Calls(step), (X,))
+    assert any(syncs(op.signature) for op in traced.ops) is waits
     if not waits:
-        predict_trace(found, mode="cuda_graph")
+        predict_trace(traced, mode="cuda_graph")
         return
     with pytest.raises(InputError, match=r"cannot capture .*: it waits for the GPU; predict mode="):
-        predict_trace(found, mode="cuda_graph")
+        predict_trace(traced, mode="cuda_graph")
 
 
 def test_data_becomes_one_copy_of_its_bytes() -> None:

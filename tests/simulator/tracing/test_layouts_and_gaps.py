@@ -68,8 +68,8 @@ def test_sparse_buffers_are_refused() -> None:
 
 
 def test_sparse_tensors_on_the_way_are_refused() -> None:
-    found = error_text(lambda x: torch.sparse_coo_tensor(x.long()[:2], x[0], (4, 4)))
-    assert "takes or returns a sparse_coo tensor of shape [4, 4]: " in found
+    message = error_text(lambda x: torch.sparse_coo_tensor(x.long()[:2], x[0], (4, 4)))
+    assert "takes or returns a sparse_coo tensor of shape [4, 4]: " in message
 
 
 def test_every_dtype_of_torch_has_its_bytes() -> None:

@@ -53,12 +53,12 @@ def answers() -> set[str]:
 @pytest.mark.parametrize("run", get_args(Run))
 def test_the_flags_answer_as_the_run_does(run: Run) -> None:
     net = Asking()
-    found = trace(net, (torch.zeros(2),), run=run)
+    traced = trace(net, (torch.zeros(2),), run=run)
     # a worker thread is not captured, nor compiled; a process's first step is traced twice
     assert net.answers and all(each == (TRUE[run], set()) for each in net.answers)
-    assert found.run == run
-    assert "torch.compiler.is_compiling" in found.asked
-    assert "torch.cuda.is_current_stream_capturing" in found.asked
+    assert traced.run == run
+    assert "torch.compiler.is_compiling" in traced.asked
+    assert "torch.cuda.is_current_stream_capturing" in traced.asked
     assert answers_outside() == set()
 
 
@@ -74,8 +74,8 @@ def test_what_torch_asks_for_itself_is_not_noted() -> None:
 
 
 def test_host_counts_do_not_depend_on_the_run() -> None:
-    found = [trace(Asking(), (torch.zeros(2),), run=run) for run in get_args(Run)]
-    counts = [[op.python_calls for op in each.ops] for each in found]
+    traces = [trace(Asking(), (torch.zeros(2),), run=run) for run in get_args(Run)]
+    counts = [[op.python_calls for op in each.ops] for each in traces]
     assert counts[0] == counts[1] == counts[2]
 
 

@@ -133,7 +133,7 @@ def test_the_network_is_as_before() -> None:
     values = {name: value.clone() for name, value in module.state_dict().items()}
     tensors = {name: id(p) for name, p in module.named_parameters()}
     x = torch.randn(8, 4, requires_grad=True)
-    kept = x.detach().clone()
+    copy = x.detach().clone()
     hooks = [list(m._forward_hooks) for m in module.modules()]
     for training in (True, False):
         module.train(training)
@@ -147,7 +147,7 @@ def test_the_network_is_as_before() -> None:
     assert [p.requires_grad for p in module.parameters()] == [False, True, True, True]
     for name, value in module.state_dict().items():
         assert torch.equal(value, values[name]), name  # running statistics too
-    assert x.grad is None and torch.equal(x, kept)
+    assert x.grad is None and torch.equal(x, copy)
     handle.remove()
 
 

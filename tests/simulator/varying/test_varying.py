@@ -74,8 +74,8 @@ def test_numbers_larger_than_64_bits_stay_exact() -> None:
 
 def test_a_division_by_zero_is_refused_on_the_path_alone() -> None:
     values = list(range(20))
-    found = everywhere(lambda n: 100 // n if n else -1, [values])
-    assert found == [100 // n if n else -1 for n in values]
+    values_at = everywhere(lambda n: 100 // n if n else -1, [values])
+    assert values_at == [100 // n if n else -1 for n in values]
     with pytest.raises(ZeroDivisionError):
         everywhere(lambda n: 100 // n, [values])
 

@@ -37,8 +37,8 @@ def updates(trace: Trace) -> list[Op]:
     ],
 )
 def test_kernels_take_as_many_weights_as_inductors(optimizer: str, depth: int, loops: list[int]):
-    made = updates(CompiledUpdate()(step(optimizer, depth)))
-    assert [int(str(op.signature.arg("ops")).split()[-1]) for op in made] == loops
+    kernels = updates(CompiledUpdate()(step(optimizer, depth)))
+    assert [int(str(op.signature.arg("ops")).split()[-1]) for op in kernels] == loops
 
 
 def test_adamw_reads_weight_gradient_two_states_and_a_counter():

@@ -31,21 +31,23 @@ def test_silu_runs_again_and_its_result_is_not_carried():
     count = [p.trace.names().count("aten.silu.default") for p in (before, after)]
     assert count == [2, 4]
     assert carried_bytes(before.trace) - carried_bytes(after.trace) >= 196_608
-    found = trade(before, after)
-    assert found is not None and found.flops == after.flops - before.flops > 0
-    assert found.carried_bytes == (carried_bytes(before.trace), carried_bytes(after.trace))
-    assert found.flops_per_byte == found.flops / (found.carried_bytes[0] - found.carried_bytes[1])
-    assert found.peak_bytes[1] <= found.peak_bytes[0]
+    traded = trade(before, after)
+    assert traded is not None and traded.flops == after.flops - before.flops > 0
+    assert traded.carried_bytes == (carried_bytes(before.trace), carried_bytes(after.trace))
+    assert traded.flops_per_byte == traded.flops / (
+        traded.carried_bytes[0] - traded.carried_bytes[1]
+    )
+    assert traded.peak_bytes[1] <= traded.peak_bytes[0]
     assert trade(after, before) is None and trade(before, before) is None
 
 
 def test_a_budget_trades_more():
     plain, half, none = (predict(s) for s in (GPT2, cut(GPT2, budget=0.5), cut(GPT2, budget=0.0)))
-    found = trade(plain, half), trade(plain, none)
-    assert found[0] and found[1] and 0 < found[0].flops < found[1].flops
-    assert found[0].carried_bytes[1] > found[1].carried_bytes[1]
+    trades = trade(plain, half), trade(plain, none)
+    assert trades[0] and trades[1] and 0 < trades[0].flops < trades[1].flops
+    assert trades[0].carried_bytes[1] > trades[1].carried_bytes[1]
     blocks = trade(plain, predict(apply(GPT2, "recompute")))
-    assert blocks is not None and blocks.carried_bytes[0] == found[0].carried_bytes[0]
+    assert blocks is not None and blocks.carried_bytes[0] == trades[0].carried_bytes[0]
 
 
 def test_it_is_undone_by_dropping_it_and_written_as_it_is_read():
@@ -108,11 +110,11 @@ def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
 
 
 def test_a_trace_without_what_it_needs_is_refused():
-    found = predict(LLAMA).trace
+    traced = predict(LLAMA).trace
     with pytest.raises(
         InputError, match="recompute=mincut: there is no backward pass: expected training"
     ):
         Cut()(predict(small_scenario("llama3-1b", seq=64)).trace)
-    bare = replace(found, ops=[replace(op, storages=()) for op in found.ops])
+    bare = replace(traced, ops=[replace(op, storages=()) for op in traced.ops])
     with pytest.raises(InputError, match="the trace does not say which memory its ops read and"):
         Cut()(bare)

@@ -153,7 +153,7 @@ def test_data_dependent_ops_are_refused() -> None:
 
 def test_levels_are_those_of_the_rule_and_compiled_is_the_mode() -> None:
     eager = predict(WIDE)
-    found = {
+    messages = {
         level: predict(changed(WIDE, f"+fusion={level}"))
         for level in (
             "none",
@@ -166,15 +166,17 @@ def test_levels_are_those_of_the_rule_and_compiled_is_the_mode() -> None:
         )
     }
     compiled = predict(replace(WIDE, mode="compiled"))
-    assert found["compiled"].period_s == compiled.period_s
-    assert found["compiled"].kernel_count == compiled.kernel_count
-    assert found["none"].period_s == eager.period_s
-    counts = [found[level].kernel_count for level in ("none", "pointwise", "pointwise+reductions")]
+    assert messages["compiled"].period_s == compiled.period_s
+    assert messages["compiled"].kernel_count == compiled.kernel_count
+    assert messages["none"].period_s == eager.period_s
+    counts = [
+        messages[level].kernel_count for level in ("none", "pointwise", "pointwise+reductions")
+    ]
     assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
     for level in ("pointwise", "pointwise+reductions", "xla", "nvfuser", "tensorrt"):
-        assert moved(found[level].trace) <= moved(eager.trace)
-    assert any("the host of XLA are approximated" in note for note in found["xla"].notes)
-    tensorrt = found["tensorrt"].trace.names()
+        assert moved(messages[level].trace) <= moved(eager.trace)
+    assert any("the host of XLA are approximated" in note for note in messages["xla"].notes)
+    tensorrt = messages["tensorrt"].trace.names()
     assert "fused.product.default" in tensorrt and "aten.native_layer_norm.default" in tensorrt
     assert reason("+fusion=tensorrt", base=small_scenario("mlp-tiny", training=True)) == (
         "fusion=tensorrt: TensorRT runs no backward pass: expected inference; choose another level"
@@ -232,11 +234,11 @@ def program(kinds: list[tuple[str, int, int]]) -> Trace:
         values.append((out, len(storages) - 1))
     last = {s: i for i, op in enumerate(ops) for s in op.storages}
     end = len(storages) - 1
-    made = [
+    kernels = [
         s if s.born < 0 or n == end else Storage(s.nbytes, s.born, last[n] + 1, s.role)
         for n, s in enumerate(storages)
     ]
-    return Trace(ops, made, "inference", None, 1, None, 0, 0, [], "", "h200_sxm")
+    return Trace(ops, kernels, "inference", None, 1, None, 0, 0, [], "", "h200_sxm")
 
 
 _OPS = st.lists(

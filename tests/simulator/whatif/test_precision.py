@@ -180,10 +180,10 @@ def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
     name: str, arguments: dict[str, str], reason: str
 ):
     there = apply(small_scenario("bert-base"), name, arguments)
-    kept = there.key
+    key = there.key
     with pytest.raises(InputError, match=reason):
         apply(there, "gpu", {"to": "v100"})
-    assert there.key == kept
+    assert there.key == key
     with pytest.raises(InputError, match=reason):  # as when it was read from a file
         predict(replace(there, gpu="v100"))
 

@@ -51,9 +51,9 @@ def stepped(name: str, checkpointed: bool, seq: int = 64) -> Trace:
 @pytest.mark.parametrize("name", [*SIZES])
 def test_the_ops_are_those_of_torchs_checkpoint(name: str):
     expected = stepped(name, True)
-    found = Recomputed("**.#")(stepped(name, False))
+    recomputed = Recomputed("**.#")(stepped(name, False))
     saved = "aten.detach.default"  # what is saved is looked at once more; a view, and no kernel
-    assert Counter(n for n in found.names() if n != saved) == Counter(
+    assert Counter(n for n in recomputed.names() if n != saved) == Counter(
         n for n in expected.names() if n != saved
     )
 
@@ -62,9 +62,9 @@ def test_the_ops_are_those_of_torchs_checkpoint(name: str):
 def test_the_peak_of_memory_is_that_of_torchs_checkpoint(name: str):
     plain = stepped(name, False)
     expected = memory(stepped(name, True)).peak_bytes
-    found = memory(Recomputed("**.#")(plain)).peak_bytes
-    assert found < 0.9 * memory(plain).peak_bytes
-    assert found == expected
+    peak_bytes = memory(Recomputed("**.#")(plain)).peak_bytes
+    assert peak_bytes < 0.9 * memory(plain).peak_bytes
+    assert peak_bytes == expected
 
 
 def test_a_longer_network_keeps_little_more():
@@ -74,9 +74,9 @@ def test_a_longer_network_keeps_little_more():
         )
         for n in (2, 6)
     )
-    kept = [predict(s).memory.at_peak["activation"] for s in (few, many)]
+    activations = [predict(s).memory.at_peak["activation"] for s in (few, many)]
     again = [predict(apply(s, "recompute")).memory.at_peak["activation"] for s in (few, many)]
-    assert again[1] - again[0] < 0.35 * (kept[1] - kept[0])
+    assert again[1] - again[0] < 0.35 * (activations[1] - activations[0])
 
 
 def test_the_forward_of_a_block_runs_twice_and_its_work_with_it():

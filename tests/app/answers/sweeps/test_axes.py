@@ -18,8 +18,8 @@ def test_values_between_two() -> None:
 
 
 def test_lines() -> None:
-    found = line(TINY, "batch=1:8")
-    assert (found.values, found.numeric, found.label) == ((1, 2, 4, 8), True, "Batch, samples")
+    axis = line(TINY, "batch=1:8")
+    assert (axis.values, axis.numeric, axis.label) == ((1, 2, 4, 8), True, "Batch, samples")
     assert line(TINY, "batch=8,2").values == (2, 8)
     assert line(TINY, "+host-speed=0.5:2:3").values == (0.5, 1.0, 2.0)
     cards = line(TINY, "gpu=h100, l4")

@@ -26,24 +26,26 @@ from tests.app.explorer.waiting import wait
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
     running = application()
-    made = Worker()
-    yield made
-    made.close()
+    worker = Worker()
+    yield worker
+    worker.close()
     trace_source.trace_elsewhere(False)
     trace_source.forget()
     del running
 
 
 def test_the_first_example_is_answered_and_only_the_last_question_counts(worker: Worker):
-    found: list[object] = []
+    answers: list[object] = []
     for batch in (8, 16, 64):
         scenario = Scenario("bert-base", batch=batch, seq=128, dtype="bf16")
-        worker.ask("current", lambda _, s=scenario: compute_answer(s), found.append, found.append)
+        worker.ask(
+            "current", lambda _, s=scenario: compute_answer(s), answers.append, answers.append
+        )
     wait(worker)
-    assert [answer.subject.batch for answer in found] == [64]  # pyright: ignore
-    worker.ask("along", lambda _: batch_regimes(examples.FIRST, 64), found.append, found.append)
+    assert [answer.subject.batch for answer in answers] == [64]  # pyright: ignore
+    worker.ask("along", lambda _: batch_regimes(examples.FIRST, 64), answers.append, answers.append)
     wait(worker)
-    assert found[1].spans[-1][1] == 1024  # pyright: ignore
+    assert answers[1].spans[-1][1] == 1024  # pyright: ignore
 
 
 def test_a_refusal_comes_back_with_its_words(worker: Worker):
@@ -60,7 +62,7 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
 
 
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
-    found: list[object] = []
+    answers: list[object] = []
     need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
     worker.tracing.request = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
     waiting: list[Callable[[str], None]] = []
@@ -72,7 +74,7 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
         return "the trace"
 
     for key in ("side 0", "view Sweep"):
-        worker.ask(key, ask, found.append, found.append)
+        worker.ask(key, ask, answers.append, answers.append)
     clock = QElapsedTimer()
     clock.start()
     while len(waiting) < 2 and clock.elapsed() < 5000:
@@ -82,7 +84,7 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     for told in waiting:  # one request, both are told
         told("")
     wait(worker)
-    assert found == ["the trace", "the trace"]
+    assert answers == ["the trace", "the trace"]
 
 
 def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):

@@ -25,12 +25,12 @@ def _view(name: str, place: str) -> View:
 def workspaces() -> Workspaces:
     running = application()
     views = [_view(f"{place} {at}", place) for place in ("Map", "Explore") for at in range(5)]
-    made = Workspaces()
-    made.fill([(view.workspace, Panel(view.title, view, DARK)) for view in views])
-    made.resize(1200, 800)
-    made.show()
+    workspaces = Workspaces()
+    workspaces.fill([(view.workspace, Panel(view.title, view, DARK)) for view in views])
+    workspaces.resize(1200, 800)
+    workspaces.show()
     running.processEvents()
-    return made
+    return workspaces
 
 
 def test_each_view_is_in_its_workspace(workspaces: Workspaces):

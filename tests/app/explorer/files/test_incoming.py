@@ -30,11 +30,11 @@ def test_each_kind_of_file_is_told(tmp_path: Path):
     (tmp_path / "p.toml").write_text('[workload]\nkind = "training"', "utf-8")
     for name in ("a.ridge", "t.rpt.json", "n.py", "x.docx"):
         (tmp_path / name).write_text("{", "utf-8")
-    found = {
+    shown = {
         name: identify(tmp_path / name).kind
         for name in ("s.toml", "g.toml", "p.toml", "a.ridge", "t.rpt.json", "n.py")
     }
-    assert found == {
+    assert shown == {
         "s.toml": "scenario",
         "g.toml": "gpu",
         "p.toml": "plan",
@@ -80,9 +80,9 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening.open([TRACES / "mlp-tiny.json.gz"])  # products alone, which BERT has too
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
-    said = opening.banner.label.text()
-    assert said.startswith("mlp-tiny.json.gz seems to measure another step: it contains ")
-    assert said.endswith(
+    banner = opening.banner.label.text()
+    assert banner.startswith("mlp-tiny.json.gz seems to measure another step: it contains ")
+    assert banner.endswith(
         "of the ops of this inference step in mode eager, and 93% of its kernel time is in these "
         "ops; expected at least half of each; choose the network, step and mode of the "
         "measurement, and open the trace again"
@@ -121,8 +121,8 @@ def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, t
     (tmp_path / "old.ridge").unlink()
     menu = QMenu()
     opening.fill_recent(menu)
-    said = [(action.text(), action.isEnabled()) for action in menu.actions()]
-    assert said == [("new.ridge", True), ("old.ridge (missing)", False)]
+    entries = [(action.text(), action.isEnabled()) for action in menu.actions()]
+    assert entries == [("new.ridge", True), ("old.ridge (missing)", False)]
 
 
 def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):

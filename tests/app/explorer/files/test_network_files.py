@@ -119,9 +119,9 @@ def test_a_saved_file_is_traced_again_and_a_broken_one_keeps_its_figures(
     (tmp_path / "new").write_text(NETWORK.replace("self.layer(x)", "self.leyer(x)"), "utf-8")
     (tmp_path / "new").replace(path)  # as many editors save
     until(lambda: not opening.banner.isHidden())
-    said = opening.banner.label.text()
-    assert said.startswith("edited.py was saved, but cannot be traced: ") and "leyer" in said
-    assert said.endswith(". The figures show the previous version")
+    banner = opening.banner.label.text()
+    assert banner.startswith("edited.py was saved, but cannot be traced: ") and "leyer" in banner
+    assert banner.endswith(". The figures show the previous version")
     assert answering.answer is second and not answering.up_to_date
     path.write_text(NETWORK, "utf-8")
     until(lambda: answering.up_to_date)

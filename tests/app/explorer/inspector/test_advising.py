@@ -48,7 +48,7 @@ def wait(advising: Advising) -> None:
 @pytest.fixture(scope="module")
 def found(advising: Advising) -> FoundAdvice:
     got: list[FoundAdvice] = []
-    advising.found.connect(got.append)
+    advising.advice_found.connect(got.append)
     advising.set_scenario(FIRST)
     wait(advising)
     return got[-1]

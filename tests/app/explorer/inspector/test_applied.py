@@ -22,10 +22,10 @@ TWICE = apply(apply(FIRST, "bandwidth", {"times": 2.0}), "no_python")
 def listed() -> AppliedList:
     application()
     session = Session(State((NamedScenario("Today", TWICE),)))
-    made = AppliedList(session, DARK)
-    session.changed.connect(lambda before, after: made.show_scenario(after.scenario))
-    made.show_scenario(TWICE)
-    return made
+    applied_list = AppliedList(session, DARK)
+    session.changed.connect(lambda before, after: applied_list.show_scenario(after.scenario))
+    applied_list.show_scenario(TWICE)
+    return applied_list
 
 
 def test_a_slider_turns_the_what_if_in_its_place_and_a_drag_is_one_step(listed: AppliedList):
@@ -80,5 +80,5 @@ def test_every_what_if_gets_a_control_for_each_of_its_parameters():
     application()
     for each in whatifs():
         values = {p.name: p.default if p.default is not None else 1 for p in each.parameters}
-        made = Controls(DARK, each.name, each.parameters, values)
-        assert made.grid.count() >= 2 * len(each.parameters)
+        controls = Controls(DARK, each.name, each.parameters, values)
+        assert controls.grid.count() >= 2 * len(each.parameters)

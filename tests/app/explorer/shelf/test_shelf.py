@@ -37,8 +37,8 @@ def card(name: str) -> Card:
 
 
 def test_every_registry_lies_there_with_its_count(shelf: Shelf):
-    said = {SECTIONS[kind]: int(label.text()) for kind, label in shelf.counts.items()}
-    assert said == {
+    counts = {SECTIONS[kind]: int(label.text()) for kind, label in shelf.counts.items()}
+    assert counts == {
         "Networks": len(CATALOGUE),
         "GPUs": len(gpus()),
         "Hosts": len(hosts()),
@@ -53,8 +53,8 @@ def test_a_new_what_if_appears_by_itself():
         return setting
 
     try:
-        found = card("of_this_test")
-        assert (found.title, found.detail) == ("of this test", "launch")
+        new_card = card("of_this_test")
+        assert (new_card.title, new_card.detail) == ("of this test", "launch")
     finally:
         del _WHATIFS["of_this_test"]
 

@@ -59,7 +59,7 @@ def run(screens: list[tuple[int, int, int, int, int]], folder: Path, *words: str
             }
         )
     )
-    told = {
+    texts = {
         **os.environ,
         "QT_QPA_PLATFORM": f"offscreen:configfile={path}",
         FOLDER_VARIABLE: str(folder),
@@ -68,7 +68,7 @@ def run(screens: list[tuple[int, int, int, int, int]], folder: Path, *words: str
         [sys.executable, "-c", _PROGRAM, *words],
         capture_output=True,
         text=True,
-        env=told,
+        env=texts,
         check=True,
         timeout=120,
     )

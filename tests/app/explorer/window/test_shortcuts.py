@@ -18,13 +18,13 @@ from app.widgets.drawing import application
 def actions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[QAction]:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     application()
-    found: list[QAction] = []
+    actions: list[QAction] = []
     for name, key in (("Save", "Ctrl+S"), ("Undo", "Ctrl+Z"), ("Quit", "")):
         action = QAction(name)
         action.setObjectName(name)
         action.setShortcut(key)
-        found.append(action)
-    return found
+        actions.append(action)
+    return actions
 
 
 def keys(actions: list[QAction]) -> list[str]:

@@ -38,7 +38,7 @@ def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
     window.session.show("Lessons")
     window.session.history.clear()
     changed = replace(FIRST, mode="cuda_graph")
-    window.panels.view(offered).asked.emit(changed)
+    window.panels.view(offered).scenario_requested.emit(changed)
     state = window.session.state
     assert [side.scenario for side in state.sides] == [FIRST, changed]
     assert state.current == 1 and state.workspace == "Explore"
@@ -88,31 +88,31 @@ def test_a_key_of_the_window_works_while_a_formula_stands_there(
 def test_a_copied_command_asks_the_same(scenario: Scenario):
     words = as_command(scenario).split()
     assert words[:2] == ["ridgepoint", "predict"]
-    given: dict[str, object] = {"network": words[2], "whatifs": [], "size": []}
+    options: dict[str, object] = {"network": words[2], "whatifs": [], "size": []}
     rest = iter(words[3:])
     for word in rest:
         if word.startswith("+"):
-            given["whatifs"].append(word)  # pyright: ignore
+            options["whatifs"].append(word)  # pyright: ignore
         elif word in ("--train", "--no-train"):
-            given["train"] = word == "--train"
+            options["train"] = word == "--train"
         elif word == "--size":
-            given["size"].append(next(rest))  # pyright: ignore
+            options["size"].append(next(rest))  # pyright: ignore
         else:
             name, value = word.removeprefix("--"), next(rest)
-            given[name] = int(value) if value.isdecimal() else value
+            options[name] = int(value) if value.isdecimal() else value
     for name, kind in (("dtype", Dtype), ("mode", Mode), ("optimizer", Optimizer)):
-        if name in given:
-            given[name] = kind(given[name])
-    assert question(**given).scenario.key == scenario.key  # pyright: ignore
+        if name in options:
+            options[name] = kind(options[name])
+    assert question(**options).scenario.key == scenario.key  # pyright: ignore
 
 
 def test_a_lesson_opens_its_scenario_in_explore(window: Window):
     window.session.show("Lessons")
     view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
-    asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
-    view.asked.emit(asked)
+    scenario = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
+    view.scenario_requested.emit(scenario)
     state = window.session.state
-    assert (state.workspace, state.scenario) == ("Explore", asked)
+    assert (state.workspace, state.scenario) == ("Explore", scenario)
 
 
 def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
@@ -135,14 +135,14 @@ def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
     assert closed == [True]  # nothing is lost
     window.session.set_scenario(replace(FIRST, batch=8), "batch 8")
     window.leave()
-    (asked,) = window.findChildren(Leaving)
-    assert [b.text() for b in asked.findChildren(QPushButton)] == [
+    (dialog,) = window.findChildren(Leaving)
+    assert [b.text() for b in dialog.findChildren(QPushButton)] == [
         "Cancel",
         "Close without saving",
         "Save and close",
     ]
-    assert "one.ridge" in asked.findChildren(QLabel)[0].text()
-    asked.cancel.click()
+    assert "one.ridge" in dialog.findChildren(QLabel)[0].text()
+    dialog.cancel.click()
     assert closed == [True] and window.files.edited
     window.leave()
     window.findChildren(Leaving)[-1].save.click()

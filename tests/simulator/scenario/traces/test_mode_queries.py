@@ -46,16 +46,16 @@ MODES = ("eager", "cuda_graph", "compiled")
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How each trace is run that is made from now on."""
-    made: list[str] = []
+    traced: list[str] = []
     usual = simulator.tracing.trace
 
     def noted(*args: Any, **options: Any) -> Any:
-        made.append(options["run"])
+        traced.append(options["run"])
         return usual(*args, **options)
 
     monkeypatch.setattr(simulator.tracing, "trace", noted)
     trace_source.forget()
-    return made
+    return traced
 
 
 def written(tmp_path: Path, condition: str) -> str:
@@ -106,8 +106,13 @@ def test_it_asks_at_some_sizes_alone(tmp_path: Path, runs: list[str]) -> None:
         tmp_path,
         "x = x.exp() if len(x) > 4 and torch.cuda.is_current_stream_capturing() else x",
     )
-    found = [predict(Scenario(network, mode=m, batch=b)) for b in (2, 16) for m in MODES[:2]]
-    assert ["aten.exp.default" in p.trace.names() for p in found] == [False, False, False, True]
+    predictions = [predict(Scenario(network, mode=m, batch=b)) for b in (2, 16) for m in MODES[:2]]
+    assert ["aten.exp.default" in p.trace.names() for p in predictions] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:

@@ -49,6 +49,6 @@ def test_actions_that_cannot_be_done_are_left_out():
     one, other = QAction("Undo"), QAction("Redo")
     one.setShortcut("Ctrl+Z")
     other.setEnabled(False)
-    found = action_commands([one, other, one])
-    assert [(c.name, c.key) for c in found] == [("Undo", "Ctrl+Z")]
+    commands = action_commands([one, other, one])
+    assert [(c.name, c.key) for c in commands] == [("Undo", "Ctrl+Z")]
     assert ("F2", "rename (scenarios)") in view_keys()

@@ -21,9 +21,9 @@ def workload(window: Window) -> Workload:
 
 
 def field(window: Window, name: str) -> TextField:
-    found = workload(window).sentence.field(name)
-    assert isinstance(found, TextField)
-    return found
+    field = workload(window).sentence.field(name)
+    assert isinstance(field, TextField)
+    return field
 
 
 def dropped(on: QWidget, data: QMimeData) -> str:
@@ -31,9 +31,9 @@ def dropped(on: QWidget, data: QMimeData) -> str:
     middle, buttons = on.rect().center(), Qt.MouseButton.LeftButton
     keys, copy = Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
     QCoreApplication.sendEvent(on, QDragEnterEvent(middle, copy, data, buttons, keys))
-    said = [o.words for o in on.findChildren(QWidget) if isinstance(o, Outline)]
+    words = [o.words for o in on.findChildren(QWidget) if isinstance(o, Outline)]
     QCoreApplication.sendEvent(on, QDropEvent(QPointF(middle), copy, data, buttons, keys))
-    return said[0] if said else ""
+    return words[0] if words else ""
 
 
 def card(key: str) -> QMimeData:
