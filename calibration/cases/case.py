@@ -14,6 +14,7 @@ from calibration.cases.host import MICRO
 from calibration.cases.host_networks import PACKAGED
 from calibration.cases.host_ops import ONE_OP
 from calibration.cases.own.networks import OWN
+from calibration.cases.package_mixtures import MIXTURES
 from calibration.cases.package_networks import SIZED
 from calibration.cases.package_networks_second import SIZED_SECOND
 from simulator.networks.catalogue import build
@@ -67,7 +68,8 @@ TORCH_MODES = {
 COMPILED_OPTIMIZER = "_compiled"  # suffix of its name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
-    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **OWN,
+    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **MIXTURES,
+    **OWN,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""
 

@@ -1,4 +1,5 @@
-"""Steps of mixtures of many experts, of fewer layers than the published networks."""
+"""Steps of mixtures of experts, of fewer layers than the published networks: the catalogue's, and
+those of transformers."""
 
 from __future__ import annotations
 
@@ -19,3 +20,25 @@ EXPERTS: tuple[Case, ...] = (
     *infer("gpt-oss-20b", "bf16", 4, 2048, layers=8),
 )  # fmt: skip
 """In order of their value, so that a run that ends early has the most useful ones."""
+
+MIXTURES: tuple[Case, ...] = (
+    *infer("hf-qwen3-moe", "bf16", 1, 512),
+    *infer("hf-gpt-oss", "bf16", 1, 512),
+    *infer("hf-mixtral-8x7b", "bf16", 8, 128),
+    *infer("hf-olmoe", "bf16", 8, 256),
+    *infer("hf-minimax-m2", "bf16", 1, 512),
+    *infer("hf-glm4-moe", "bf16", 1, 2048),
+    *infer("hf-deepseek-v3", "bf16", 1, 512),
+    *infer("hf-phimoe", "bf16", 2, 512),
+    *infer("hf-granite-moe", "bf16", 4, 512),
+    *train("hf-olmoe", "bf16", 2, 512),
+    *train("hf-granite-moe", "bf16", 4, 512),
+    *infer("hf-qwen3-moe", "bf16", 8, 1024),
+    *infer("hf-gpt-oss", "bf16", 4, 1024),
+    *infer("hf-mixtral-8x7b", "bf16", 1, 32),
+    *infer("hf-olmoe", "bf16", 1, 16),
+    *train("hf-qwen3-moe", "bf16", 1, 1024),
+    *infer("hf-deepseek-v3", "bf16", 2, 1024),
+    *infer("hf-phimoe", "fp16", 1, 256),
+)
+"""Predicted before they were measured, and never fitted."""

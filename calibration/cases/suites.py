@@ -9,7 +9,7 @@ from calibration.cases.compiled import (
     COMPILED_MODES,
     COMPILED_VALIDATION,
 )
-from calibration.cases.experts import EXPERTS
+from calibration.cases.experts import EXPERTS, MIXTURES
 from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
 from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
@@ -18,7 +18,7 @@ from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_C
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
           "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST,
-          "compiled_modes": COMPILED_MODES, "experts": EXPERTS,
+          "compiled_modes": COMPILED_MODES, "experts": EXPERTS, "mixtures": MIXTURES,
           "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED,
           "packages_second": PACKAGES_SECOND,
           "packages_second_compiled": PACKAGES_SECOND_COMPILED,
