@@ -137,7 +137,7 @@ def _unplanned(row: dict[str, str]) -> str:
         return "prefill and decode on separate GPUs"
     if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
         return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
-    if row["moe_ep_size"] not in ("", "1") or row["attention_dp_size"] not in ("", "1"):
+    if any(row.get(name, "") not in ("", "1") for name in ("moe_ep_size", "attention_dp_size")):
         return "experts or sequences over several GPUs are not planned"
     return "" if row["precision"] in _PRECISIONS else f"{row['precision']} is not planned"
 

@@ -136,6 +136,8 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+cuda_graph", ("overhead",), "a graph replays all launches at once", "code"),
     Trial("+fusion=compiled", ("overhead", "memory"),
           "torch.compile fuses loops and issues them without Python", "code"),
+    Trial("+fused_experts", ("overhead", "memory"),
+          "engines' kernels route, multiply and add up experts in six launches", "code"),
     Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
     Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
     Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),

@@ -105,8 +105,9 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
      "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71"),
     (("--into", "rows", "--over", "bach=1,2"),
      "no axis 'bach' for mlp-tiny: did you mean 'batch'? expected accumulate, bandwidth, batch, "
-     "figure, fp8, freeze, fuse, fusion, gpu, host, host_speed, kv_cache, l2, l2_bandwidth, "
-     "launch_cost, launch_latency, memory, mode, network, nvfp4, optimizer, power_limit, "
+     "figure, fp8, freeze, fuse, fused_experts, fusion, gpu, host, host_speed, kv_cache, l2, "
+     "l2_bandwidth, launch_cost, launch_latency, memory, mode, network, nvfp4, optimizer, "
+     "power_limit, "
      "precision, queue_depth, rate, recompute, remove, sdpa, seq, sustained_clock, tensor_peak, "
      "training, utilisation, vector_peak, weights, or a size of mlp-tiny: width, depth, classes"),
     (("--into", "rows", "--seed", "3"),

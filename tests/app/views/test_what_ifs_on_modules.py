@@ -142,6 +142,7 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
         "weights",
         "remove",
         "fuse",
+        "fused_experts",
         "recompute",
         "freeze",
     }

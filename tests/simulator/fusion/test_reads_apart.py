@@ -120,9 +120,9 @@ def test_views_are_told_by_where_they_begin() -> None:
 
 @pytest.mark.parametrize(("parts", "kernels"), [(8, 1), (9, 9)])
 def test_more_than_eight_operands_are_joined_by_a_kernel_each(parts: int, kernels: int) -> None:
-    kernels = of(Joined(parts), *[torch.zeros(16, 32) for _ in range(parts)])
-    assert [op.name for op in kernels] == ["fused.pointwise.default"] * kernels
-    assert sum(op.signature.write_bytes for op in kernels) == parts * 16 * 32 * 4
+    launches = of(Joined(parts), *[torch.zeros(16, 32) for _ in range(parts)])
+    assert [op.name for op in launches] == ["fused.pointwise.default"] * kernels
+    assert sum(op.signature.write_bytes for op in launches) == parts * 16 * 32 * 4
 
 
 def test_running_sums_are_one_kernel_with_the_loops_around_them() -> None:
@@ -164,8 +164,8 @@ def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
 @pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
 def test_a_product_is_given_a_copy_of_padded_windows(width: int, kernels: int) -> None:
     """7·7·96 = 4704 elements are 9408 bytes, no multiple of 128; 7·7·192 are 18816, and are one."""
-    kernels = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
-    generated = [op for op in kernels if op.name.startswith("fused")]
+    launches = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
+    generated = [op for op in launches if op.name.startswith("fused")]
     assert len(generated) == kernels
 
 
