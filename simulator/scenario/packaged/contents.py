@@ -48,8 +48,14 @@ _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
 )
 """Requests of lessons that differ from the default, for the first card."""
 
+_MIXTURES = ("gpt-oss-20b", "gpt-oss-120b", "qwen3-30b", "minimax-m2")
 OMITTED = {
     "mamba2-130m.*.training.*": "a fit takes 51 traces and minutes",
+    **{
+        f"{name}*.{rest}": "served in bf16; a fit takes a minute"
+        for name in _MIXTURES
+        for rest in ("fp16.*", "fp32.*", "autocast.*", "bf16.training.*", "bf16.inference.a100")
+    },
 }
 """Patterns of names that are not packaged, with the reason; users trace these themselves."""
 

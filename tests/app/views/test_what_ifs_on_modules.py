@@ -149,8 +149,9 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
     offered = choices(block_of(parts), GPT, gpt.prediction)
     titles = [change.title for change in offered]
     # precision has 6 dtypes, weights 3
-    assert len(titles) == 6 + 6 + 3
+    assert len(titles) == 6 + 7 + 3
     by = {change.title: change for change in offered}
+    assert by["fused experts"].scenario is None and "a mixture" in by["fused experts"].words
     assert by["precision fp16"].scenario is not None and by["weights int4"].scenario is not None
     assert by["precision bf16"].words == (
         f"the weights of {block_of(parts).name} are bf16 already: choose another dtype"
