@@ -108,9 +108,13 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch in the family's terms: m×n×k for a product, the bytes written for a
-    generated kernel, else the shape of the op's output."""
+    """The shape of a launch in the family's terms: m×n×k for a product, of all rows with the number
+    of groups for a grouped one, the bytes written for a generated kernel, else the shape of the
+    op's output."""
     family, dims = p.works[work].family, p.works[work].dims
+    if family == "gemm" and "groups" in dims:
+        left, out = p.trace.ops[op].inputs[0], p.trace.ops[op].outputs[0]
+        return f"{left.shape[-2]}×{out.shape[-1]}×{left.shape[-1]} in {dims['groups']}"
     if family == "gemm":
         batch = f"{dims['b']}·" if dims["b"] > 1 else ""
         return f"{batch}{dims['m']}×{dims['n']}×{dims['k']}"

@@ -159,6 +159,15 @@ def test_a_generated_kernel_shows_what_it_writes() -> None:
     assert shapes["fused.pointwise"] == "writes 16.0 KiB"  # 32·128·4 bytes
 
 
+def test_a_grouped_product_shows_all_rows_and_its_groups() -> None:
+    sizes = dict(width=256, layers=1, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2,
+                 vocab=512)  # fmt: skip
+    scenario = Scenario("qwen3-30b-decode", batch=4, seq=64, dtype="bf16", sizes=sizes)
+    p = predict(scenario, subject(scenario))
+    shapes = [g.shape for g in kernel_groups(p) if g.op == "_grouped_mm" and g.family == "gemm"]
+    assert sorted(shapes) == ["8×256×128 in 8", "8×256×256 in 8"]
+
+
 def test_products_without_a_tensor_core_say_where_they_run() -> None:
     scenario = Scenario("mlp-tiny", dtype="bf16", gpu="t4")
     assert (
