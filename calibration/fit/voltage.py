@@ -33,21 +33,24 @@ def measured() -> list[Window]:
     """The windows of all cards."""
     files = sorted(MEASUREMENTS.glob("*/energy*.jsonl.gz"))
     names = [(f.parent.name, f.name.removesuffix(".jsonl.gz")) for f in files]
-    found = [w for card, file in names for w in windows(card, file)]
+    every_window = [w for card, file in names for w in windows(card, file)]
     return [
-        w for w in found if not w.kernel[2].startswith(_TENSOR) or w.kernel[2].startswith(_WAITING)
+        w
+        for w in every_window
+        if not w.kernel[2].startswith(_TENSOR) or w.kernel[2].startswith(_WAITING)
     ]
 
 
-def voltages(found: Sequence[Window], known: Energies) -> Floats:
+def voltages(every_window: Sequence[Window], known: Energies) -> Floats:
     """The voltage at each of `CLOCKS`."""
-    kernels = sorted({w.kernel for w in found})
-    which = np.array([kernels.index(w.kernel) for w in found])
+    kernels = sorted({w.kernel for w in every_window})
+    which = np.array([kernels.index(w.kernel) for w in every_window])
     joules, seconds, celsius = (
-        np.array([getattr(w, name) for w in found]) for name in ("joules", "seconds", "celsius")
+        np.array([getattr(w, name) for w in every_window])
+        for name in ("joules", "seconds", "celsius")
     )
-    clock = np.array([w.clock_hz for w in found]) / known.clock_hz
-    dram_j = known.dram_j_per_byte * np.array([w.dram_bytes for w in found])
+    clock = np.array([w.clock_hz for w in every_window]) / known.clock_hz
+    dram_j = known.dram_j_per_byte * np.array([w.dram_bytes for w in every_window])
     typical = np.array([celsius[which == k].mean() for k in range(len(kernels))])
     warmth = 1 + PER_KELVIN * (celsius - typical[which])
     awake_j = (known.clocked_w * clock + known.busy_w) * seconds
@@ -66,11 +69,11 @@ def voltages(found: Sequence[Window], known: Energies) -> Floats:
 
 def main() -> None:
     """Fit the voltage with the energies of the first card."""
-    known, found = energies(gpu(FIRST)), measured()
+    known, every_window = energies(gpu(FIRST)), measured()
     assert known is not None
-    print(f"{len(found)} windows of {len({w.kernel for w in found})} kernels")
-    for clock, volts in zip(CLOCKS, voltages(found, known), strict=True):
-        count = sum(abs(w.clock_hz / known.clock_hz - clock) < 0.075 for w in found)
+    print(f"{len(every_window)} windows of {len({w.kernel for w in every_window})} kernels")
+    for clock, volts in zip(CLOCKS, voltages(every_window, known), strict=True):
+        count = sum(abs(w.clock_hz / known.clock_hz - clock) < 0.075 for w in every_window)
         print(f"{clock:.2f} of the clock: {volts:.3f} of the voltage ({count} windows near it)")
 
 

@@ -39,11 +39,11 @@ class Window(NamedTuple):
 
 def windows(card: str, file: str) -> list[Window]:
     """The windows of steady clock of the kernels of a file that the limit slowed."""
-    found: list[Window] = []
+    steady_windows: list[Window] = []
     for row in rows(card, file):
         if row.get("joules") and 4 in row["reasons"] and not row["step"]:
-            found += _of(row, (card, file, row["name"]))
-    return found
+            steady_windows += _of(row, (card, file, row["name"]))
+    return steady_windows
 
 
 def _of(row: dict[str, Any], kernel: tuple[str, str, str]) -> list[Window]:
@@ -59,13 +59,13 @@ def _of(row: dict[str, Any], kernel: tuple[str, str, str]) -> list[Window]:
     at_s = turn * period_s + (seen_s - turn * period_s).min()
     marks_s, done = np.array(row["chunks"]).T
     iterations = np.interp(at_s, marks_s, done)
-    found: list[Window] = []
+    steady_windows: list[Window] = []
     for i in range(1, len(at_s)):
         inside = at_s[i - 1] > marks_s[0] + _EARLIEST_S and at_s[i] < marks_s[-1]
         steady = abs(clock_hz[i] - clock_hz[i - 1]) <= _STEADY_HZ
         if inside and steady and turn[i] - turn[i - 1] == 1:
             count = iterations[i] - iterations[i - 1]
-            found.append(
+            steady_windows.append(
                 Window(
                     kernel=kernel,
                     joules=(joules[i] - joules[i - 1]) / count,
@@ -75,4 +75,4 @@ def _of(row: dict[str, Any], kernel: tuple[str, str, str]) -> list[Window]:
                     dram_bytes=row["work"].get("dram_bytes", 0.0),
                 )
             )
-    return found
+    return steady_windows

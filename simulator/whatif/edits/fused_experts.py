@@ -52,8 +52,8 @@ class FusedExperts:
             own = [i for i in launches if trace.ops[i].module == mixture]
             first, *_, last = [i for i in own if _is_grouped(trace.ops[i])]
             for i in own:
-                kept = _before(trace, i) if i < first else _within(trace, i, last, own)
-                change.put(i, [shared(op) for op in kept])
+                fused_ops = _before(trace, i) if i < first else _within(trace, i, last, own)
+                change.put(i, [shared(op) for op in fused_ops])
         for i in launches:
             if trace.ops[i].module in routers:
                 change.put(i, [shared(op) for op in _before(trace, i)])

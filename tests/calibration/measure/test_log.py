@@ -252,7 +252,7 @@ with Log(Path(sys.argv[1]), {"gpu": "x"}) as log:
 
 def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    kept = 0
+    written_samples = 0
     for _ in range(3):
         with subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -267,5 +267,7 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
         assert [s["point"]["params"]["n"] for s in measurements.samples.values()] == [
             *range(len(measurements.samples))
         ]  # none twice, none missing
-        assert len(measurements.samples) >= len(lines) - 2 >= kept + 6  # a header and a torn end
-        kept = len(measurements.samples)
+        assert (
+            len(measurements.samples) >= len(lines) - 2 >= written_samples + 6
+        )  # a header and a torn end
+        written_samples = len(measurements.samples)
