@@ -146,9 +146,8 @@ def _unedited(request: TraceRequest, gpu: GPU) -> Trace:
 
 
 def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
-    """The family that holds a resolved scenario, and its point (batch, sequence) in it; None if
-    there is none, or if an edit applies to single traces only. Raises InputError as
-    `trace_resolved` does."""
+    """The family of a resolved scenario and its point (batch, sequence) in it, or None without a
+    family and for edits of single traces. Raises InputError as `trace_resolved` does."""
     if resolved.request.saved or resolved.fusion:
         return None
     if not all(isinstance(edit, FamilyEdit) for edit in resolved.edits):
