@@ -17,6 +17,7 @@ from calibration.cases.own.networks import OWN
 from calibration.cases.package_mixtures import MIXTURES
 from calibration.cases.package_networks import SIZED
 from calibration.cases.package_networks_second import SIZED_SECOND
+from calibration.cases.package_networks_third import SIZED_THIRD
 from simulator.networks.catalogue import build
 
 
@@ -68,7 +69,7 @@ TORCH_MODES = {
 COMPILED_OPTIMIZER = "_compiled"  # suffix of its name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
-    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **MIXTURES,
+    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **MIXTURES,
     **OWN,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""

@@ -14,6 +14,7 @@ from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
 from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
 from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
 from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.cases.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
@@ -22,4 +23,6 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED,
           "packages_second": PACKAGES_SECOND,
           "packages_second_compiled": PACKAGES_SECOND_COMPILED,
+          "packages_third": PACKAGES_THIRD,
+          "packages_third_compiled": PACKAGES_THIRD_COMPILED,
           "own": OWN_CASES, "own_compiled": OWN_COMPILED}  # fmt: skip

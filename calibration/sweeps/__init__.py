@@ -38,6 +38,7 @@ from calibration.sweeps.spatial import (
     awkward_convolutions,
     convolutions,
     pooling,
+    resized_tables,
     varied_convolutions,
     varied_pictures,
 )
@@ -57,7 +58,8 @@ FAMILIES = (
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
-    *(awkward_convolutions, convolutions, pooling, varied_convolutions, varied_pictures),
+    *(awkward_convolutions, convolutions, pooling),
+    *(resized_tables, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""
 

@@ -11,7 +11,9 @@ from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
 from calibration.cases.own.networks import OWN
 from calibration.cases.package_networks import SIZED
 from calibration.cases.package_networks_second import SIZED_SECOND
+from calibration.cases.package_networks_third import SIZED_THIRD
 from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.cases.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
 from calibration.outcome import Outcome
 from calibration.record.read import Recording
 from calibration.validate.packages import DEFAULT, Before, before, compared
@@ -43,6 +45,14 @@ def test_the_second_suite_shares_no_network_with_the_first() -> None:
     assert (phases.count("inference"), phases.count("training")) == (len(SIZED_SECOND), 11)
     assert {case.network for case in PACKAGES_SECOND} == set(SIZED_SECOND)
     assert len(PACKAGES_SECOND_COMPILED) == 12
+
+
+def test_the_third_suite_shares_no_network_with_the_others() -> None:
+    assert set(SIZED_THIRD).isdisjoint({*SIZED, *SIZED_SECOND})
+    phases = [case.phase for case in PACKAGES_THIRD]
+    assert (phases.count("inference"), phases.count("training")) == (32, 7)
+    assert {case.network for case in PACKAGES_THIRD} == set(SIZED_THIRD)
+    assert len(PACKAGES_THIRD_COMPILED) == 16
 
 
 def test_a_kept_prediction_is_compared_as_one_of_now(tmp_path: Path) -> None:
