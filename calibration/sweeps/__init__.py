@@ -37,6 +37,7 @@ from calibration.sweeps.registry import (
 from calibration.sweeps.spatial import (
     awkward_convolutions,
     convolutions,
+    grouped_convolutions,
     pooling,
     resized_tables,
     varied_convolutions,
@@ -58,7 +59,7 @@ FAMILIES = (
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
-    *(awkward_convolutions, convolutions, pooling),
+    *(awkward_convolutions, convolutions, grouped_convolutions, pooling),
     *(resized_tables, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""
