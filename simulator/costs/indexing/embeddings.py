@@ -30,8 +30,8 @@ _BAGS = 1024 * 8
 
 @cost("aten.embedding.default")
 def embedding(op: Signature) -> tuple[Work, ...]:
-    """The rows, after a copy of indices that cannot be viewed as one dimension, such as expanded
-    ones (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
+    """Gather the rows, after a copy of indices that cannot be viewed as one dimension, such as
+    expanded indices (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
     indices = op["indices"]
     copies = () if _is_flat(indices) else (copy(indices, indices.numel * indices.itemsize),)
     return *copies, rows(op)
@@ -62,7 +62,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
     looked_up = min(n, table)
     first_of_row = helper_kernel(looked_up, 8 * looked_up, 8 * looked_up)
-    # one thread per row visits its parts; the spread of look-ups over rows is data
+    # one thread per row visits its parts; the number of look-ups per row depends on the data
     part_starts = helper_kernel(
         looked_up, 8 * looked_up, 8 * parts, steps=-(-n // max(_PARTIAL * looked_up, 1))
     )

@@ -9,7 +9,7 @@ Half precisions compute in float32, as `opmath_t` does; a complex or integer lan
 one.
 
 Composite ops (`divide`, `relu6`, `isclose`, `where.ScalarOther` ...) never reach the dispatcher's
-lower half, so they have no row.
+lower half, so no table has a row for them.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ _REAL_OF_COMPLEX = ("abs", "angle")
 
 
 def _real(steps: Steps) -> Cost:
-    """A real result of complex numbers is computed as a complex one, whose real part is copied
-    (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
+    """Cost of a real result of complex numbers: it is computed as a complex one, whose real part is
+    copied (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
 
     def rule(op: Signature) -> tuple[Work, ...]:
         out, numbers = op.out, op["self"].dtype

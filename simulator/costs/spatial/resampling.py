@@ -145,7 +145,8 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _grid_taps(op: Signature) -> int:
-    """interpolation_mode 0 (bi- or trilinear), 1 (nearest), 2 (bicubic)."""
+    """Inputs per output, for interpolation_mode 0 (bi- or trilinear), 1 (nearest) and 2
+    (bicubic)."""
     corners = 8 if "3d" in op.name else 4
     mode: int = op.arg("interpolation_mode", 0)
     return (corners, 1, 16)[mode]
@@ -194,7 +195,8 @@ def affine_grid(op: Signature) -> Work:
 def roi(op: Signature) -> Work:
     """Bins of each region: the mean of sampling_ratio² samples of four neighbours, or a maximum.
 
-    A ratio of 0 or less adapts to the size of the region, which is data: 2 per side is assumed.
+    A ratio of 0 or less adapts to the size of the region, which depends on the data: 2 per side is
+    assumed.
     """
     x, out, ratio = op["input"], op.out, op.arg("sampling_ratio", 0)
     places = (ratio if ratio > 0 else 2) ** 2
