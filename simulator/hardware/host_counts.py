@@ -31,8 +31,8 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 class _Ops(NamedTuple):
     """The host's work for each op, whatever it launches [ops]: the kind of a launch, whether the op
     touches no tensor on the GPU, is recurrent, and of the backward pass or the optimizer; Python's
-    steps and autograd's nodes [ops, len(PYTHON) + 1]; how cold it is; and the tensors that it
-    walks through in lists, returns and joins."""
+    steps and autograd's nodes [ops, len(PYTHON) + 1]; its coldness; and the number of tensors that
+    it handles in lists, returns and joins."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -101,8 +101,8 @@ def tail_s(trace: Trace, host: Host) -> float:
 
 
 def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
-    """How cold each op is [ops]: 0 directly after an op of its kind, up to 1. `names` are the
-    kinds, `rows` the kind of each op."""
+    """The coldness of each op [ops]: 0 directly after an op of the same kind, up to 1. `names` are
+    the kinds, `rows` the kind of each op."""
     cold = np.ones(len(rows))
     recent: list[str] = []  # the last distinct kinds, the latest at the end
     for place, row in enumerate(rows):

@@ -25,7 +25,7 @@ def dense_copies(op: Signature, dims: dict[str, object]) -> Iterator[Work]:
 
     cuDNN requires all tensors in the layout of the input. A gradient in the other layout is copied
     once for both directions; one with gaps (a slice of a concatenation's gradient) for each, since
-    `Tensor.to` finds the right layout and does not copy (ATen/native/cudnn/ConvShared.cpp).
+    the layout is right and `Tensor.to` does not copy (ATen/native/cudnn/ConvShared.cpp).
     """
     last, native = bool(dims["channels_last"]), bool(dims["native"])
     x, grad = images(op)
@@ -76,7 +76,8 @@ def channels_per_load(tensor: Tensor) -> int:
 
 
 def needs_padding(tensor: Tensor, is_weight: bool, groups: int) -> bool:
-    """Whether the channels per group (both kinds for a weight) are no multiple of a load."""
+    """Whether the channels per group (input and output channels for a weight) are not a multiple of
+    a load."""
     shape, step = tensor.shape, channels_per_load(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % step for size in sizes)

@@ -26,7 +26,7 @@ _ADDS = {"sum", "norm", "truth"}
 dependency chains."""
 _CHAIN = 4
 """Values per step of such a chain."""
-_LEAST, _MOST = 16, 256  # values per thread: least if split, most if not
+_LEAST, _MOST = 16, 256  # values per thread: minimum if split, maximum if not
 
 
 @dataclass(frozen=True)

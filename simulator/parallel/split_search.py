@@ -49,8 +49,8 @@ class Split:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A split that was not predicted, and why: it divides the step badly, needs too much memory or
-    is estimated to be slow."""
+    """A split that was not predicted, and why: it does not divide the step, needs too much memory,
+    or is estimated to be slow."""
 
     layout: Layout
     cause: Literal["shape", "memory", "speed"]
