@@ -1,7 +1,7 @@
-"""Profiles from a folder of measurements: of the user's own GPU, and of its host.
+"""Profiles from a folder of measurements: one of the user's own GPU, and one of its host.
 
 `ridgepoint calibrate fit FOLDER` writes `FOLDER/<gpu>.json` and `FOLDER/host.json`; with
-`--install` the GPU's goes to the folder in which predictions find it.
+`--install`, the profile of the GPU is also written to the folder that predictions read.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ WIDTH = 64
 
 
 class Broken(nn.Module):
-    """Blocks, with the graph broken after each of the first `breaks`; written out without a loop
-    over breaks, which would prevent compilation of the enclosing function."""
+    """Blocks, with the graph broken after each of the first `breaks`. The calls are written out,
+    because a break inside a loop would prevent compilation of the enclosing function."""
 
     def __init__(self, breaks: int) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Broken(nn.Module):
 
 
 class Part(nn.Module):
-    """Products with an activation after each."""
+    """Matrix products with an activation after each."""
 
     def __init__(self, blocks: int) -> None:
         super().__init__()

@@ -142,9 +142,9 @@ class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
     A torn last line is cut off. `measurements.corrupt_lines` numbers the damaged lines before it,
-    whose samples count as not measured. Raises InputError for another GPU's or version's log,
-    for one that another process writes, and for a disk that is full: nothing written before is
-    lost.
+    whose samples count as not measured. Raises InputError for a log of another GPU or version, for
+    a log that another process writes, and if the disk is full; lines that were written before are
+    not lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:

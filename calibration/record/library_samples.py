@@ -104,7 +104,7 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     launches: list[tuple[Work, float, float]] = []
     for cold, works in costs:
         warm = round(cold + (1 - cold) * share, 2)
-        launches += [(replace(work), warm, cold) for work in works]  # each its own record
+        launches += [(replace(work), warm, cold) for work in works]  # each op is a separate record
     return launches
 
 
@@ -136,7 +136,7 @@ AWKWARD = (
     "blind_convolution_backward",
     "blind_convolution_1d",
 )
-"""Convolutions of which cuDNN runs a third by other kernels than the lowered ones. The fit uses
+"""Convolutions of which cuDNN runs a third with other kernels than the lowered ones. The fit uses
 those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves in the fit,
 the convolutions of ResNets in float32 were predicted 5% slower."""
 AWKWARD_CURVES = (
