@@ -134,7 +134,7 @@ class Sums(Micro):
 
 
 class Casts(Micro):
-    """Conversions."""
+    """Ops that convert dtypes."""
 
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count // 2):

@@ -70,8 +70,8 @@ def architecture() -> str:
 
 @functools.cache
 def _machine_code(source: str, options: tuple[str, ...]) -> bytes:
-    """The cubin of a source for one architecture. Raises an error with the compiler's log if it
-    refuses."""
+    """The cubin of a source for one architecture. Raises an error with the compiler's log if the
+    compiler refuses the source."""
     nvrtc, program = _nvrtc(), ctypes.c_void_p()
     status = nvrtc.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None

@@ -23,7 +23,7 @@ SIZES_BYTES = [
     *(k * KIB for k in (1, 4, 16, 64, 256)),
     *(m * MIB for m in (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 128, 256, 512, 2048)),
 ]
-# (blocks an SM, threads, vectors): 0.5 KB to 128 KB in flight on each SM, by each way
+# (blocks per SM, threads, vectors): 0.5 KB to 128 KB in flight on each SM, in several ways
 OCCUPANCIES = [
     *((1, threads, 1) for threads in (32, 64, 128)),
     *((blocks, 256, vectors) for vectors in (1, 2, 4) for blocks in (1, 2, 4, 8)),

@@ -1,4 +1,4 @@
-"""The tensor cores' rate through `mma.sync`, all operands in registers.
+"""The tensor cores' rate through `mma.sync`, with all operands in registers.
 
 Each of these instructions takes a 16-row A and an 8-row Bᵀ whose rows hold 32 bytes, whatever the
 dtype, so one kernel serves all. On Hopper they reach about two thirds of the rate of `wgmma`

@@ -32,8 +32,8 @@ _PRODUCTS_OWN = {"split_s", "unaligned", "feed"}
 
 
 WHEREVER = ("gemm_vector", "pointwise_strided")
-"""Curves whose residual does not depend on where the operands are. It is equally accurate on
-held-out kernels, and no kernel is predicted to be slower from L2 than from DRAM, which would be
+"""Curves whose residual does not depend on where the operands are. The residual is equally accurate
+on held-out kernels, and no kernel is predicted to be slower from L2 than from DRAM, which would be
 clipped."""
 
 

@@ -158,10 +158,9 @@ def fit_first(table: _Table) -> Fitted:
 
 
 def fit_chip(table: _Table, first: _Table, fitted: Fitted) -> float:
-    """Energy of another card's chip over the first's: the same circuits at a voltage of its own.
-
-    Each kernel is compared with itself on the first card, so that its error in the fit cancels.
-    Power-limited kernels are left out, because their voltage is inferred.
+    """Energy of another card's chip relative to the first card's, since the same circuits run at
+    another voltage. Each kernel is compared with itself on the first card, so that its error in the
+    fit cancels. Power-limited kernels are left out, because their voltage is inferred.
     """
     logs = np.log(first.fitted_w(fitted) / first.watts)
     names = np.array(first.cases)

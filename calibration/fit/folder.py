@@ -53,8 +53,8 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
 
 
 def graph_gap(measured: Measurements) -> float | None:
-    """Seconds between the kernels of a graph: the time of chains of small kernels beyond the
-    kernels."""
+    """Seconds between the kernels of a graph: the time of chains of small kernels that the kernels
+    themselves do not take."""
     gaps = [
         (s["warm"]["median_s"] - sum(kernel[1] for kernel in s["kernels"])) / len(s["kernels"])
         for s in measured.samples.values()

@@ -250,8 +250,8 @@ def refit(
 
 
 def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
-    """Write the profile with its intervals, from steps that were never fitted and the current
-    host."""
+    """Compute the intervals of a profile from steps that were never fitted, with the current host,
+    and write the profile."""
     host = host_of("validation")
     seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
     judged = msgspec.structs.replace(fitted, interval=interval(seen))

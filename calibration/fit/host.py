@@ -37,9 +37,9 @@ from simulator.schedule.launch_plan import issued
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
-"""Seconds to launch each kernel of an op after its first: a call of the driver. It is not fitted,
+"""Seconds to launch each further kernel of an op by a call of the driver. The time is not fitted,
 since few steps have such kernels, and since it is uncertain which kernels cuBLAS and cuDNN launch
-for so few rows.
+for the few rows of these steps.
 """
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such

@@ -1,11 +1,12 @@
 """Record the kernels that attention launches, by mask, strides, dtype, lengths and mode.
 
 `python -m calibration.measure.attention_paths FILE --seconds 110` on a machine with a GPU writes
-one line of JSON per case, the most valuable first; a failed case's line holds its error. Parts: -
-`network`: small networks of transformers with random weights, eager, captured and compiled: the
-kernels of a step in order with their seconds, its period and its GPU-busy time. - `choice`: results
-of `torch._fused_sdp_choice` over the whole grid, with and without gradients. - `kernels`: kernels
-of `scaled_dot_product_attention` at chosen points, forward and with
+one line of JSON per case, the most valuable first; a failed case's line holds its error. Parts:
+
+- `network`: small networks of transformers with random weights, eager, captured and compiled: the
+  kernels of a step in order with their seconds, its period and its GPU-busy time.
+- `choice`: results of `torch._fused_sdp_choice` over the whole grid, with and without gradients.
+- `kernels`: kernels of `scaled_dot_product_attention` at chosen points, forward and with
   backward, with the seconds of each, warm and cold.
 - `compiled`: ATen ops and kernels of the same call under torch.compile.
 - `captured_kernels`: some of these points replayed from a CUDA graph.

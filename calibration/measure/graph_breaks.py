@@ -1,9 +1,9 @@
 """The cost of a break in the graph of a compiled step.
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
-the predictions are compared with the packaged measurement. Blocks of a small network with a break
-after each: the slope over the number of breaks is the time of one more graph. The simulator is
-imported only for predictions, since a measuring machine has only PyTorch and numpy.
+the predictions are compared with the packaged measurement. A small network has a break after some
+of its blocks: the slope of the time over the number of breaks is the time of one more graph. The
+simulator is imported only for predictions, since a measuring machine has only PyTorch and numpy.
 """
 
 from __future__ import annotations

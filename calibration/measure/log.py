@@ -190,7 +190,7 @@ class Log:
                 )
 
     def write(self, row: Row) -> None:
-        """Append a line, on disk when this returns."""
+        """Append a line, which is on disk when this method returns."""
         line = encoded(row)
         try:
             rest = line

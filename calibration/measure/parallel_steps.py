@@ -56,7 +56,7 @@ def agreed(value: float) -> float:
 
 
 def of_each(value: Any) -> list[Any]:
-    """All ranks' values."""
+    """The values of all ranks."""
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values

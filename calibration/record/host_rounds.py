@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A case on a machine; `name` as `Case.name`."""
+    """A case on a machine; `name` is its `Case.name`."""
 
     machine: str
     case: dict[str, Any]

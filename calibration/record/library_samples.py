@@ -75,7 +75,7 @@ FURTHER = ("drawn", "further", "drawn_second", "further_second", "experts_calls"
 
 def further(gpu: GPU) -> Iterator[Swept]:
     """Every further point that was measured, traced again."""
-    importlib.import_module("calibration.blind")  # registers its calls
+    importlib.import_module("calibration.blind")  # the import registers its calls
     for name in FURTHER:
         path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
         for row in read(path).samples.values() if path.is_file() else ():

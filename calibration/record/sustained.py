@@ -31,8 +31,8 @@ a watt of DRAM, which has a separate sensor, warmed it by 0.007 K in the median.
 _DRAM_J_PER_BYTE = 6e-11
 """Rounded from the value that is fitted together with the energies."""
 _DRAM_SHARE = 0.2
-"""DRAM's share of the power of whole steps over that at rest: steps warm the chip by 0.033 K per
-watt of the card."""
+"""DRAM's share of the power that whole steps draw in addition to the power at rest. It follows from
+the temperature of the chip, which rises by 0.033 K per watt of the card."""
 
 
 @dataclass(frozen=True)

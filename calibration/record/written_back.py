@@ -37,7 +37,7 @@ class Case:
 
 
 def cases(path: Path | None = None) -> list[Case]:
-    """Every measured kernel, medians of its repeats."""
+    """Every measured kernel, with the medians over its repeats."""
     with gzip.open(path or FILE, "rt") as file:
         rows = json.load(file)["cases"]
     return [

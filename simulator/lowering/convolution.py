@@ -112,7 +112,8 @@ def _group_by_group(c: Product) -> bool:
 
 
 def _of_slices(c: Product) -> Iterator[Work]:
-    """One group in TF32 and NCHW on vector lanes; its channels are copied out and in."""
+    """The kernels of one group in TF32 and NCHW on vector lanes; its channels are copied out and
+    in."""
     yield padding_copy(c.sources[0], generic=True)
     yield c.direct()
     yield padding_copy(c.target, generic=True)

@@ -31,8 +31,8 @@ itself launches them."""
 
 
 def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:
-    """Number of ops that an op calls: its kernels that copy or compute element by element, except
-    its own."""
+    """The number of ops that an op calls: one for each kernel that copies or computes element by
+    element, except the op's main kernel."""
     if any(part in op.name for part in _LIBRARY):
         return 0
     elementwise = sum(

@@ -215,7 +215,8 @@ class _Simulation:
             self.push(now + seconds, 2, r, k)
 
     def retime(self, r: int, now: float) -> None:
-        """Set the speed of the running kernels, and schedule the first end."""
+        """Set the speed of the running kernels, and schedule the end of the kernel that ends
+        first."""
         rank = self.ranks[r]
         rank.version += 1
         if not rank.left:

@@ -33,7 +33,7 @@ class RankTimes:
 
 
 class RankState:
-    """The state of one rank: kernels are numbered over all steps."""
+    """The state of one rank; its kernels are numbered consecutively over all steps."""
 
     def __init__(self, plan: RankPlan, steps: int) -> None:
         self.plan = plan

@@ -156,8 +156,8 @@ def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
 
 
 def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
-    """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, one
-    split of each shape."""
+    """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, only
+    one split of each shape is listed."""
     layers = layers_of(step)
     for tp in _divisors(cluster.gpus_per_node):
         for pp in _divisors(cluster.gpus // tp):

@@ -278,14 +278,14 @@ def filled(work: Work) -> Any:
 
 
 def _multiplies(work: Work) -> bool:
-    """Whether vector lanes multiply tiles in registers; a depthwise convolution loads the operands
-    of each product."""
+    """Whether vector lanes multiply tiles in registers. It is False for a depthwise convolution,
+    which loads the operands of each product."""
     return work.family in _PRODUCTS and not work.dims.get("depthwise")
 
 
 def features(work: Work, gpu: GPU) -> dict[str, Any]:
     """The amounts of a work that cost energy on the chip: FLOPs as "tensor_bf16" or "vector_fp32",
-    the number of "instruction" if they are counted, of "l2_byte" and of "launch"."""
+    and the numbers of "instruction" (if they are counted), "l2_byte" and "launch"."""
     amounts: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
     short = _SHORT.get(work.dtype, "fp32")
     flops = work.dims.get("fraction", 1.0) * work.flops

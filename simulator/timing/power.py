@@ -124,7 +124,7 @@ class Supply:
         return self.highest_hz / self.known.clock_hz
 
     def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
-        """Watts of a step of period `period_s` at a clock [points]."""
+        """Joules of a step of period `period_s` at a clock [points]."""
         known = self.known
         awake = known.clocked_w * period_s + known.busy_w * busy_s
         running = awake * self._highest * clock + load.chip_j

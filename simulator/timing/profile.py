@@ -1,4 +1,4 @@
-"""Profiles: the shares of its data sheet's peaks that a GPU reaches, as data with sources."""
+"""Profiles: the shares of the data sheet's peaks that a GPU reaches, as data with sources."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class _Packaged(Profile, frozen=True, forbid_unknown_fields=True):
 AUTOTUNED = (0.97, 1.12)
 """The range of an autotuned step's time, relative to its prediction. With templates as slow as
 untuned kernels, the inference steps of the catalogue would take 1 to 1.37 times as long (median
-1.12); the one measured step took 0.98."""
+1.12); the only measured step took 0.98 times."""
 
 VERSION = 2
 """The version of the profiles that this release reads and writes."""

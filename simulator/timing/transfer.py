@@ -2,9 +2,9 @@
 
 A share is not the same on both GPUs. The work that keeps a kernel below a peak (addresses, loads
 into registers, exponentials) takes clocks of a streaming multiprocessor, and takes the same number
-of clocks on a card whose tensor cores are an eighth as fast. Nor do the bytes in flight per
-multiprocessor depend on the memory. So the measured time is split into the time of the engine or
-the memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum of
+of clocks on a card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor
+do not depend on the memory either. So the measured time is split into the time of the engine or the
+memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum of
 their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the time.
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
@@ -66,7 +66,8 @@ def transfer_slowdown(
     measured: GPU | None,
 ) -> Floats:
     """Slowdown on `gpu` [works], relative to the same share of the peak, of kernels that reach
-    `share` of the peak on the measured GPU. `here` and `there` are the peaks on the two GPUs."""
+    `share` of the peak on the measured GPU. `here` is the peak on `gpu`, `there` the peak on the
+    measured GPU."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
@@ -183,8 +184,8 @@ def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
 
 
 def traffic_of(curve: str, profile: Profile) -> Traffic:
-    """A curve's traffic; that of its base curve if it was not measured; or that of elementwise
-    kernels."""
+    """The traffic of a curve; if the curve was not measured, the traffic of its base curve, or else
+    that of elementwise kernels."""
     kind = curve
     while kind not in profile.traffic and "_" in kind:
         kind = kind.rpartition("_")[0]

@@ -35,11 +35,11 @@ class AttentionBlocks(NamedTuple):
     """How attention is divided into blocks and tiles: numbers, or arrays [works].
 
     count         blocks, each of which runs on one unit
-    tiles         of all blocks
-    longest       tiles of the longest block
-    edge_tiles    tiles at the edge of a band
+    tiles         number of tiles of all blocks
+    longest       number of tiles of the longest block
+    edge_tiles    number of tiles at the edge of a band
     tile_flops    FLOPs of one tile
-    width         of a tile: channels of a head
+    width         width of a tile: the channels of a head
     is_masked     1 if a mask is read
     random_slots  issue slots of one tile's random numbers
     """

@@ -22,7 +22,7 @@ _TILE = 4096
 _SHORT_MEMCPY = 2**20
 _PAGE = 4096
 """Above 1 MiB a copy within the GPU that is not a whole number of pages takes 1.9 µs longer
-(H200, driver 580; its code is not public)."""
+(H200, driver 580; the driver's code is not public)."""
 
 
 def vector_dtype(dtype: str) -> str:
@@ -227,8 +227,8 @@ def row_scan(elements: int, read: int, write: int) -> tuple[Work, Work]:
 def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
     """Running sums along a dimension: CUB's scan for a single row (ScanUtils.cuh), else one kernel.
 
-    Contiguous rows are scanned in shared memory, two elements per thread at a time, in steps whose
-    number is a logarithm; otherwise one thread scans each column.
+    Contiguous rows are scanned in shared memory, two elements per thread at a time, in about
+    log2(threads) steps; otherwise one thread scans each column.
     """
     cols = x.shape[dim] if x.shape else 1
     if cols == x.numel:

@@ -92,8 +92,8 @@ def _batch(
 
 
 def _slots(splits: int, contiguous: bool) -> int:
-    """Instructions of one element, whose position takes `splits` divisions of its index: one
-    position if tensors are contiguous, else those of source and result."""
+    """Instructions of one element. Its position takes `splits` divisions of its index; if tensors
+    are not contiguous, the positions in source and result are computed separately."""
     return _FRAME + _DIVISION * splits * (1 if contiguous else 2)
 
 

@@ -231,7 +231,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
         )
     dims = _reducing(source, 1, last)
     moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * statistic_bytes, dims, _BATCH)
-    # variance + eps, its root; each running value an interpolation of 3
+    # variance + eps, its root; each running value is an interpolation of 3 FLOPs
     update = statistics_kernel(
         op, (8, 16), channels, 2 * statistic_bytes + running, statistic_bytes + running
     )

@@ -81,8 +81,8 @@ def _blocks(
 
 
 def _rms_variant(variant: str, rms: bool) -> str:
-    """Name of a kernel. RMS norm has separate variants: its rows take half the clocks of layer
-    norm, which combines means and variances by divisions."""
+    """The variant of a kernel. RMS norm has separate variants: its rows take half the clocks of
+    layer norm, which combines means and variances by divisions."""
     return f"{variant}_rms" if rms else variant
 
 

@@ -32,7 +32,7 @@ UNARY: dict[str, Steps] = {
     "erfc": (1, 25), "erfinv": (1, 30), "lgamma": (1, 60), "digamma": (1, 60), "i0": (1, 40),
     "sinc": (3, 35), "logit": (3, 20), "nan_to_num": (3, 3), "logical_not": (1, 1),
     "bitwise_not": (1, 1), "conj_physical": (1, 1),
-    # negate, exp, add, divide; silu divides x itself
+    # negate, exp, add, divide; for silu the dividend is x
     "sigmoid": (4, 12), "silu": (4, 14),
     # x·0.5·(1 + erf(x·√½)): three multiplies, erf, add
     "gelu": (5, 25),

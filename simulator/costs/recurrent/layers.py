@@ -76,7 +76,8 @@ def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._cudnn_rnn_backward.default")
 def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction, last first, the recurrence and dX; then all weight gradients.
+    """For each layer and direction, in reverse order, the recurrence and dX; then all weight
+    gradients.
 
     ATen runs the two parts one after the other, and first fills missing gradients with zeros
     (`_cudnn_rnn_backward`, ATen/native/cudnn/RNN.cpp).

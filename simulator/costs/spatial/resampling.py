@@ -74,15 +74,16 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def _to_rows(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """The copy of a tensor with gaps for kernels that ignore strides: antialiased ones, and nearest
-    ones, which also accept channels last."""
+    """The copy of a tensor with gaps for kernels that ignore strides: those of antialiased and of
+    nearest interpolation. Nearest kernels also accept channels last."""
     takes = "nearest" in op.name and channels_last(x)
     strided = "nearest" not in op.name and "_aa" not in op.name
     return () if x.contiguous or takes or strided else (copy_onto(x, _rows(x)),)
 
 
 def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
-    """Whether a bilinear interpolation keeps the size. Other interpolations compute even then."""
+    """Whether a bilinear interpolation keeps the size, so that it only copies. Other interpolations
+    compute even if they keep the size."""
     return (
         "upsample_bilinear2d" in op.name and "_aa" not in op.name and (source.shape == target.shape)
     )

@@ -76,7 +76,7 @@ class LibraryCalls:
 
     def _permuted(self, value: Key, tensor: Tensor, ops: int = _CHAIN) -> bool:
         """Whether an image, or a value from which loops compute it, is a permuted view of rows with
-        channels last. Inductor writes such an image in its own order."""
+        channels last. Inductor writes such an image in an order that cuDNN cannot read."""
         node = self.lowering.computed.get(value)
         if node is None or node.numel != tensor.numel or not ops:
             return False

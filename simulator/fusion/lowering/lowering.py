@@ -58,7 +58,7 @@ class Lowering:
         self.only = only
         self.inductor = inductor and only is None
         self.computed: dict[Value, Tensor] = {}  # values of loops, stored or pending
-        self.computed_by: dict[Value, int] = {}  # its op
+        self.computed_by: dict[Value, int] = {}  # the op of each value
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
         self.graphs = graphs(trace)

@@ -23,7 +23,7 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
 
     Below 1 the heuristics are lifted, those about speed first, then the list of ops. Then banned
     ops whose results exceed the budget run again, those with the fewest FLOPs per byte first (a 0-1
-    knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
+    knapsack). No random op runs again here, while torch replays the state of its generators.
     """
     usual = Bans()
     saved = tensors_to_keep(joint, banned(joint, usual))

@@ -14,7 +14,7 @@ from simulator.records import Op, Signature, Storage, Trace
 def functional(trace: Trace) -> Trace:
     """The trace in which an out-of-place loop replaces each in-place loop that overwrites a whole
     activation; later ops read its result."""
-    stands: dict[int, int] = {}  # by storage, the new storage of its contents
+    stands: dict[int, int] = {}  # for each storage, the new storage of its contents
     fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one
     plain: dict[int, Signature | None] = {}
     ops: list[Op] = []

@@ -81,7 +81,7 @@ class Joint:
         return [tensor for tensor, readers in enumerate(self.readers) if readers]
 
     def fuse(self, tensor: int, user: int) -> bool:
-        """`is_fusible`: whether a tensor's op fuses with a reader. A concatenation absorbs its
+        """Whether a tensor's op fuses with a reader (`is_fusible`). A concatenation absorbs its
         inputs, and no op absorbs a concatenation."""
         op = self.trace.ops[user]
         if base(op) == "cat":

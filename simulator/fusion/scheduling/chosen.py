@@ -30,7 +30,8 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""Decides whether reductions are split, because an edit of a trace does not know the GPU."""
+"""The GPU for which reductions are split, because an edit of a trace does not know the user's
+GPU."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,8 @@ def ordered(unordered: list[Group]) -> list[Group]:
         while stack:
             one = stack[-1]
             missing = [s for s in one.sources if s not in done]
-            missing.sort(key=lambda s: s.first, reverse=True)  # the last of the stack is next
+            # the last group of the stack is visited next
+            missing.sort(key=lambda s: s.first, reverse=True)
             if missing and len(stack) < 10_000:
                 stack += missing
             else:

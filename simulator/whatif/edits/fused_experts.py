@@ -113,7 +113,8 @@ def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator
 
 
 def _activation(trace: Trace, last: int, own: Sequence[int]) -> int:
-    """The last op before the last product that is not part of its quantisation."""
+    """The last op before the last product that does not belong to the quantisation of that
+    product's operand."""
     operand = ("aten.amax", "aten._to_copy")
     return max(i for i in own if i < last and not trace.ops[i].name.startswith(operand))
 
