@@ -135,8 +135,8 @@ def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) 
 
 
 def _run_clocks(measured: Measured, gpu: GPU) -> float:
-    """The clocks per run that fit in the time of nine of ten samples; more would dominate
-    everywhere."""
+    """The number of clocks per run with which the runs of nine of ten samples fit in the measured
+    time. With more clocks, runs would dominate every sample."""
     runs = measured.group.runs
     if not runs.any():
         return 60.0

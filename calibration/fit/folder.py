@@ -65,7 +65,7 @@ def graph_gap(measured: Measurements) -> float | None:
 
 def host_profile(measured: Measurements) -> Host:
     """The default host, with each part scaled by the time of the fixed steps on this host. The
-    remaining uncertainty is one host's noise over seconds."""
+    remaining uncertainty is the variation of one host over seconds."""
     known = find_host()
     last = measured.processes[-1]
     here: dict[str, float] = last["host_index"]

@@ -1,7 +1,7 @@
 """Fit a GPU's profile to recorded kernels, with few physical parameters per family.
 
 `python -m calibration.fit.gpu` reads the recordings of the H200 and writes
-`simulator/profiles/h200.json`; the same recordings give the same file, byte for byte.
+`simulator/timing/profiles/h200.json`; the same recordings give the same file, byte for byte.
 """
 
 from __future__ import annotations

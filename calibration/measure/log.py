@@ -35,7 +35,8 @@ _BEGIN = re.compile(rb'[0-9a-f]{8} \{"header"')
 
 @dataclass
 class Measurements:
-    """The contents of a log: samples by point name, in the order of their beginning."""
+    """The contents of a log: samples by the name of the point, in the order of their first
+    lines."""
 
     header: Row
     processes: list[Row] = field(default_factory=list[Row])

@@ -254,7 +254,7 @@ class Sweep:
             return after
         for point in block:
             failure, _ = self._time(point)
-            if failure:  # the first time is used, and marked if the reference changes again
+            if failure:  # the first timing is used, and marked if the reference changes again
                 self._go_on(point, failure)
             if self.bench.full():
                 self._read_kernels()

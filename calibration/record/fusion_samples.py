@@ -54,8 +54,9 @@ class Gain:
 
 def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_bytes: float) -> Work:
     """A chain as one launch, with its outer bytes and all its instructions. `operands` are its
-    inputs, followed by its result. L2 holds data used up to `reach_bytes` before: an operand
-    smaller than the result is reread from DRAM if there is more traffic in between."""
+    inputs, followed by its result. L2 still holds data if at most `reach_bytes` of traffic followed
+    its last use: an operand smaller than the result is reread from DRAM if there is more traffic in
+    between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
     reducing = [op for op in ops if kind(op) == "reduction"]
     every = [work for op in reducing for work in works(op) or ()]

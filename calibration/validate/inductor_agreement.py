@@ -45,8 +45,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`real` and `rules` of one case, the pairs of launches of both, the number of common `ops`
-    that are in the same launch, and the eager trace."""
+    """The launches of one case by the real Inductor (`real`) and by the rules (`rules`), the pairs
+    of launches of both, the number of common `ops` that are in the same launch, and the eager
+    trace."""
 
     case: Case
     real: Side

@@ -87,8 +87,8 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
 
 
 def server(engine: str, rules: Rules, host: Host) -> StepTime:
-    """The step of the measured server: decodes captured or eager, prompts eager, plus the
-    additional time of a step alone over one of many back to back, since the server waits for its
+    """The step of the measured server: decodes captured or eager, prompts eager, plus the time by
+    which a step alone exceeds one of many steps back to back, since the server waits for its
     tokens."""
     work = Workload(
         "serving",

@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--steps", metavar="NAME", help="only the steps whose names contain this")
     parser.add_argument(
-        "--before", action="store_true", help="leave out the predictions of the code now"
+        "--before", action="store_true", help="leave out the predictions of the current code"
     )
     options = parser.parse_args()
     if options.steps is None:

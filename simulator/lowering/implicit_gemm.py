@@ -57,7 +57,7 @@ class Product:
 
     @property
     def adds(self) -> int:
-        """Multiply-adds."""
+        """The number of multiply-adds."""
         return self.work.flops // 2
 
     @property

@@ -87,9 +87,9 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _has_few_rows(work: Work) -> bool:
-    """Whether it is a single-precision linear layer of few rows, whose weights pass once through
-    vector lanes (`gemmSN_TN_kernel`). Without a bias, a deep one with few outputs is split
-    instead."""
+    """Whether a product is a single-precision linear layer of few rows, whose weights pass once
+    through vector lanes (`gemmSN_TN_kernel`). Without a bias, a deep product with few outputs is
+    split instead."""
     d = work.dims
     layer = d["b"] == 1 and not d.get("transa") and d.get("transb") and work.engine == "vector"
     if work.dtype != "float32" or not layer or not 2 <= d["m"] <= _FEW_ROWS:

@@ -57,7 +57,7 @@ class Place:
 def staged(
     trace: Trace, blocks: str, actions: Iterable[Action], place: Place, chunks: int
 ) -> Trace:
-    """The step of the stage at `place`, whose blocks are all of the trace's, in `chunks` equal
+    """The step of the stage at `place`. Its blocks are all blocks of the trace, in `chunks` equal
     parts that the schedule runs one by one."""
     entries = runs(trace, blocks)
     stage = _Stage(trace, place, chunks, [microbatch(trace, blocks, entries, n) for n in (0, 1)])

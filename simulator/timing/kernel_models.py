@@ -61,7 +61,7 @@ _IDLE_BLOCK_CLOCKS = 1.1
 concatenations take 0.45 µs for each MB of their result and 0.55 µs for each 1,000 idle blocks, and
 those of Mamba-2 and Inception-v3 agree within 2 to 15%."""
 _GRID_BLOCKS = 32
-"""The assumed limit of such a grid, in blocks per multiprocessor."""
+"""Assumed maximum number of blocks per multiprocessor in a grid with idle blocks."""
 
 _TRITON = ("fused", "generated")
 _SMOOTH = 3.0

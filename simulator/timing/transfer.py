@@ -105,8 +105,8 @@ def issue(gpu: GPU, profile: Profile) -> float:
 
 
 def issuing(gpu: GPU, profile: Profile) -> float:
-    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU: some of
-    them wait for FP32 lanes."""
+    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU. Some of
+    the instructions wait for FP32 lanes."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0

@@ -153,7 +153,8 @@ def stem_backward(
     kernel: int,
     stride: int,
 ) -> Call:
-    """The gradient of the weights of a first convolution, and of a picture of four channels."""
+    """The gradient of the weights of a first convolution, and that of the picture if it has four
+    channels."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False
     )

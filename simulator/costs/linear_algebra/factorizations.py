@@ -103,7 +103,8 @@ def cholesky(op: Signature) -> tuple[Work, ...]:
     "aten.linalg_ldl_factor_ex.default",
 )
 def lu(op: Signature) -> tuple[Work, ...]:
-    """m·n·k − (m + n)·k²/2 + k³/3 multiply-adds, k the shorter side; half as many if symmetric."""
+    """m·n·k − (m + n)·k²/2 + k³/3 multiply-adds, where k is the shorter side; half as many if the
+    matrix is symmetric."""
     return *_column_major_copy(op.inputs[0]), *_lu(op, op.inputs[0])
 
 

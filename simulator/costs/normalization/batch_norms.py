@@ -266,8 +266,8 @@ def _semaphores(dims: dict[str, Any]) -> tuple[Work, ...]:
 
 @cost("aten.native_batch_norm_backward.default", "aten.batch_norm_backward.default")
 def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """One kernel reduces and applies; with channels last there is one for each (Normalization.cu,
-    `batch_norm_backward_cuda`)."""
+    """One kernel reduces and applies; with channels last there is one kernel for each of the two
+    (Normalization.cu, `batch_norm_backward_cuda`)."""
     source = op["input"]
     wanted = wanted_gradients(op)
     statistic_bytes = _statistics(op, source.shape[1])

@@ -107,9 +107,9 @@ def _variant(op: Signature, kind: str) -> str:
 
 @cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
 def upsample_backward(op: Signature) -> tuple[Work, ...]:
-    """Nearest gathers, image after image unless channels are innermost. The others add to zeros
-    with atomics; bilinear and trilinear have one thread per output, and bilinear to the same size
-    copies."""
+    """Nearest interpolation gathers, image after image unless channels are innermost. The others
+    add to zeros with atomics; bilinear and trilinear have one thread per output, and bilinear to
+    the same size copies."""
     grad, out = op["grad_output"], op.out
     if _is_copy(op, grad, out):
         return move(grad, out)

@@ -27,9 +27,9 @@ _NORMALIZED = (7, 19)
 slots, a reciprocal of 8 slots, and three others. Eager kernels compute a channel's factors once."""
 
 _PHILOX, _SHARED_PHILOX = 80, 50
-"""Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
-rate. Eager kernels share a round's four numbers among four elements. A handwritten kernel shares
-them too, through shared memory: it takes 35 instructions in its machine code, and seven
+"""Slots of a random number: ten rounds, 55 instructions, of which 20 are wide multiplies at half
+the rate. Eager kernels share a round's four numbers among four elements. A handwritten kernel
+shares them too, through shared memory: it takes 35 instructions in its machine code, and seven
 barriers."""
 
 ROWS: dict[str, tuple[int, int]] = {

@@ -224,7 +224,7 @@ def _scan(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _whole(lowering: Lowering, index: int, op: Op) -> None:
-    """A loss: the sum of one looked-up element per row."""
+    """Lower a loss that is the sum of one looked-up element per row."""
     target = op.signature["target"]
     reads = lowering.inputs(index, op)
     picked = lowering.flow.reads[index][op.signature.names.index("self")]

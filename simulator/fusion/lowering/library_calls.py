@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _FULL_BYTES = 4  # bytes per element in full precision
-_CHAIN = 4  # ops searched back from a gradient
+_CHAIN = 4  # maximum number of ops searched back from a gradient
 
 
 class LibraryCalls:

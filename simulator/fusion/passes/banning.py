@@ -76,7 +76,7 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _given_bytes(op: Op) -> int:
-    """Bytes of the inputs of an op without lists of tensors, which the partitioner ignores."""
+    """Bytes of the inputs of an op, except for lists of tensors, which the partitioner ignores."""
     often = Counter(op.signature.names)
     named = zip(op.inputs, op.signature.names, strict=True)
     return sum(_bytes(tensor) for tensor, name in named if often[name] == 1)
