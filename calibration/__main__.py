@@ -1,14 +1,15 @@
 """`python -m calibration measure|fit|validate|all`: the same as `ridgepoint calibrate …`.
 
 Measuring needs a CUDA GPU, PyTorch and numpy, and uses Triton and nvidia-ml-py if they are
-installed. Fitting and validating need no GPU, but Ridgepoint's own packages.
+installed. Fitting and validating need Ridgepoint's own packages, but no GPU.
 """
 
 from __future__ import annotations
 
 import time
 
-_BEGAN_S = time.perf_counter()  # before torch is imported, which counts towards the limit
+# set before torch is imported, since the import counts towards the limit
+_BEGAN_S = time.perf_counter()
 
 import argparse  # noqa: E402
 import importlib  # noqa: E402
@@ -141,14 +142,14 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
         say(f"  {name}: {reason}")
     if not complete:
         say(
-            f"the time was over with {progress.total - progress.done} points left: run the same "
+            f"the time was up with {progress.total - progress.done} points left: run the same "
             "command again to go on"
         )
 
 
 def measure_host(folder: Path) -> None:
     """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
-    # as in measure
+    # imported here, as in `measure`
     from calibration.measure import host_index
     from calibration.measure.device import versions
     from calibration.measure.log import Log
@@ -181,7 +182,7 @@ def pass_on(module: str, arguments: Sequence[str]) -> None:
 
 
 def run(arguments: Sequence[str]) -> None:
-    """One command."""
+    """Run one command."""
     options, rest = parser().parse_known_args(arguments)
     if options.command in ("measure", "all"):
         if rest:

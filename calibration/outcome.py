@@ -35,7 +35,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Summary:
     """A summary of outcomes: their number, the median and 90th percentile of the error, the bias of
-    the median, and the share of truths inside the interval (NaN without intervals)."""
+    the median, and the share of measured values inside the interval (NaN without intervals)."""
 
     group: str
     figure: str

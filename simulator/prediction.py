@@ -30,9 +30,9 @@ Shares = dict[Regime, float]
 
 
 class Kernel(msgspec.Struct, frozen=True, gc=False):
-    """One launch. Times are seconds from the start of a step that runs alone. `issue_s` is when the
-    host launches it, `idle_s` the idle time of the GPU before it. `shares` are shares of its
-    duration plus `idle_s`."""
+    """One launch. Times are seconds from the start of a step that runs alone. `issue_s` is the time
+    at which the host launches it, `idle_s` the idle time of the GPU before it. `shares` are the
+    shares of its duration plus `idle_s`."""
 
     index: int
     op: int

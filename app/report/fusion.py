@@ -11,7 +11,7 @@ from rich.text import Text
 from app.quantities import cut, data, scaled, seconds
 from app.report.tables import numbers, table, words
 from app.scenes.launches import starred
-from simulator.analysis.fusion_report import Again, Explanation, explain
+from simulator.analysis.fusion_report import Explanation, Recomputed, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110
@@ -30,12 +30,12 @@ def show(console: Console, p: Prediction, top: int) -> None:
     console.print(_generated(explanation, top, width >= _WIDE), width=width)
     if code := _code(p.trace.code, explanation, top):
         console.print(code, width=width)
-    if explanation.again:
+    if explanation.recomputed:
         console.print()
-        console.print(_again(explanation.again), width=width)
-    if explanation.left:
+        console.print(_recomputed(explanation.recomputed), width=width)
+    if explanation.unfused:
         console.print()
-        console.print(_left(explanation, top), width=width)
+        console.print(_unfused(explanation, top), width=width)
 
 
 def _generated(explanation: Explanation, top: int, wide: bool) -> Table:
@@ -86,15 +86,15 @@ def _code(code: Mapping[str, str], explanation: Explanation, top: int) -> Text |
     return Text(f"Their code: {some}.", style="dim") if some else None
 
 
-def _left(explanation: Explanation, top: int) -> Table:
+def _unfused(explanation: Explanation, top: int) -> Table:
     shown = table("not fused")
     words(shown, "op")
     numbers(shown, "calls", "kernels", "time")
     shown.add_column("why", min_width=24)  # may wrap
-    for each in explanation.left[:top]:
+    for each in explanation.unfused[:top]:
         took = seconds(each.seconds)
         shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
-    if rest := explanation.left[top:]:
+    if rest := explanation.unfused[top:]:
         shown.add_row(
             f"{len(rest)} more",
             f"{sum(each.count for each in rest):,}",
@@ -119,19 +119,19 @@ def _count(value: float) -> str:
     return f"{round(value):,}".replace("-", "−")
 
 
-def _instead(again: Again) -> str:
-    if data(again.bytes) == data(again.eager_bytes):
-        return f"{data(again.bytes)}, as in eager mode"
-    return f"{data(again.bytes)} instead of {data(again.eager_bytes)}"
+def _instead(recomputed: Recomputed) -> str:
+    if data(recomputed.bytes) == data(recomputed.eager_bytes):
+        return f"{data(recomputed.bytes)}, as in eager mode"
+    return f"{data(recomputed.bytes)} instead of {data(recomputed.eager_bytes)}"
 
 
-def _again(again: Again) -> Text:
-    some = ", ".join(f"{many:,} {name}" for name, many in again.ops[:_NAMED])
-    more = sum(many for _, many in again.ops[_NAMED:])
+def _recomputed(recomputed: Recomputed) -> Text:
+    some = ", ".join(f"{many:,} {name}" for name, many in recomputed.ops[:_NAMED])
+    more = sum(many for _, many in recomputed.ops[_NAMED:])
     some += f" and {more:,} more" if more else ""
     return Text(
-        f"Recomputed in the backward pass: {some} ({scaled(again.flops, 'FLOP')}). Saved for it: "
-        f"{_instead(again)}."
+        f"Recomputed in the backward pass: {some} ({scaled(recomputed.flops, 'FLOP')}). "
+        f"Saved for it: {_instead(recomputed)}."
     )
 
 

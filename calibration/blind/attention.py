@@ -57,7 +57,7 @@ def _heads(point: Params, heads: int, length: int, grad: bool) -> Tensor:
 def _mask(point: Params) -> Tensor | None:
     kind, keys = point["mask"], point["keys"]
     sizes = (point["batch"], 1, point["queries"], keys)
-    if kind == "bool":  # every query sees its first key, since a row without keys gives NaN
+    if kind == "bool":  # every query attends to its first key, since a row without keys gives NaN
         return random(*sizes, dtype="bool") | (torch.arange(keys) == 0)
     return random(*sizes, dtype=point["dtype"]) if kind == "float" else None
 

@@ -1,4 +1,4 @@
-"""Copies: joined, permuted, padded, repeated, turned and converted."""
+"""Copies: concatenations, permutations, padding, repetitions, rotations and conversions."""
 
 from __future__ import annotations
 

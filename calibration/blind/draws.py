@@ -27,8 +27,8 @@ def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..
 
 
 def size(rng: Random, low: int, high: int) -> int:
-    """A log-uniform size: any number, a multiple of 8 or a multiple of 64, each for a third of the
-    sizes that are large enough."""
+    """A log-uniform size. Of the sizes that are large enough, a third are any number, a third are
+    multiples of 8, and a third are multiples of 64."""
     number, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return max(step, round(number / step) * step) if number >= step else number
 
@@ -44,9 +44,9 @@ def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] |
 
 
 def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
-    """Random numbers as a leaf: contiguous; "transposed", the last two dimensions swapped in
-    memory; "slice", the first half of rows twice as wide; "offset", all but the first number of
-    rows wider by one; "channels_last"."""
+    """Random numbers as a leaf, in a layout: contiguous; "transposed", with the last two dimensions
+    swapped in memory; "slice", the first half of rows that are twice as wide; "offset", all except
+    the first number of rows that are wider by one; or "channels_last"."""
     *outer, last = sizes
     make: Callable[..., Tensor] = partial(random, dtype=dtype)
     if layout == "transposed":

@@ -80,7 +80,7 @@ def _batch_norm(sizes: list[int], dtype: str, layout: str, training: bool, grad:
 
 @blind(20, _picture)
 def blind_batch_norm(dtype: str, sizes: list[int], layout: str, training: bool) -> Call:
-    """Batch norm with the batch's statistics in training, else with running ones."""
+    """Batch norm with the batch's statistics in training, else with the running statistics."""
     return _batch_norm(sizes, dtype, layout, training, False)[0]
 
 

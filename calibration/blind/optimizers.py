@@ -50,7 +50,7 @@ def blind_optimizer_step(name: str, dtype: str, count: int, widest: int, seed: i
         weight = random(*sizes, dtype=dtype, grad=True)
         weight.grad = random(*sizes, dtype=dtype)
         weights.append(weight)
-    with torch.device("cpu"):  # the device of the step count, except for fused optimizers
+    with torch.device("cpu"):  # the step count is on the CPU, except for fused optimizers
         optimizer = OPTIMIZERS[name](weights)
         optimizer.step()
     return optimizer.step

@@ -39,7 +39,7 @@ class Point:
     heads: str
     batch: int
     times: int = 1
-    """Multiplies the lengths and the number of heads."""
+    """Factors of the lengths and of the number of heads."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,9 +89,10 @@ def _mask(
         return {
             "bool": lambda: whole,
             "bool_rows": lambda: rows.contiguous(),  # [batch, 1, queries, keys]
-            "bool_keys": lambda: rows[:, :, :1].contiguous(),  # a row for every query
+            "bool_keys": lambda: rows[:, :, :1].contiguous(),  # one row for all queries
             "bool_stride0": lambda: rows[..., :1].contiguous().expand(batch, 1, queries, keys),
-            "bool_one": lambda: rows[:1].contiguous().expand(shape),  # over batch and heads
+            # one mask for the whole batch and all heads
+            "bool_one": lambda: rows[:1].contiguous().expand(shape),
         }[point.mask]()
     mask_dtype = torch.float32 if point.mask == "float32" else dtype
     whole = torch.randn(shape, device=device, dtype=mask_dtype)

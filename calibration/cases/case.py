@@ -24,9 +24,9 @@ from simulator.networks.catalogue import build
 @dataclass(frozen=True)
 class Case:
     """One case to measure on a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
-    autocast-fp16; `phase` inference or training; `mode` eager or one of `TORCH_MODES`; an
-    `optimizer` whose name ends in "_compiled" is compiled if the network is; `sizes` override the
-    catalogue's."""
+    autocast-fp16; `phase` is inference or training; `mode` is eager or one of `TORCH_MODES`. An
+    `optimizer` whose name ends in "_compiled" is compiled if the network is; `sizes` override those
+    of the catalogue."""
 
     network: str
     precision: str
@@ -66,7 +66,7 @@ TORCH_MODES = {
 }
 """The name that torch.compile gives to each of the modes of a case."""
 
-COMPILED_OPTIMIZER = "_compiled"  # suffix of its name
+COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **MIXTURES,

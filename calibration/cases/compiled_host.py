@@ -1,6 +1,5 @@
-"""Small modules whose compiled step is host-bound, each by another kind of host work.
-
-Each does almost nothing on the GPU, `count` times.
+"""Small modules whose compiled step is host-bound, each because of another kind of host work. Each
+module repeats a tiny amount of GPU work `count` times.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from calibration.cases.host import WIDTH, Micro
 
 
 class AlternatingSums(Micro):
-    """Generated kernels that cannot fuse: sums along rows and columns in turn."""
+    """Generated kernels that cannot fuse, because sums along rows and columns alternate."""
 
     def body(self, x: Tensor) -> Tensor:
         x = x[:1] * self.scale + self.matrix
@@ -25,7 +24,7 @@ class AlternatingSums(Micro):
 
 
 class Layers(Micro):
-    """A library's call and a generated kernel in turn."""
+    """Calls of a library that alternate with generated kernels."""
 
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):
@@ -84,7 +83,7 @@ class MlpBlock(nn.Module):
 
 
 class AttentionBlock(nn.Module):
-    """Norm and attention of 16 positions with two heads, then the block above."""
+    """Norm and attention of 16 positions with two heads, followed by an `MlpBlock`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Cases of the energy measurement: kernels of each class, mixtures of two kernels, whole steps.
 
 Each kernel case states the work of one iteration: FLOPs by unit, special functions, bytes from and
-to DRAM, bytes from and to L2, launches. Operands are normal random numbers. One case uses zeros, to
-show how much less power they draw.
+to DRAM, bytes from and to L2, and launches. Operands are normal random numbers. One case uses
+zeros, to show how much less power zeros draw.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class EnergyCase:
 
     @property
     def captured(self) -> bool:
-        """Whether the case is replayed as a CUDA graph, without host time: kernels are, and the
-        steps whose `graph` is True."""
+        """Whether the case is replayed as a CUDA graph, without host time. Kernels are replayed,
+        and so are the steps whose `graph` is True."""
         return self.graph or (self.step is None and not self.name.endswith("/eager"))
 
 

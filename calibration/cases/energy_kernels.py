@@ -68,14 +68,14 @@ def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype
 
 
 def cosines_of(x: Tensor, count: int) -> Tensor:
-    """The cosine of the cosine …, `count` times."""
+    """The cosine of the cosine of … `x`, applied `count` times."""
     for _ in range(count):
         x = x.cos()
     return x
 
 
 def cosines(count: int) -> Make:
-    """`count` cosines of 64 Mi numbers in one generated kernel."""
+    """The `make` of a case: `count` cosines of 64 Mi numbers in one generated kernel."""
 
     def make(device: str, shrink: int) -> Call:
         x = torch.randn(2**26 // shrink**2)
@@ -86,7 +86,8 @@ def cosines(count: int) -> Make:
 
 
 def decode(_: str, shrink: int) -> Call:
-    """Attention of one query for each of 64 sequences of 1,024 tokens, 8 heads for 32."""
+    """The call of attention with one query for each of 64 sequences of 1,024 tokens, and with 8
+    heads of keys for 32 heads of queries."""
     q, k, v = (
         torch.randn(64 // shrink or 1, heads, tokens, 128, dtype=torch.bfloat16)
         for heads, tokens in ((32, 1), (8, 1024), (8, 1024))
@@ -109,7 +110,7 @@ CHAIN_ELEMENTS = 2**22
 
 
 def chain(body: str) -> Make:
-    """1024 instructions on each of 4 Mi numbers, in registers."""
+    """The `make` of a case: 1024 instructions on each of 4 Mi numbers, in registers."""
 
     def make(device: str, shrink: int) -> Call:
         code = _CHAIN.replace("NAME", body).replace("BODY", _BODIES[body])
@@ -121,12 +122,12 @@ def chain(body: str) -> Make:
 
 
 def pause(cycles: int, device: str) -> Call:
-    """One thread that waits `cycles` cycles; the rest of the GPU idles at its clock."""
+    """One thread that waits for `cycles` cycles; the rest of the GPU is idle at the same clock."""
     return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int
 
 
 def interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str = "bf16"):
-    """A product, then copies of 1 GiB or a pause."""
+    """The `make` of a case: a product, then copies of 1 GiB or a pause."""
 
     def make(device: str, shrink: int) -> Call:
         first = product(dtype, product_n, product_n, product_n, shrink=shrink)
@@ -144,7 +145,8 @@ def interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str
 
 
 def by_turns(device: str, shrink: int) -> Call:
-    """0.13 s of products, then 0.13 s of copies, to see whether the clock follows the load."""
+    """The call of 0.13 s of products and then 0.13 s of copies, to see whether the clock follows
+    the load."""
     first = product("bf16", 8192, 8192, 8192, shrink=shrink)
     second = copy(1024, shrink)
 

@@ -1,5 +1,5 @@
-"""Steps of mixtures of experts, of fewer layers than the published networks: the catalogue's, and
-those of transformers."""
+"""Steps of mixtures of experts with fewer layers than the published networks: those of the
+catalogue, and those of transformers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Micro-networks that vary one kind of host work at a time, to fit `Host.seconds`.
-
-Each does almost nothing on the GPU, `count` times.
+"""Micro-networks that vary one kind of host work at a time, to fit `Host.seconds`. Each network
+repeats a tiny amount of GPU work `count` times.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ class Sums(Micro):
 
 
 class Casts(Micro):
-    """Conversions."""
+    """Ops that convert dtypes."""
 
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count // 2):

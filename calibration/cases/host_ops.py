@@ -225,7 +225,8 @@ SAME_SHAPE: dict[str, Callable[..., Tensor]] = {
     "roll": lambda m, x: x.roll(1, 0),
     "maxpool": lambda m, x: F.max_pool2d(x.view(1, 4, 8, 8), 3, 1, 1).view(4, WIDTH),
 }
-"""Ops whose result is like their operand: each works on the result of the one before."""
+"""Ops whose result has the shape and dtype of their operand: each op works on the result of the
+previous one."""
 
 APART: dict[str, Callable[..., Tensor]] = {
     "split": _of(lambda m, x: x.split(32, -1)),

@@ -121,4 +121,5 @@ COMPILED: tuple[Case, ...] = tuple(
     )
 )
 CASES = (*PACKAGED_CASES, *CATALOGUE, *MICRO_CASES)
-"""Eager steps; a budget that is too short for all takes them in turn from the three groups."""
+"""Eager steps. If the time does not suffice for all, they are taken in turn from the three
+groups."""

@@ -62,7 +62,7 @@ HOST_CASES: tuple[Case, ...] = (
     *(case for by in ("adamw", "adamw_fused", "sgd") for count in (50, 400)
       for case in train("weights", "fp32", 4, 0, by, count=count)),
 )  # fmt: skip
-"""Host-bound steps, each by one kind of host work."""
+"""Host-bound steps, each because of one kind of host work."""
 
 VALIDATION: tuple[Case, ...] = (
     *(case for batch in (1, 4, 64) for case in infer("bert-base", "fp16", batch, 64)),

@@ -1,10 +1,10 @@
 """More networks of transformers and timm, chosen by a rule.
 
 transformers' model types of each task and timm's files of models are taken in the order of the
-sha256 of their names: those are used whose default configuration runs on the plain inputs of its
-task and has 3 million parameters or more, that are in no other suite, that fit, and that were
-published before 2026. Networks above 1.6 billion parameters are cut to their first layers. Each of
-timm's files gives its first model by sha256 with 4 to 100 million parameters.
+sha256 of their names. A model is used if its default configuration runs on the plain inputs of its
+task and has 3 million parameters or more, and if it is in no other suite, fits into memory, and was
+published before 2026. Networks above 1.6 billion parameters are cut to their first layers. From
+each of timm's files, the first model by sha256 with 4 to 100 million parameters is used.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ DECODERS = ("deepseek-v3", "glm4", "vaultgemma")
 
 
 class Decoding(nn.Module):
-    """Decodes the next token of each sequence; the cache comes from the network's own prefill."""
+    """A network that decodes the next token of each sequence, with the cache of its own prefill."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ class ParallelStep:
 
     how           "ddp" and "fsdp" (the case's batch on each GPU), "tensor", "pipeline" (1F1B), or
                   "experts" (an all-to-all before and after each linear layer)
-    microbatches  of a pipeline
+    microbatches  number of micro-batches of a pipeline
     graph         the step is captured in a CUDA graph and replayed
     """
 
@@ -65,7 +65,7 @@ STEPS = (
     ParallelStep("ddp", Case("vit-b16", "autocast", "training", 64, 0, "adamw")),
     ParallelStep("ddp", Case("mlp-tiny", "fp32", "training", 32, 0, "sgd")),
     ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 1, 128)),
-    # from 12 on: never fitted
+    # steps from 12 on are never fitted
     ParallelStep("ddp", Case("bert-large", "autocast", "training", 8, 512, "adamw")),
     ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 1, 4096, "adamw")),
     ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 1, 2048)),

@@ -28,9 +28,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Suite:
-    """Sizes of the network over the catalogue's; points; a server's slots, tokens a slot, tokens
-    of an iteration, batches and mean contexts of its CUDA graphs; requests that arrive at once;
-    seconds of arrivals; the batch that is served alone (sequences, prompt, answer)."""
+    """Sizes of the network that override the catalogue's; points; a server's slots, tokens per
+    slot, tokens per iteration, and the batches and mean contexts of its CUDA graphs; the number of
+    requests that arrive at once; the seconds of arrivals; and the batch that is served alone
+    (sequences, prompt, answer)."""
 
     points: tuple[Point, ...]
     slots: int = 64

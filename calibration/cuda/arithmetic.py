@@ -13,7 +13,7 @@ from calibration.sweeps.registry import Call, Params, operation
 BLOCK = 128  # threads: one warp for each of an SM's four schedulers
 UNROLL = 32  # multiply-adds of a chain between two branches
 SWEEP_THREADS, SWEEP_VECTORS, VECTOR_BYTES = 256, 2, 16
-# dtype: (torch's dtype, its elements in one register operand, the operand in C, the instruction)
+# dtype: (torch's dtype, elements in one register operand, type of the operand in C, instruction)
 OPERANDS = {
     "fp32": (torch.float32, 1, "float", '"fma.rn.f32 %0, %1, %2, %3;" : "=f"(d) : "f"', "f"),
     "fp64": (torch.float64, 1, "double", '"fma.rn.f64 %0, %1, %2, %3;" : "=d"(d) : "d"', "d"),
@@ -86,7 +86,8 @@ def _scale_and_shift(dtype: str) -> torch.Tensor:
 
 
 def fma_points() -> Iterator[Params]:
-    """Dependent chains (1) and independent ones, by warps on an SM: latency, then the peak.
+    """One to several independent chains per thread, with few to many warps per SM: from the latency
+    to the peak.
 
     More warps do not replace chains: with one chain per thread the rate saturates at half the fp32
     peak of an H200, with two at two thirds, with four at 97%.
@@ -123,7 +124,7 @@ def fma_traffic(
 
 
 def intensity_points() -> Iterator[Params]:
-    """1 to 512 repeats on 256 MB: memory-bound for few, at the vector peak for many."""
+    """1 to 512 repeats on 256 MB: memory-bound for few repeats, at the vector peak for many."""
     for dtype in ("fp32", "fp64", "bf16"):
         for power in range(10):
             yield dict(dtype=dtype, repeats=2**power, array_bytes=2**28)

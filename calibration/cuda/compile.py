@@ -19,13 +19,14 @@ import torch
 from simulator.errors import InputError
 
 MAX_GRID = 2**31 - 1  # gridDim.x of every GPU since compute capability 3.0
-MAX_THREADS = 1024  # of one block
+MAX_THREADS = 1024  # threads of one block
 Argument = torch.Tensor | int
 Launch = Callable[[], tuple[torch.Tensor, ...]]
 
 
 class CudaError(RuntimeError):
-    """The driver or NVRTC refused a call: a kernel of ours is wrong, or the GPU is lost."""
+    """Raised if the driver or NVRTC refuses a call: one of our kernels is wrong, or the GPU is
+    lost."""
 
 
 @functools.cache
@@ -69,8 +70,8 @@ def architecture() -> str:
 
 @functools.cache
 def _machine_code(source: str, options: tuple[str, ...]) -> bytes:
-    """The cubin of a source for one architecture. Raises an error with the compiler's log if it
-    refuses."""
+    """The cubin of a source for one architecture. Raises an error with the compiler's log if the
+    compiler refuses the source."""
     nvrtc, program = _nvrtc(), ctypes.c_void_p()
     status = nvrtc.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
@@ -121,7 +122,7 @@ class Kernel:
         _must(status, f"looking for {name}")
 
     def prepare(self, blocks: int, threads: int, *arguments: Argument) -> Launch:
-        """A call that launches the kernel on the current stream of that time, also under graph
+        """A call that launches the kernel on the stream that is then current, also during graph
         capture, and returns the tensors among its arguments. Integers are passed as C `int`."""
         if not (0 < blocks <= MAX_GRID and 0 < threads <= MAX_THREADS):
             raise InputError(

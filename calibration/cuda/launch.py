@@ -41,8 +41,8 @@ def empty_traffic(multiprocessors: int, blocks: int, threads: int) -> Traffic:
 
 
 def chain_points() -> Iterator[Params]:
-    """1 to 128 kernels: the slope is the time of a kernel with its gap, the intercept the graph's
-    start."""
+    """1 to 128 kernels: the slope is the time of a kernel with its gap, and the intercept is the
+    start of the graph."""
     for array_bytes in (2**12, 2**20):
         for kernels in (1, 2, 8, 32, 128):
             yield dict(kernels=kernels, array_bytes=array_bytes)
@@ -50,8 +50,8 @@ def chain_points() -> Iterator[Params]:
 
 @operation(chain_points, kind="cuda")
 def cuda_kernel_chain(kernels: int, array_bytes: int) -> Call:
-    """`launches` kernels that each add 1 to the same array, so that each waits for the one
-    before."""
+    """A number of `kernels` that each add 1 to the same array, so that each waits for the previous
+    one."""
     x = torch.randn(array_bytes // 4)
     step = kernel(SOURCE, "increment").prepare(ceil_div(x.numel(), THREADS), THREADS, x, x.numel())
 
@@ -70,7 +70,7 @@ def chain_traffic(multiprocessors: int, kernels: int, array_bytes: int) -> Traff
 
 
 def check(device: torch.device | str) -> None:
-    """The chain adds its length; raises AssertionError otherwise."""
+    """Check that the chain adds its length. Raises AssertionError otherwise."""
     with torch.device(device):
         cuda_empty(blocks=3, threads=32)()
         for kernels, array_bytes in ((1, 4), (5, 4 * 1027)):

@@ -18,12 +18,12 @@ from calibration.sweeps.registry import Call, Params, operation
 
 VECTOR_BYTES = 16  # the widest load of one thread
 KIB, MIB = 2**10, 2**20
-# 1 KB to 2 GB, dense around L2 sizes of 40 to 60 MB
+# bytes: 1 KB to 2 GB, dense around L2 sizes of 40 to 60 MB
 SIZES_BYTES = [
     *(k * KIB for k in (1, 4, 16, 64, 256)),
     *(m * MIB for m in (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 128, 256, 512, 2048)),
 ]
-# (blocks an SM, threads, vectors): 0.5 KB to 128 KB in flight on each SM, by each way
+# (blocks per SM, threads, vectors): 0.5 KB to 128 KB in flight on each SM, in several ways
 OCCUPANCIES = [
     *((1, threads, 1) for threads in (32, 64, 128)),
     *((blocks, 256, vectors) for vectors in (1, 2, 4) for blocks in (1, 2, 4, 8)),
@@ -196,7 +196,7 @@ def check(device: torch.device | str) -> None:
 
 
 def _run(call: Call) -> tuple[torch.Tensor, ...]:
-    """The call's tensors after a run, with the output filled with invalid values before."""
+    """The call's tensors after a run, before which the output is filled with invalid values."""
     tensors = call()
     assert isinstance(tensors, tuple)
     tensors[-1].fill_(12345)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that the kernel's loads and stores name, and the work between them.
+    """Bytes of the kernel's loads and stores, and the work between them.
 
     `flops` counts a multiply-add as two, for floats and integers; `functions` counts evaluations of
     a special function, for which no FLOP count is agreed. The sweep determines whether the bytes

@@ -1,4 +1,4 @@
-"""The tensor cores' rate through `mma.sync`, all operands in registers.
+"""The tensor cores' rate through `mma.sync`, with all operands in registers.
 
 Each of these instructions takes a 16-row A and an 8-row Bᵀ whose rows hold 32 bytes, whatever the
 dtype, so one kernel serves all. On Hopper they reach about two thirds of the rate of `wgmma`
@@ -59,7 +59,7 @@ warp_mma(const unsigned* __restrict__ A, const unsigned* __restrict__ B, SUM* __
 
 
 def mma_points() -> Iterator[Params]:
-    """One dependent chain (latency) to eight, on 4 to 16 warps per SM."""
+    """One chain per warp (latency) to eight independent chains, on 4 to 16 warps per SM."""
     for dtype in FORMS:
         for chains, warps_per_sm in ((1, 4), (2, 8), (4, 8), (8, 8), (4, 16)):
             yield dict(dtype=dtype, chains=chains, warps_per_sm=warps_per_sm, repeats=4096)

@@ -21,7 +21,7 @@ from calibration.sweeps.registry import Call, Params, operation
 from simulator.errors import InputError
 
 ROWS, ROW_BYTES, SLICES = 64, 128, 4  # an instruction takes a slice: 32 bytes of a row
-# dtype: (bytes, k of an instruction, the types of D, A and B, its last operands, sums in C)
+# dtype: (bytes, k of an instruction, the types of D, A and B, its last operands, type of sums in C)
 FORMS = {
     "bf16": (2, 16, "f32.bf16.bf16", "p, 1, 1, 0, 0", "float"),
     "fp16": (2, 16, "f32.f16.f16", "p, 1, 1, 0, 0", "float"),
@@ -82,7 +82,7 @@ warpgroup_mma(const uint4* __restrict__ A, const uint4* __restrict__ B, SUM* __r
 
 
 def instruction(dtype: str, columns: int) -> str:
-    """The body of the asm statement: it names each of a thread's columns / 2 sums."""
+    """The body of the asm statement, which names each of the columns / 2 sums of a thread."""
     _, depth, types, last, accumulator = FORMS[dtype]
     sums = columns // 2
     registers = ", ".join(f"%{i}" for i in range(sums))

@@ -2,8 +2,8 @@
 
 `python -m calibration.fit.again` traces 75,000 calls (half an hour) and writes `h200.json`. Each
 curve has up to three candidates: the current profile, a new residual, and, if the 90th percentile
-of the error with the new residual exceeds 25%, new physics with a new residual. The error on calls
-that are held out of the fit selects the candidate.
+of the error with the new residual exceeds 25%, a new kernel model with a new residual. The error on
+calls that are held out of the fit selects the candidate.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from simulator.timing.profile import Profile, profile
 
 _MOST = {"gemm": 4000, "gemv": 4000, "conv": 4000, "fill": 600, "padding": 600, "layout": 600}
 """Maximum number of samples of a curve, by the beginning of its name. Libraries choose among many
-kernels for products and convolutions; fills are alike at any size."""
+kernels for products and convolutions; fills behave equally at any size."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
-"""Curves that are not fitted again. If `gemv` were, its residual would predict matrix-vector
-products slower on an H100 PCIe, which borrows the H200's residuals, than on an A100, which has
-none."""
+"""Curves that are not fitted again. If `gemv` were fitted again, its residual would make
+predictions of matrix-vector products slower on an H100 PCIe, which uses the H200's residuals, than
+on an A100, which has no residuals."""
 _NEW_PHYSICS = ("pointwise_strided",)
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
@@ -44,7 +44,7 @@ _WORSE = 1.1
 
 
 class Choice(NamedTuple):
-    """A curve's profile, and the choice that gave it."""
+    """A curve's profile, and the name of the candidate that was chosen."""
 
     curve: str
     profile: Profile
@@ -82,7 +82,7 @@ def _off(some: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.float
 
 
 def _badness(some: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
-    """The median error plus 0.3 times its 90th percentile."""
+    """The median error plus 0.3 times the 90th percentile of the error."""
     off = _off(some, gpu, learned)
     return float(np.median(off) + 0.3 * np.quantile(off, 0.9))
 

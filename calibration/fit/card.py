@@ -1,8 +1,8 @@
 """Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks, and next to them `alone.json.gz`, a profile fitted only to them: it uses nothing
-of the H200, which the accuracy table predicts by it.
+calls and networks, and next to them `alone.json.gz`, a profile that is fitted only to them and uses
+no measurement of the H200. The accuracy table predicts the H200 by this profile.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from simulator.timing.profile import VERSION, Profile, profile
 from simulator.timing.roofline import curve, roofs
 
 _SHORT_S = 3e-6
-"""Below this time, the fixed part dominates a kernel; the error of a longer one comes from its
-rates."""
+"""Below this time in seconds, the fixed part dominates a kernel; the error of a longer kernel comes
+from its rates."""
 
 
 def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
@@ -43,8 +43,8 @@ def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
 
 
 def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float:
-    """The additional seconds of the gap between kernels of a graph, the median over the steps
-    recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
+    """The additional seconds of the gap between kernels of a graph, as the median over the steps
+    that were recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
     others = {recording.name: recording for recording in there}
     pairs = [(recording, others[recording.name]) for recording in here if recording.name in others]
     gaps = [(_gap_s(a), _gap_s(b)) for a, b in pairs]

@@ -120,8 +120,8 @@ def main() -> None:
 
 def further_graph_s() -> tuple[float, float]:
     """Seconds of a graph after a break in addition to its call, and of its autograd function: the
-    part of the measured slopes that the current costs leave, at least 0. Run the fit again if it
-    changed the cost of entering a graph, since the slopes use the previous costs."""
+    part of the measured slopes that the current costs do not explain, at least 0. Run the fit again
+    if it changed the cost of entering a graph, since the slopes use the previous costs."""
     now = compiled_host().launched
     inference, training = (
         measured_s - modelled_s for measured_s, modelled_s in map(slopes, (False, True))

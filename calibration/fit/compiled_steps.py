@@ -38,12 +38,12 @@ from simulator.tracing import trace
 RULES = 1.25
 """A step is host-bound if its time over the GPU's busy time exceeds this."""
 SMALL = ("compiled_host", "compiled_host_second")
-_BLOCKS = "blocks"  # part of the names of small steps that are networks
+_BLOCKS = "blocks"  # parts of the names of small steps that are networks
 
 
 class Compiled(NamedTuple):
-    """A step back to back in mode "compiled", and its host at the speed of that time, with the
-    profiler's hooks if they were active."""
+    """A step that ran back to back in mode "compiled", and its host at the speed that it had then,
+    with the profiler's hooks if they were active."""
 
     name: str
     trace: Trace
@@ -67,9 +67,9 @@ def compiled_steps() -> Iterator[Compiled]:
 
 
 def small(suite: str = "compiled_host") -> Iterator[Compiled]:
-    """The small steps. Their host's speed is between that of its index, whose loops over one op
-    have warmer caches than networks, and that of their eager twins, which are nearly as warm as the
-    steps."""
+    """The small steps. The speed of their host is taken between two measurements: the host's index,
+    whose loops over one op have warmer caches than networks, and the eager twins, whose caches are
+    nearly as warm as those of the steps."""
     ruled = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
     host = _beside(ruled[0].host_index)
     twins = [

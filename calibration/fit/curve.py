@@ -19,8 +19,8 @@ from simulator.timing.work_columns import Group, group
 
 Floats = NDArray[np.float64]
 
-_JUDGED = 500  # samples for the fit of a curve's kernel model
-_WINOGRAD = 2.25  # times fewer products of a convolution of 3×3
+_JUDGED = 500  # maximum number of samples for the fit of a curve's kernel model
+_WINOGRAD = 2.25  # factor by which the algorithm reduces the products of a 3×3 convolution
 _TILE_LIMITS = {
     "utilisation": (0.02, _WINOGRAD), "feed": (2.0, 500.0), "narrow": (0.1, 500.0),
     "wave_s": (1e-8, 2e-5), "split_s": (5e-7, 2e-5), "dram": (0.1, 0.91), "l2": (0.03, 1.0),
@@ -32,8 +32,9 @@ _PRODUCTS_OWN = {"split_s", "unaligned", "feed"}
 
 
 WHEREVER = ("gemm_vector", "pointwise_strided")
-"""Curves whose residual does not depend on where the operands are: it is as accurate on held-out
-kernels, and no kernel is predicted slower from L2 than from DRAM, which would be clipped."""
+"""Curves whose residual does not depend on where the operands are. The residual is equally accurate
+on held-out kernels, and no kernel is predicted to be slower from L2 than from DRAM, which would be
+clipped."""
 
 
 class Measured:
@@ -47,7 +48,7 @@ class Measured:
         self.seconds = np.array([s.seconds for s in samples])
 
     def errors(self, gpu: GPU, profile: Profile) -> Floats:
-        """log(physics / measured) of each sample."""
+        """log(predicted / measured) of each sample, by the kernel model."""
         terms = roofline_terms(self.group, self.name, gpu, profile)
         cold_s = terms.cold_s + terms.written_back_s * self.dirty
         memory_s = cold_s * (1 - self.hot) + terms.hot_s * self.hot
@@ -66,8 +67,8 @@ def _solve(
     measured: Measured,
     gpu: GPU,
 ) -> Floats:
-    """The best fit of several starts, since a limit that is nowhere active at the start has no
-    gradient."""
+    """The best fit from several starting points, since a limit that is not active at any sample of
+    a start has no gradient."""
 
     def residuals(log_values: Floats) -> Floats:
         return np.clip(measured.errors(gpu, make(np.exp(log_values))), -5, 5)
@@ -102,7 +103,7 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
 
         low, high = zip(*(_TILE_LIMITS[f] for f in free), strict=True)
         if not name.startswith("conv"):
-            high = (1.0, *high[1:])  # a product computes nothing besides its FLOPs
+            high = (1.0, *high[1:])  # a product executes no instructions besides its FLOPs
         start = np.clip([getattr(old, f) for f in free], np.array(low) * 1.01, high)
         fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
     elif len(some) >= 4:
@@ -134,8 +135,8 @@ def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) 
 
 
 def _run_clocks(measured: Measured, gpu: GPU) -> float:
-    """The clocks per run that fit in the time of nine of ten samples; more would dominate
-    everywhere."""
+    """The number of clocks per run with which the runs of nine of ten samples fit in the measured
+    time. With more clocks, runs would dominate every sample."""
     runs = measured.group.runs
     if not runs.any():
         return 60.0
@@ -144,8 +145,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """The curve without the figures that its works do not determine, since it may also predict
-    other kinds of kernels, which have no curve."""
+    """The profile without the figures of a curve that the works in `of` do not determine, since the
+    curve may also predict other kinds of kernels, which have no curve."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0

@@ -1,4 +1,4 @@
-"""Fit what work costs in energy to the power of sustained kernels and steps.
+"""Fit the energy of each kind of work to the power of sustained kernels and steps.
 
 `python -m calibration.fit.energy` writes `simulator/timing/profiles/energy/<card>.json` for each
 measured card. The energies of `FIRST` are fitted to its kernels (`kernel_cases`) and to the half of
@@ -31,19 +31,21 @@ _LEFT_OUT = (
     "product/bf16/8192x8192x8192/zeros", "fill/1024MiB", "mixture/by_turns", "chain/exponentials",
     "product/fp64/8192x8192x8192", "launches", "launches/eager",
 )  # fmt: skip
-"""Cases unlike networks: zeros and lone special functions draw less power, and empty launches
-overlap."""
+"""Cases that differ from networks: zeros and single special functions draw less power, and empty
+launches overlap."""
 PICOJOULES = {
     "computing_s": 3e14,
     "tensor_bf16": 0.6, "tensor_fp16": 0.6, "tensor_tf32": 1.1, "tensor_fp8": 0.32,
     "vector_fp32": 10.8, "instruction": 9.8, "lane_clock": 12.0, "l2_byte": 49.0,
     "dram_byte": 50.0, "launch": 4e6,
 }  # fmt: skip
-"""Start of the search: what was fitted to the kernels that were measured first."""
+"""Start of the search: the energies that were fitted to the kernels that were measured first."""
 _PRIOR = 0.03
-"""Weight of a logarithm's distance from the start: what no case tells apart stays there."""
+"""Weight of a logarithm's distance from the start: energies that no case distinguishes stay at the
+start."""
 IDLE_W = 75.0
-"""Watts without a process: 74 to 76 in public listings of nvidia-smi of H200s, 64 of an H100."""
+"""Watts without a process: 74 to 76 W in public listings of nvidia-smi for H200s, 64 W for an
+H100."""
 INTERVAL = (0.94, 1.15)
 """80% interval of measured over predicted joules at a known period: the 10th and 90th percentile of
 the fitted half of the steps were 0.96 and 1.13 when it was chosen, and are 0.94 and 1.11 now; 5 K
@@ -60,7 +62,8 @@ of limited products: a bf16 product of 4,096³ takes 177 µs at first, 195 µs a
 205 µs at 0.77 (138.9 mJ at first, between pauses, and 117 mJ later)."""
 _NEAR_LIMIT_W = 660.0
 _STREAM_BYTES_PER_S = 2e12
-"""Kernels that move this much wait for DRAM, also at the clock that the limit leaves them."""
+"""Kernels that move this many bytes per second wait for DRAM, also at the lower clock under the
+power limit."""
 
 
 class Fitted(NamedTuple):
@@ -94,15 +97,16 @@ def _weight(case: EnergyCase) -> float:
     """Weight of a case in the fit.
 
     Cases near the power limit count double: there an error of 1% in power is an error of 1% in the
-    clock. Copies by the driver in a graph count less: they move only two thirds of the bytes per
-    second of a kernel."""
+    clock. Copies by the driver in a graph count less, because they move only two thirds of the
+    bytes per second that a kernel moves."""
     if "copy" in case.name and "8MiB" not in case.name:
         return 0.3
     return 2.0 if case.watts > _NEAR_LIMIT_W else 1.0
 
 
 class _Table:
-    """Cases of a card as arrays: their watts, and those that energies give them."""
+    """Cases of a card as arrays: their measured watts, and the terms from which energies predict
+    watts."""
 
     def __init__(self, card: str, cases: Sequence[EnergyCase]) -> None:
         works = [work_of(case, card) for case in cases]
@@ -154,10 +158,9 @@ def fit_first(table: _Table) -> Fitted:
 
 
 def fit_chip(table: _Table, first: _Table, fitted: Fitted) -> float:
-    """Energy of another card's chip over the first's: the same circuits at a voltage of its own.
-
-    Each kernel is compared with itself on the first card, so that what the fit leaves of it does
-    not count. Limited ones say nothing: their voltage is inferred.
+    """Energy of another card's chip relative to the first card's, since the same circuits run at
+    another voltage. Each kernel is compared with itself on the first card, so that its error in the
+    fit cancels. Power-limited kernels are left out, because their voltage is inferred.
     """
     logs = np.log(first.fitted_w(fitted) / first.watts)
     names = np.array(first.cases)

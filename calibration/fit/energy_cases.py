@@ -26,7 +26,7 @@ from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import roofs
 
 _TENSOR_FLOPS_PER_S = {"bf16": 8e14, "fp16": 7.7e14, "tf32": 4e14, "fp8": 1.4e15}
-"""The clock of large products before the power limit applies, as a share of the highest."""
+"""The clock of large products before the power limit applies, as a share of the highest clock."""
 
 
 class _Call(nn.Module):

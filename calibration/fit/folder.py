@@ -1,7 +1,7 @@
-"""Profiles from a folder of measurements: of the user's own GPU, and of its host.
+"""Profiles from a folder of measurements: one of the user's own GPU, and one of its host.
 
 `ridgepoint calibrate fit FOLDER` writes `FOLDER/<gpu>.json` and `FOLDER/host.json`; with
-`--install` the GPU's goes to the folder in which predictions find it.
+`--install`, the profile of the GPU is also written to the folder that predictions read.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
 
 
 def graph_gap(measured: Measurements) -> float | None:
-    """Seconds between the kernels of a graph: the time of chains of small kernels beyond the
-    kernels."""
+    """Seconds between the kernels of a graph: the time of chains of small kernels that the kernels
+    themselves do not take."""
     gaps = [
         (s["warm"]["median_s"] - sum(kernel[1] for kernel in s["kernels"])) / len(s["kernels"])
         for s in measured.samples.values()
@@ -65,7 +65,7 @@ def graph_gap(measured: Measurements) -> float | None:
 
 def host_profile(measured: Measurements) -> Host:
     """The default host, with each part scaled by the time of the fixed steps on this host. The
-    remaining uncertainty is one host's noise over seconds."""
+    remaining uncertainty is the variation of one host over seconds."""
     known = find_host()
     last = measured.processes[-1]
     here: dict[str, float] = last["host_index"]

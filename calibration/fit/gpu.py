@@ -1,7 +1,7 @@
 """Fit a GPU's profile to recorded kernels, with few physical parameters per family.
 
 `python -m calibration.fit.gpu` reads the recordings of the H200 and writes
-`simulator/profiles/h200.json`; the same recordings give the same file, byte for byte.
+`simulator/timing/profiles/h200.json`; the same recordings give the same file, byte for byte.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ _COPY_SHAPES = [  # tiles of kernels that load with or without asynchronous copi
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
-_FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))  # of few channels in: their patches are gathered
-_THIN_SHAPES = ((32, 32),)  # of `cutlass_80_wmma_tensorop_…_32x32_…`
+# tiles of convolutions of few input channels, whose patches are gathered
+_FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))
+_THIN_SHAPES = ((32, 32),)  # tiles of `cutlass_80_wmma_tensorop_…_32x32_…`
 _WIDE_SHAPES = ((64, 64), (64, 128), (128, 128), (256, 64), (256, 128))
 """Tiles of the older kernels for large filters, from their names."""
 _COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
@@ -62,7 +63,7 @@ _LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
-_THREADS = "OPENBLAS_NUM_THREADS"  # as numpy's and scipy's wheels read it
+_THREADS = "OPENBLAS_NUM_THREADS"  # the variable that numpy's and scipy's wheels read
 
 
 def errors(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
@@ -83,8 +84,8 @@ def by_curve(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
 
 
 def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
-    """`base` with every curve that has samples fitted to them, each on its own, so that curves can
-    be fitted in parallel and refitted alone."""
+    """`base` with every curve that has samples fitted to them, each independently, so that curves
+    can be fitted in parallel and refitted one by one."""
     longest = sorted(by_curve(samples).items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
@@ -101,8 +102,8 @@ def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
 
 @contextmanager
 def one_thread_each() -> Generator[None]:
-    """A context in which started processes use one thread for linear algebra: several would wait
-    for each other, and sum in another order on other machines."""
+    """A context in which started processes use one thread for linear algebra: several threads would
+    wait for each other, and would add in another order on other machines."""
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = "1"
     try:
@@ -116,8 +117,8 @@ def one_thread_each() -> Generator[None]:
 def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
     """Seconds between kernels in a stream and in a graph, and of a graph's launch.
 
-    The first two are medians, over GPU-bound steps, of a step's time beyond its kernels, per
-    kernel; the last is the time of replaying a single kernel.
+    The first two are medians, over GPU-bound steps, of the time of a step that its kernels do not
+    take, per kernel; the last is the time of replaying a single kernel.
     """
     stream = [
         (r.period_s - r.gpu_busy_s) / r.kernel_count
@@ -138,7 +139,7 @@ def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
 
 
 def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Profile:
-    """The start of the fit: a list of tile shapes for each kind of product, ordinary values
+    """The start of the fit: a list of tile shapes for each kind of product, and typical values
     elsewhere."""
     tensor = Tiles(tuple(_TENSOR_SHAPES), 0.75, 56.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0, 5e-7)
     copying = msgspec.structs.replace(tensor, shapes=tuple(_COPY_SHAPES), utilisation=0.75)
@@ -249,8 +250,8 @@ def refit(
 
 
 def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
-    """Write the profile with its intervals, from steps that were never fitted and the current
-    host."""
+    """Compute the intervals of a profile from steps that were never fitted, with the current host,
+    and write the profile."""
     host = host_of("validation")
     seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
     judged = msgspec.structs.replace(fitted, interval=interval(seen))
@@ -267,7 +268,8 @@ def write(fitted: Profile) -> None:
 
 def written(fitted: Profile) -> bytes:
     """The profile as readable JSON, with a list of numbers on one line."""
-    encoded = msgspec.json.encode(fitted, enc_hook=dict)  # packaged residuals are not a dict
+    # residuals of a packaged profile are not a dict
+    encoded = msgspec.json.encode(fitted, enc_hook=dict)
     text = msgspec.json.format(encoded, indent=1).decode()
     numbers = r"\[[-+.,\deE\s]*\]"
     return re.sub(numbers, lambda m: re.sub(r"\s+", "", m[0]), text).encode() + b"\n"

@@ -37,8 +37,9 @@ from simulator.schedule.launch_plan import issued
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
-"""Seconds to launch each kernel of an op after its first: a call of the driver. It is not fitted,
-since few steps have such kernels, and it is uncertain what cuBLAS and cuDNN launch for so few rows.
+"""Seconds to launch each further kernel of an op by a call of the driver. The time is not fitted,
+since few steps have such kernels, and since it is uncertain which kernels cuBLAS and cuDNN launch
+for the few rows of these steps.
 """
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such
@@ -52,7 +53,7 @@ _UNCOUNTED_LOOPS = (
     "ops-contiguous",
     "ops-dropout",
 )
-"""Loops without calls: profiling counts only one iteration of them."""
+"""Loops without calls, of which profiling counts only one iteration."""
 
 
 class Row(NamedTuple):
@@ -126,8 +127,8 @@ def fit(of: Sequence[Row]) -> Floats:
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
-    """Predicted over measured time of each network, fitted without the steps that are equal under
-    `by`."""
+    """Predicted over measured time of each network, by costs that are fitted without the steps for
+    which `by` gives the same value."""
     errors: dict[tuple[str, str], float] = {}
     for group in sorted({by(row) for row in of if not row.micro}):
         fitted = fit([row for row in of if by(row) != group])
@@ -182,8 +183,8 @@ def main() -> None:
 
 
 def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
-    """The H100's host: the same processor, with another process on its core most of the time.
-    `median` is the default's speed relative to the reference."""
+    """The host of the H100: the same processor, with another process on the same core most of the
+    time. `median` is the default's speed relative to the reference."""
     rounds = [r.host.driver for step in steps("h100_sxm") for r in step.rounds]
     low, middle, high = np.quantile(rounds, [0.1, 0.5, 0.9])
     indices = [row["host_index"] for row in lines("h100_sxm") if row.get("host_index")]

@@ -37,8 +37,8 @@ MODEL = 0.15
 
 
 class Seen(NamedTuple):
-    """The median over a number of `processes`, and the interval of 80% of host-bound steps around
-    it."""
+    """The median host over a number of `processes`, and the interval around it that holds 80% of
+    host-bound steps."""
 
     processes: int
     median: Parts
@@ -46,16 +46,17 @@ class Seen(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A file that a process wrote, the times of the fixed steps at its start, and the time factors
-    of its host relative to `host_rounds.quiet` for each of its steps, if timed."""
+    """A file that a process wrote, the times of the fixed steps at the start of the process, and,
+    for each of its steps, the time factors of its host relative to `host_rounds.quiet` if they were
+    timed."""
 
     file: str
     at_start: dict[str, float]
     beside: list[Parts]
 
     def speed(self, reference: Mapping[str, float]) -> Parts:
-        """Time factors of the host: the median over the timed steps, or those at the start if no
-        step was timed."""
+        """Time factors of the host: the median over the timed steps, or the factors at the start if
+        no step was timed."""
         return _median(self.beside) if self.beside else parts(self.at_start, reference)
 
 

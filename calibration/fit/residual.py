@@ -20,15 +20,16 @@ from simulator.timing.residuals import Residual, coordinates, features
 Floats = NDArray[np.float64]
 
 LEAST = 8  # minimum number of samples for a residual
-_JUDGED = 800  # samples for the fit of lengths
-_PENALTY = 0.05  # of squared logarithms of lengths: irrelevant lengths stay large
-_MOST = 1.2  # limit of a log ratio: beyond it another kernel ran than was lowered
+_JUDGED = 800  # maximum number of samples for the fit of lengths
+_PENALTY = 0.05  # weight of squared logarithms of lengths: irrelevant lengths stay large
+_MOST = 1.2  # limit of a log ratio: beyond it, another kernel ran than the lowered one
 
 
 def fit_residual(
     works: Sequence[Work], hot: Sequence[float], logs: Sequence[float], units: int
 ) -> Residual | None:
-    """The residual of samples `logs`, log(measured / physics); None if there are too few."""
+    """The residual of samples with `logs`, log(measured / kernel model); None if there are too
+    few."""
     if len(works) < LEAST:
         return None
     every = [features(work, units) for work in works]

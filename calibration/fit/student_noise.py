@@ -1,11 +1,11 @@
 """Solve the residual of a curve: the noise of each measured kernel, and the local experts.
 
-A library that takes another kernel for one shape leaves a value far from those around it. So the
-noise is Student's t with few degrees of freedom: normal, with a deviation of its own for each
-value, found by expectation and maximisation (Lange, Little and Taylor, "Robust statistical modeling
-using the t distribution", 1989). Of calls that no fit has seen, 900 of random shapes on an H200
-came out 5.4% off in the median instead of 5.5%, and 560 on an H100 6.4 / 28.8% instead of
-6.4 / 29.3%.
+If a library uses another kernel for one shape, its value is far from those around it. So the noise
+is Student's t with few degrees of freedom: it is normal with a separate deviation for each value,
+computed by expectation and maximisation (Lange, Little and Taylor, "Robust statistical modeling
+using the t distribution", 1989). For 900 calls of random shapes on an H200 that no fit uses, the
+median error is 5.4% instead of 5.5% with normal noise. For 560 such calls on an H100, median and
+90th percentile are 6.4% and 28.8% instead of 6.4% and 29.3%.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDS = 3
 
 
 def solved(residual: Residual) -> Residual:
-    """The residual with its experts."""
+    """A residual with its experts."""
     points = np.array(residual.points) / np.array(residual.lengths)
     values = np.array(residual.values)
     noise = student_noise(points, values, residual.spread, residual.noise)
@@ -32,11 +32,12 @@ def solved(residual: Residual) -> Residual:
 
 
 def student_noise(points: Floats, values: Floats, spread: float, noise: float) -> Floats:
-    """The deviation of each value's own noise [points], where `noise` is that of most.
+    """The standard deviation of the noise of each value [points]; `noise` is the deviation for most
+    values.
 
     With σ² = `noise`², w a value's variance and ν degrees of freedom, w becomes
-    (ν·σ² + E[ε²]) / (ν + 1), where E[ε²] = (w·K⁻¹y)² + w − w²·K⁻¹ of the process as it is (K is the
-    covariance, its inverse's diagonal taken).
+    (ν·σ² + E[ε²]) / (ν + 1), where E[ε²] = (w·K⁻¹y)² + w − w²·K⁻¹ of the current process. K is the
+    covariance, and K⁻¹ stands for the diagonal of its inverse in the last term.
     """
     variance = np.full(len(points), noise**2)
     squares = np.empty_like(variance)

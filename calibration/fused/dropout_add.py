@@ -1,7 +1,7 @@
 """Dropout, then a residual add: x·keep / (1 − p) + residual.
 
 The kernel draws from Philox 4×32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-2011), four numbers a counter. The reference implements Philox itself, so that the mask is checked
+2011), four numbers per counter. The reference implements Philox itself, so that the mask is checked
 bit by bit; eager dropout draws other numbers, so that it is timed but not compared.
 """
 
@@ -46,7 +46,7 @@ def unfused(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
 
 
 def reference(x: torch.Tensor, residual: torch.Tensor, p: float) -> torch.Tensor:
-    """The result with the kernel's own mask, drawn again."""
+    """The result with the same mask as the kernel's, drawn a second time."""
     mask = uniform(x.numel(), x.device).reshape(x.shape) > torch.tensor(p, dtype=torch.float32)
     return torch.where(mask, x / (1 - p), 0) + residual
 
@@ -57,7 +57,7 @@ def uniform(size: int, device: torch.device) -> torch.Tensor:
     block, within = at // (4 * QUARTER), at % (4 * QUARTER)
     words = torch.stack(_philox(block * QUARTER + within % QUARTER))
     word = words.gather(0, (within // QUARTER)[None])[0]
-    signed = torch.where(word < 2**31, word, _WORD - word)  # of a negative, −w − 1
+    signed = torch.where(word < 2**31, word, _WORD - word)  # for negative w, −w − 1
     return signed.to(torch.float32) * 4.6566127342e-10  # the largest float under 2⁻³¹
 
 

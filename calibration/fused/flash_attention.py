@@ -75,7 +75,7 @@ def _kernel(
     KEYS: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    # the last queries see the most keys, so they start first
+    # the last queries attend to the most keys, so they start first
     block = tl.num_programs(0) - 1 - tl.program_id(0)
     base = tl.program_id(1).to(tl.int64) * seq * DIM
     query = block * QUERIES + tl.arange(0, QUERIES)

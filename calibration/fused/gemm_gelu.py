@@ -28,7 +28,7 @@ def _kernel(
     BAND: tl.constexpr,
     EVEN: tl.constexpr,
 ):
-    # tiles in bands of rows, so that those in flight share operands in L2
+    # tiles in bands of rows, so that running tiles share operands in L2
     per_band = BAND * tl.cdiv(cols, COLS)
     first = tl.program_id(0) // per_band * BAND
     height = min(tl.cdiv(rows, ROWS) - first, BAND)
@@ -66,7 +66,7 @@ class Tiling(NamedTuple):
 
 
 def tiling(rows: int, cols: int, itemsize: int) -> Tiling:
-    """The largest tile that still gives each of 132 multiprocessors about one tile."""
+    """The largest tile size with which each of 132 multiprocessors still has about one tile."""
     if itemsize == 4:  # no tensor cores in full fp32
         return Tiling(64, 64, 32, 4, 2)
     for tile in (Tiling(128, 256, 64, 8, 4), Tiling(128, 128, 64, 4, 4), Tiling(64, 128, 64, 4, 4)):

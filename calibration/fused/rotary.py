@@ -93,7 +93,7 @@ def fused(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Te
     half = dim // 2
     out = torch.empty_like(x)
     tile = (triton.next_power_of_2(heads), triton.next_power_of_2(half))
-    warps = min(8, max(1, tile[0] * tile[1] // 256))  # 8 pairs a thread
+    warps = min(8, max(1, tile[0] * tile[1] // 256))  # 8 pairs per thread
     _kernel[(batch * seq,)](
         x, cosine, sine, out, seq, heads, half, HEADS=tile[0], HALF=tile[1], num_warps=warps
     )

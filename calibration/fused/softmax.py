@@ -33,7 +33,7 @@ def unfused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def operands(heads: int, queries: int, keys: int, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Scores (heads, queries, keys) and the mask (queries, keys): 0, or −∞ for a later key; the
-    last query sees the last key."""
+    last query attends to the last key."""
     scores = torch.randn(heads, queries, keys, dtype=DTYPES[dtype])
     mask = torch.full((queries, keys), float("-inf"), dtype=DTYPES[dtype])
     return scores, mask.triu(keys - queries + 1)

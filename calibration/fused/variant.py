@@ -43,11 +43,11 @@ class Variant:
 
     `operands(**params)` are random, on torch's default device. `fused(*operands)` launches the
     kernel, `unfused(*operands)` runs the chain as eager code writes it, and
-    `reference(*operands)` gives the expected result in any precision: the chain's, unless the
-    chain draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
-    timed. `irregular` are only checked: their sizes are no multiples of a block, and they have no
-    "dtype". `matrix` is True if the FLOPs are those of a matrix product. `zeros(**params)` is the
-    number of elements of the result that are 0 because a mask hides them.
+    `reference(*operands)` gives the expected result in any precision; it is the chain, unless the
+    chain draws other random numbers. `traffic(**params)` is that of the fused kernel. `points` are
+    timed. `irregular` points are only checked: their sizes are not multiples of a block, and they
+    have no "dtype". `matrix` is True if the FLOPs are those of a matrix product. `zeros(**params)`
+    is the number of elements of the result that are 0 because a mask hides them.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Variant:
 
     def relative_error(self, **params: Any) -> float:
         """The kernel's largest error against the reference in float64, relative to the size of
-        the element plus the root mean square of its tensor; NaN if the kernel made one."""
+        the element plus the root mean square of its tensor; NaN if the kernel returned a NaN."""
         exact_operands = self.operands(**params)
         operands = tuple(_copy(o, None) for o in exact_operands)
         exact = _tensors(self.reference(*(_copy(o, torch.float64) for o in exact_operands)))

@@ -32,7 +32,8 @@ def compiling() -> dict[str, str]:
 
 
 def warm(seconds: float, limit: int | None) -> None:
-    """Compile everything, and discard the tuning from while other processes used the GPU."""
+    """Compile everything, and discard tuning results from the time when other processes used the
+    GPU."""
     count = max(1, min(16, (os.cpu_count() or 2) - 1))
     command = [sys.executable, "-m", "calibration.generated.warm"]
     more = ["--seconds", str(seconds), *(["--limit", str(limit)] if limit else [])]
@@ -48,7 +49,7 @@ def warm(seconds: float, limit: int | None) -> None:
 
 
 def untune() -> None:
-    """Discard tuning results, which other processes or near ties may have influenced."""
+    """Discard tuning results, which depend on other processes and on small differences."""
     for tuned in CACHE.rglob("*.best_config"):
         tuned.unlink()
 

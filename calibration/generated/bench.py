@@ -38,7 +38,7 @@ class GeneratedBench(GpuBench):
 
 def configurations(module: ModuleType) -> list[dict[str, Any]]:
     """The generated kernels of a module that Inductor wrote, as tuned in their first run; fields
-    that this version does not report are None."""
+    that this version of torch does not report are None."""
     choices: list[dict[str, Any]] = []
     for name, kernel in vars(module).items():
         launchers = getattr(kernel, "launchers", None)

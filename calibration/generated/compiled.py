@@ -17,7 +17,7 @@ from calibration.sweeps.registry import Call, Params, operation
 
 Function = Callable[..., Any]
 MOST_SHAPES = 4096
-"""Limit on compiled versions of one function per process; by default the ninth would run
+"""Maximum number of compiled versions of one function per process; by default the ninth would run
 uncompiled."""
 
 
@@ -61,7 +61,7 @@ class Trained:
         return self.run(*self.operands)
 
     def __call__(self) -> object:
-        output = self.forward()  # a result too, or its kernel would have less work
+        output = self.forward()  # returned too, since otherwise the kernel would have less work
         return output, torch.autograd.grad(output, self.wanted, self.gradient)
 
 

@@ -1,7 +1,7 @@
 """The cost of a function in registers: chains of one function, long enough to be compute-bound.
 
-Each maps its result back into a range in which it is smooth and fast: no overflow, no denormal
-numbers, no angle beyond the fast path of a sine.
+Each chain maps results back into a range in which the function is smooth and fast: no overflow, no
+denormal numbers, no angle beyond the fast path of a sine.
 """
 
 from __future__ import annotations

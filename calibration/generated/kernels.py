@@ -28,8 +28,8 @@ _KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
 
 @dataclass(frozen=True)
 class Matched:
-    """A generated kernel: its point, its name, its work, and the share of its bytes in L2 and
-    seconds, warm and cold. `own` is the share of L2 that holds lines written by the call."""
+    """A generated kernel: its point, its name, its work, and, warm and cold, its seconds and the
+    share of its bytes in L2. `own` is the share of L2 that holds lines written by the call."""
 
     point: Point
     name: str
@@ -56,8 +56,8 @@ def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
 
 
 def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
-    """Each kernel's geometric mean over the rounds that launched the same kernels as the last one,
-    since each round was tuned again and chose between tiles of nearly equal speed."""
+    """Each kernel's geometric mean time over the rounds that launched the same kernels as the last
+    round, since each round was tuned again and chose between tiles of nearly equal speed."""
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]
@@ -120,9 +120,9 @@ def samples(sweeps: Iterable[Swept], gpu: GPU) -> list[Sample]:
 
 
 def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
-    """Functions whose kernels agree in number and kind, but not in their work: those that would
-    exceed DRAM's bandwidth, since the compiler recomputes a value in the backward pass, and norms,
-    since it sums the weights' gradients together with the input's."""
+    """Functions whose kernels agree in number and kind, but not in their work. These are functions
+    that would exceed DRAM's bandwidth, since the compiler recomputes a value in the backward pass,
+    and norms, since the compiler sums the gradients of weights and input together."""
     fastest = gpu.bandwidth_bytes_per_s
     large = 2 * (gpu.l2_bytes or 0)
     faster = {

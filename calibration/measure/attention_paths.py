@@ -3,8 +3,8 @@
 `python -m calibration.measure.attention_paths FILE --seconds 110` on a machine with a GPU writes
 one line of JSON per case, the most valuable first; a failed case's line holds its error. Parts:
 
-- `network`: small networks of transformers, random weights, in eager mode, captured and compiled:
-  the kernels of a step in order with their seconds, its period and how long the GPU is busy.
+- `network`: small networks of transformers with random weights, eager, captured and compiled: the
+  kernels of a step in order with their seconds, its period and its GPU-busy time.
 - `choice`: results of `torch._fused_sdp_choice` over the whole grid, with and without gradients.
 - `kernels`: kernels of `scaled_dot_product_attention` at chosen points, forward and with
   backward, with the seconds of each, warm and cold.
@@ -75,7 +75,7 @@ class Paths:
         began = time.perf_counter()
         try:
             yield row
-        except Exception as error:  # networks and kernels may raise anything
+        except Exception as error:  # networks and kernels may raise any error
             row["failed"] = f"{type(error).__name__}: {error}"[:300]
         row["wall_s"] = round(time.perf_counter() - began, 3)
         self.write(**row)

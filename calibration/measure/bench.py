@@ -44,7 +44,7 @@ class GpuBench:
         call = self.held[point.name][1] if point.name in self.held else self._make(point)
         reading: dict[str, Any] = {}
         timing = asdict(replayed(call, during=lambda: reading.update(self.watch.reading())))
-        # two runs of a call of 5 ms are as good as five
+        # for a call of 5 ms, two runs are as accurate as five
         self.held[point.name] = (point, call, 5 if timing["median_s"] < 5e-3 else 2)
         for key in ("median_s", "relative_iqr"):
             timing[key] = float(f"{timing[key]:.5g}")
@@ -66,7 +66,7 @@ class GpuBench:
         held = list(self.held.values())
         self.held.clear()
         launches = _read(held)
-        if isinstance(launches, str):  # one point broke the session of all: one session each
+        if isinstance(launches, str):  # one point broke the common session, so each gets its own
             launches = [result for each in held for result in _alone(each)]
         points = [point for point, _, _ in held]
         held.clear()
@@ -94,7 +94,7 @@ class GpuBench:
 def _read(held: list[tuple[Point, Call, int]]) -> list[list[Kernel] | str] | str:
     try:
         return [*kernels([call for _, call, _ in held], [runs for _, _, runs in held])]
-    except Exception as error:  # a sweep's call may raise anything
+    except Exception as error:  # a sweep's call may raise any error
         return f"{type(error).__name__}: {str(error)[:300]}"
 
 

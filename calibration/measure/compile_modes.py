@@ -3,7 +3,7 @@ calibration.measure.compile_modes FILE` on a machine with a GPU, about 90 s.
 
 Writes lines of JSON: the host's speed, the allocator's pools after a step (CUDA graphs have their
 own), periods of host-bound steps and their eager twins, and of replayed steps with breaks.
-`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 after the host's.
+`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 lines after that of the host.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 def ready(case: Case) -> Step:
-    """A step that has run a few times, with no other memory allocated."""
+    """A step of the case that has run a few times; no other memory is allocated."""
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     gc.collect()
     torch.cuda.empty_cache()

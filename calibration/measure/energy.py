@@ -36,7 +36,7 @@ AT_REST_S = 3.0
 _CHUNK_S = 0.01
 _MOST_COPIES = 1000
 _QUEUED = 4
-"""Chunks that the host may run ahead of the GPU."""
+"""Maximum number of chunks by which the host runs ahead of the GPU."""
 
 
 class GpuRun:
@@ -59,7 +59,7 @@ class GpuRun:
             torch.cuda.synchronize()
 
     def _calls(self) -> None:
-        for _ in range(self.copies):  # the result of a call is freed before the next
+        for _ in range(self.copies):  # the result of a call is freed before the next call
             self._call()
 
     @staticmethod
@@ -128,7 +128,8 @@ def power_w(rows: list[Row], begin_s: float, end_s: float) -> float | None:
 
 
 def series(rows: list[Row], begin_s: float) -> list[list[float | None]]:
-    """The readings, time from the beginning of the case and energy from its first reading."""
+    """The readings, with times relative to the beginning of the case and energies relative to its
+    first reading."""
     first_j = rows[0][1] if rows else None
     shifted: list[list[float | None]] = []
     for at, energy, *rest in rows:
@@ -223,7 +224,7 @@ def main() -> None:
                 if case.step:
                     host = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
                     row["host_reference_s"] = float(f"{host:.5g}")
-            except Exception as error:  # a case may raise anything
+            except Exception as error:  # a case may raise any error
                 row = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
             took = round(time.perf_counter() - began, 2)
             line({"name": case.name, **row, "took_s": took})

@@ -1,9 +1,9 @@
 """Measure the kernels of many further points of the sweeps' draws.
 
 `python -m calibration.measure.further FILE --kind blind --times 30 --seconds 300` draws 30 times as
-many points as the sweeps have, all different from theirs, and writes a log with the kernels of
-each, warm and cold. Calls are not timed separately: a point takes about 10 ms. Run it again to
-continue after a call that left CUDA unusable.
+many points as the sweeps have, all different from the sweeps' points, and writes a log with the
+kernels of each point, warm and cold. Calls are not timed separately: a point takes about 10 ms. Run
+it again to continue after a call that left CUDA unusable.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def read(path: str, points: int) -> list[list[Kernel]]:
 
 
 class Sessions:
-    """Collects calls, profiles them together, and writes the results that other processes read from
-    each session."""
+    """Collects calls and profiles them together. Other processes read each session, and this class
+    writes their results."""
 
     def __init__(self, log: Log, readers: ProcessPoolExecutor, folder: str) -> None:
         self.log, self.readers, self.folder = log, readers, Path(folder)
@@ -81,7 +81,7 @@ class Sessions:
         try:
             profiled([call for _, call in self.calls], [_RUNS] * len(points), path)
             self.reading.append((points, self.readers.submit(read, str(path), len(points))))
-        except Exception as error:  # a call may raise anything; its whole session is lost
+        except Exception as error:  # a call may raise any error; its whole session is lost
             for point in points:
                 self.write(point, {"kernels": [], "kernels_failed": error_line(error)})
         self.calls.clear()

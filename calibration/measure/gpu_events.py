@@ -1,6 +1,7 @@
 """The GPU's events of a call, by PyTorch's profiler.
 
-Its hooks stay in the process and lengthen every later launch, so do not time anything after it.
+The profiler's hooks stay in the process and lengthen every later launch, so do not time anything
+after a call of this module.
 """
 
 from __future__ import annotations

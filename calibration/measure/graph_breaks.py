@@ -1,9 +1,9 @@
 """The cost of a break in the graph of a compiled step.
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
-the predictions are compared with the packaged measurement. Blocks of a small network with a break
-after each: the slope over the number of breaks is the time of one more graph. The simulator is
-imported only for predictions, since a measuring machine has only PyTorch and numpy.
+the predictions are compared with the packaged measurement. A small network has a break after some
+of its blocks: the slope of the time over the number of breaks is the time of one more graph. The
+simulator is imported only for predictions, since a measuring machine has only PyTorch and numpy.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ WIDTH = 64
 
 
 class Broken(nn.Module):
-    """Blocks, with the graph broken after each of the first `breaks`; written out without a loop
-    over breaks, which would prevent compilation of the enclosing function."""
+    """Blocks, with the graph broken after each of the first `breaks`. The calls are written out,
+    because a break inside a loop would prevent compilation of the enclosing function."""
 
     def __init__(self, breaks: int) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Broken(nn.Module):
 
 
 class Part(nn.Module):
-    """Products with an activation after each."""
+    """Matrix products with an activation after each."""
 
     def __init__(self, blocks: int) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Measure the time of Dynamo's guards: `python -m calibration.measure.guards FILE --seconds 110`.
 
 JSON lines: the machine with its host index, then one line per network in inference. The network is
-compiled by a backend that generates no work, so that a call takes only the time before the compiled
-code: the guards, and passing the inputs.
+compiled by a backend that generates no work, so that a call takes only the time that precedes the
+compiled code: that of the guards and of passing the inputs.
 
     call_s   seconds of a call, the smallest of its rounds
     guards   nodes of the guard tree; inputs of the graph, modules, and weights and buffers
@@ -144,7 +144,8 @@ def main() -> None:
             try:
                 row["host_s"] = period(work, 0.03, 3, "cpu").median_s
                 row |= measured(case, device)
-            except Exception as error:  # a package may be missing, a network may raise anything
+            # a package may be missing, and a network may raise any error
+            except Exception as error:
                 row["failed"] = repr(error)[:300]
             say(row)
             print(case.name, row.get("failed") or f"{row['call_s'] * 1e6:.0f} µs", flush=True)

@@ -3,8 +3,8 @@
 Hosts of one kind differ far more than GPUs of one kind, so each measuring process records the time
 of its host for the same steps. On the GPU they are host-bound micro-networks; on the CPU the same
 networks over tensors of 256 numbers, where Python and the dispatcher take nearly all of the time
-and nothing is launched. The latter run without a GPU, and so compare a host with that of a measured
-GPU.
+and nothing is launched. The steps on the CPU need no GPU, so they compare any host with that of a
+measured GPU.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def suite(gpu: bool, timed: Callable[..., Any] = period) -> dict[str, float]:
     """Seconds per step by case: on CPU tensors, and with `gpu` also on CUDA tensors."""
     devices: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu") if gpu else ("cpu",)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # waking other threads takes longer than 256 numbers
+    torch.set_num_threads(1)  # waking other threads takes longer than computing on 256 numbers
     try:
         return {name: s for device in devices for name, s in _timed(device, timed)}
     finally:
@@ -64,8 +64,8 @@ def _timed(
 
 
 def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> float:
-    """The time of this host relative to the reference: the median ratio over the cases of both,
-    those on a GPU if there are any. Raises InputError if they share none."""
+    """The time of this host relative to the reference: the median ratio over the cases of both, or
+    over those on a GPU if there are any. Raises InputError if they share none."""
     shared = [name for name in reference if name in measured]
     shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
     if not shared:

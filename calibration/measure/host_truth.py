@@ -124,8 +124,8 @@ class Clocked:
 
 
 def _capturable(case: Case) -> bool:
-    """Not called if the host waits for the GPU, since a failed capture breaks the process's
-    generator."""
+    """Whether the case can be captured. Cases whose host waits for the GPU are not tried, since a
+    failed capture breaks the process's random generator."""
     waits = case.network.removeprefix("ops-") in {*WAITING, "randn", "dropout"}
     return not waits and not any(
         part in case.network
@@ -158,8 +158,8 @@ def replayed_s(step: Step) -> dict[str, Any]:
 
 
 def by_turns() -> Iterator[Case]:
-    """A package's network, one of the catalogue and three micro-cases in turn, until all are
-    done."""
+    """Cases in turn from three groups: a network of a package, a network of the catalogue and three
+    micro-cases, until all are done."""
     thrice = zip_longest(*[iter(MICRO_CASES)] * 3)
     for packaged, own, micro in zip_longest(PACKAGED_CASES, CATALOGUE, thrice):
         yield from (case for case in (packaged, own, *(micro or ())) if case is not None)
@@ -187,7 +187,8 @@ def main() -> None:
             began = time.perf_counter()
             try:
                 row = clocked.case(case)
-            except Exception as error:  # a package may be missing, a network may raise anything
+            # a package may be missing, and a network may raise any error
+            except Exception as error:
                 row: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:500]}
             row["took_s"] = round(time.perf_counter() - began, 3)
             write(row)

@@ -35,7 +35,8 @@ _BEGIN = re.compile(rb'[0-9a-f]{8} \{"header"')
 
 @dataclass
 class Measurements:
-    """The contents of a log: samples by point name, in the order of their beginning."""
+    """The contents of a log: samples by the name of the point, in the order of their first
+    lines."""
 
     header: Row
     processes: list[Row] = field(default_factory=list[Row])
@@ -142,9 +143,9 @@ class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
     A torn last line is cut off. `measurements.corrupt_lines` numbers the damaged lines before it,
-    whose samples count as not measured. Raises InputError for another GPU's or version's log,
-    for one that another process writes, and for a disk that is full: nothing written before is
-    lost.
+    whose samples count as not measured. Raises InputError for a log of another GPU or version, for
+    a log that another process writes, and if the disk is full; lines that were written before are
+    not lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:
@@ -190,7 +191,7 @@ class Log:
                 )
 
     def write(self, row: Row) -> None:
-        """Append a line, on disk when this returns."""
+        """Append a line, which is on disk when this method returns."""
         line = encoded(row)
         try:
             rest = line

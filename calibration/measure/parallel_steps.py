@@ -8,7 +8,8 @@ launches of its process; their lines hold only `rank_kernels_s`.
 
     period_s, periods_s     the slowest rank's seconds per step, the median of three blocks, and
                             each
-    rank_periods_s          each rank's own median, before it waits for the others at a block's end
+    rank_periods_s          each rank's own median, without its wait for other ranks at the end of a
+                            block
     peak_bytes              each rank's peak of allocated memory
     one_gpu                 the same figures of the twin on one GPU, all ranks at once
     rank_kernels_s          each rank's GPU seconds per step by NCCL kernel, including waits for
@@ -40,8 +41,8 @@ from calibration.measure.programs.parallel_programs import Call, spread, twin
 from calibration.measure.timing import period
 
 PORT = 29542
-HUNG_S = 30  # of one collective
-LEAST_S = 8  # time to measure another step
+HUNG_S = 30  # seconds until a collective times out
+LEAST_S = 8  # seconds that another step needs
 PROFILED = (13, 12, 15, 0, 3, 1, 17, 14, 22, 7, 30, 36, 9, 2, 24)
 """The indices of the steps whose kernels are worth reading, the most informative first."""
 T = TypeVar("T")
@@ -55,7 +56,7 @@ def agreed(value: float) -> float:
 
 
 def of_each(value: Any) -> list[Any]:
-    """All ranks' values."""
+    """The values of all ranks."""
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values
@@ -68,7 +69,7 @@ def together(act: Callable[[], T]) -> T:
     try:
         result = act()
         torch.cuda.synchronize()
-    except Exception as error:  # a step may raise anything
+    except Exception as error:  # a step may raise any error
         text = f"{type(error).__name__}: {str(error)[:300]}"
     failures = [each for each in of_each(text) if each]
     if failures:

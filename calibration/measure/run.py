@@ -22,8 +22,8 @@ PACKAGES: dict[str, str] = {
     "generated": "calibration.generated", "blind": "calibration.blind",
 }  # fmt: skip
 APART = ("generated", "blind")
-"""Kinds that are measured only by name: generated kernels take minutes to compile, and blind calls
-are in no fit."""
+"""Kinds that are measured only if they are named: generated kernels take minutes to compile, and
+blind calls are in no fit."""
 BLOCK = 20
 """Points between two timings of the reference."""
 
@@ -156,8 +156,8 @@ class Sweep:
     """Measures points into a log, block by block.
 
     After each block the reference is timed again. If it changed by more than 2%, the block is
-    measured a second time, and marked `drifted` if the reference after that agrees with neither of
-    the two before.
+    measured a second time, and marked `drifted` if the reference after the second measurement
+    agrees with neither of the two earlier references.
     """
 
     def __init__(
@@ -165,7 +165,9 @@ class Sweep:
     ) -> None:
         self.log, self.bench, self.progress, self.wall = log, bench, progress, wall
         self.process = len(log.measurements.processes) - 1
-        self._reserve_s = 8.0  # the last profiler session; the first is the slowest
+        self._reserve_s = (
+            8.0  # seconds of the longest profiler session so far; the first session is the slowest
+        )
 
     def run(self, points: Sequence[Point]) -> bool:
         """Measure the points that the log lacks; returns False if the time was up before the
@@ -215,7 +217,7 @@ class Sweep:
         small."""
         try:
             sample = self.bench.time(point)
-        except Exception as error:  # a sweep's call may raise anything
+        except Exception as error:  # a sweep's call may raise any error
             return error_line(error), isinstance(error, torch.OutOfMemoryError)
         self._write(point, sample)
         return "", False
@@ -245,13 +247,14 @@ class Sweep:
         return seconds
 
     def _close(self, block: Sequence[Point], before: dict[str, float]) -> dict[str, float]:
-        """The reference after a block, which is measured again if the reference changed."""
+        """Time the reference after a block, and measure the block again if the reference changed.
+        Return the last reference."""
         after = self._reference()
         if moved(before, after) <= DRIFT:
             return after
         for point in block:
             failure, _ = self._time(point)
-            if failure:  # the first time is used, and marked if the reference changes again
+            if failure:  # the first timing is used, and marked if the reference changes again
                 self._go_on(point, failure)
             if self.bench.full():
                 self._read_kernels()

@@ -5,9 +5,9 @@ Writes JSON lines: first the machine and its host's fixed work. Then, as the tim
 
     step     a prefill or a decode of `calibration.cases.serving`: seconds per step, back to back
              and alone: eager, with the host's probes, and as a replayed CUDA graph
-    serving  a load served by continuous batching, decodes as CUDA graphs or eager: seconds of
-             each request's first and last token, and of each iteration; all at once, then at shares
-             of the rate that this reached
+    serving  a load served by continuous batching, decodes as CUDA graphs or eager: seconds of each
+             request's first and last token, and of each iteration; first with all requests at once,
+             then at shares of the rate that this run reached
     static   one batch: its prefill, then its decodes
     energy   joules of a repeated prefill and of a repeated decode
     kernels  the profiler's kernels of a few eager steps: name, number, total seconds
@@ -69,7 +69,7 @@ class Measuring:
         finally:
             torch.set_default_dtype(torch.float32)
         shared: Any = copy.copy(self.decode)
-        shared.__class__ = Llama  # with the same weights
+        shared.__class__ = Llama  # the decode network has the same weights
         self.prefill: Llama = shared
         self.probes = Probes(device)
         self.server: LlamaServer | None = None
@@ -190,8 +190,9 @@ def _summary(load: Load, served: Run) -> Row:
 
 
 def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
-    """The parts to measure, most valuable first: the first fields of a line, under "of" the
-    function that gives the rest, and under "takes_s" the time that must be left to begin it."""
+    """The parts to measure, most valuable first. Each is a row with the first fields of a line;
+    "of" holds the function that returns the other fields, and "takes_s" the seconds that must be
+    left to begin the part."""
     suite = measuring.suite
     for point in suite.points:
         head = {"part": "step", "kind": point.kind, "batch": point.batch, "tokens": point.tokens}
@@ -224,7 +225,8 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
                 yield {"part": "static", "of": measuring.static, "takes_s": 4.0}
         if engine == "graph":
             yield from _energy(measuring, meter)
-    for point in suite.points[:6] if measuring.device == "cuda" else ():  # nothing is timed after
+    # these come last, since nothing is timed after the profiler has run
+    for point in suite.points[:6] if measuring.device == "cuda" else ():
         head = {"part": "kernels", "kind": point.kind, "batch": point.batch, "tokens": point.tokens}
         yield {**head, "of": lambda p=point: measuring.kernels(p), "takes_s": 2.0}
 
@@ -277,7 +279,7 @@ def main() -> None:
             began = time.perf_counter()
             try:
                 part |= make()
-            except Exception as error:  # a part may raise anything
+            except Exception as error:  # a part may raise any error
                 part["failed"] = f"{type(error).__name__}: {str(error)[:400]}"
             part["took_s"] = round(time.perf_counter() - began, 2)
             line(part)

@@ -29,14 +29,15 @@ STEADY = 0.03
 """The relative interquartile range at which there are enough samples."""
 
 _RUN_S = 5e-4
-"""Seconds between two events: long compared with their resolution (0.5 µs) and a replay's start."""
+"""Seconds between two events, long compared with the resolution of events (0.5 µs) and with the
+start of a replay."""
 
 _MOST_COPIES = 200
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Median of the samples in seconds, and their interquartile range relative to it."""
+    """Median of the samples in seconds, and their interquartile range relative to the median."""
 
     median_s: float
     relative_iqr: float
@@ -94,11 +95,11 @@ def latency(step: Call, budget_s: float = 0.5) -> Timing:
 def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> Replayed:
     """Time a call on the GPU, without the host, with its operands as the call before left them.
 
-    Runs on torch's current stream, which must not be the default one if graphs are to be made:
-    a backward pass runs where its forward pass ran. `during` is called once while the GPU works,
-    to read its clocks. Raises the errors of the call.
+    Runs on torch's current stream, which must not be the default one if graphs are to be captured;
+    a backward pass runs on the stream of its forward pass. `during` is called once while the GPU
+    works, to read its clocks. Raises the errors of the call.
     """
-    call()  # autotuning, compilation, workspaces
+    call()  # runs for autotuning, compilation and workspaces
     captured = _graph(call) if _asynchronous(call) else None
     if captured is None:
         copies = int(np.clip(_RUN_S / _elapsed_s(call, 1), 1, _MOST_COPIES))
@@ -119,7 +120,7 @@ def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
     one_s = _elapsed_s(graph.replay, 2) / copies
     needed = int(np.clip(_RUN_S / one_s, 1, _MOST_COPIES))
     if needed > 2 * copies and (repeated := _captured(call, needed)):
-        return repeated, needed  # the host had slowed the first estimate
+        return repeated, needed  # the host slowed the run of the first estimate
     return graph, copies
 
 
@@ -147,7 +148,8 @@ def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Ti
 
 
 def _elapsed_s(run: Call, times: int) -> float:
-    """Seconds per run, host and gaps included: accurate enough to choose a count."""
+    """Seconds per run, including host time and gaps; accurate enough to choose the number of
+    runs."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     for _ in range(times):
@@ -230,10 +232,10 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     calls  already run once, so that nothing compiles here
     runs   number of warm runs of each, and of cold runs
 
-    Warm: back to back. Cold: after a kernel that reads and writes as much as L2 holds, four times
-    over. It leaves both written and clean lines in L2, like a network's kernels: on an H200 a 16 MB
-    copy takes 8.5 µs after reading alone, 10.1 µs after writing alone. It lies outside the ranges
-    by which kernels are assigned.
+    Warm: back to back. Cold: after a kernel that reads and writes four times as many bytes as L2
+    holds. This kernel leaves both written and clean lines in L2, like a network's kernels: on an
+    H200, a 16 MB copy takes 8.5 µs after a kernel that only reads and 10.1 µs after one that only
+    writes. It lies outside the ranges by which kernels are assigned.
     """
     l2_bytes = torch.cuda.get_device_properties().L2_cache_size
     read, written = torch.randn(2, 2 * l2_bytes // 4, device="cuda")

@@ -54,15 +54,16 @@ class Gain:
 
 def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_bytes: float) -> Work:
     """A chain as one launch, with its outer bytes and all its instructions. `operands` are its
-    inputs and, last, its result. L2 holds data used up to `reach_bytes` before: an operand smaller
-    than the result is reread from DRAM if there is more traffic in between."""
+    inputs, followed by its result. L2 still holds data if at most `reach_bytes` of traffic followed
+    its last use: an operand smaller than the result is reread from DRAM if there is more traffic in
+    between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
     reducing = [op for op in ops if kind(op) == "reduction"]
     every = [work for op in reducing for work in works(op) or ()]
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
-    # operands with one number per row do not count
+    # operands with one number per row are not counted
     loaded = sum(each.elements != rows for each in operands)
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
@@ -148,8 +149,8 @@ def external(trace: Trace) -> list[Operand]:
 
 
 def passes(shape: Sequence[int], result: Sequence[int]) -> int:
-    """How often a loop over the result passes over a broadcast operand: once for each index along
-    the axes outside the operand's own."""
+    """The number of times that a loop over the result passes over a broadcast operand: once for
+    each index along the axes outside the operand's own axes."""
     lead = len(result) - len(shape)
     own = next((d for d, size in enumerate(shape) if size > 1), len(shape))
     return prod(result[: lead + own]) if lead >= 0 else 1

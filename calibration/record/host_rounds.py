@@ -19,7 +19,7 @@ from simulator.hardware.host_speed import parts
 
 MACHINES = ("h200_sxm", "h100_sxm")
 REFERENCE = "h200_sxm"
-"""The machine whose quiet seconds are the reference: its probes' lower fifth."""
+"""The machine whose fast rounds are the reference: the lowest fifth of the times of its probes."""
 FEW = 64
 _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A case on a machine; `name` as `Case.name`."""
+    """A case on a machine; `name` is its `Case.name`."""
 
     machine: str
     case: dict[str, Any]
@@ -127,8 +127,8 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
 
 def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
     """Recorded steps of at most `FEW` kernels, each as one round with its process's host. In steps
-    with more launches the profiler's hooks, left from the case before, lengthen each launch by 2 to
-    4 µs."""
+    with more launches, the profiler's hooks, which are left from the previous case, lengthen each
+    launch by 2 to 4 µs."""
     for suite in ("host", "recordings"):
         at = parts(host_index(suite), reference)
         for each in recordings(suite):

@@ -24,7 +24,7 @@ from simulator.scenario.scenario import Scenario
 
 FOLDER = MEASUREMENTS / "inductor"
 LAYERS = 3
-"""The stored blocks of networks that repeat one: the first, one in the middle, and the last."""
+"""The stored blocks of networks that repeat a block: the first, one in the middle, and the last."""
 _LEFT_OUT = ("llama3-8b", "llama3-70b", "bert-large", "gpt2-xl", "vit-l16", "mixtral")
 """Prefixes of names of entries that differ from a smaller entry only in their sizes."""
 _FEW = ("mlp-tiny", "bert-base", "gpt2", "vit-b16", "resnet18")
@@ -83,7 +83,7 @@ def cases() -> Iterator[Case]:
             if _left_out(name) or (training and not entry.trains):
                 continue
             if name == "unet" and (training or dtype != "bf16"):
-                continue  # minutes each
+                continue  # these take minutes each
             sequence = entry.seq_unit == "tokens" and entry.seq is not None
             batch = _SMALL.get(name, 2 if sequence else 8)
             sizes = {"layers": LAYERS} if entry.sizes.get("layers", 0) > LAYERS else {}
@@ -112,7 +112,9 @@ def rows(path: Path) -> list[Row]:
 def main() -> None:
     """Compile the missing cases, one at a time."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pattern", nargs="?", default="", help="part of a case's name to ask again")
+    parser.add_argument(
+        "pattern", nargs="?", default="", help="part of the names of cases to compile again"
+    )
     pattern = parser.parse_args().pattern
     path = file_of(torch.__version__)
     path.parent.mkdir(exist_ok=True)

@@ -75,7 +75,7 @@ FURTHER = ("drawn", "further", "drawn_second", "further_second", "experts_calls"
 
 def further(gpu: GPU) -> Iterator[Swept]:
     """Every further point that was measured, traced again."""
-    importlib.import_module("calibration.blind")  # registers its calls
+    importlib.import_module("calibration.blind")  # the import registers its calls
     for name in FURTHER:
         path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
         for row in read(path).samples.values() if path.is_file() else ():
@@ -104,7 +104,7 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     launches: list[tuple[Work, float, float]] = []
     for cold, works in costs:
         warm = round(cold + (1 - cold) * share, 2)
-        launches += [(replace(work), warm, cold) for work in works]  # each its own record
+        launches += [(replace(work), warm, cold) for work in works]  # each op is a separate record
     return launches
 
 
@@ -136,7 +136,7 @@ AWKWARD = (
     "blind_convolution_backward",
     "blind_convolution_1d",
 )
-"""Convolutions of which cuDNN runs a third by other kernels than the lowered ones. The fit uses
+"""Convolutions of which cuDNN runs a third with other kernels than the lowered ones. The fit uses
 those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves in the fit,
 the convolutions of ResNets in float32 were predicted 5% slower."""
 AWKWARD_CURVES = (

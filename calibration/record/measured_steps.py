@@ -19,13 +19,14 @@ from simulator.hardware.host import host as find_host
 from simulator.measured.steps import FOLDER, MeasuredStep
 
 RECORDED = ("recordings", "validation")
-TIMED = ("batches", "compiled", "compiled_validation")  # compiled_blind had a host half as fast
+# not compiled_blind, whose host was half as fast
+TIMED = ("batches", "compiled", "compiled_validation")
 GPUS = ("h200_sxm",)
-"""The GPUs whose host ran at a steady speed; the H100's host was sometimes half as fast, so that
-its periods say little."""
+"""The GPUs whose host ran at a steady speed; the H100's host was sometimes half as fast, so its
+periods are not representative."""
 
 FITTED = ("recordings", "compiled")
-"""Suites that fits used (`compiled` only in the fit of the host); no other suite was in any fit."""
+"""Suites that were used in a fit (`compiled` only in the fit of the host); no other suite was."""
 
 
 def steps(gpu: str) -> Iterator[MeasuredStep]:

@@ -74,7 +74,7 @@ def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str
     for kernel in sorted(kernels, key=lambda k: k["ts"]):
         thread, at = launches.get(kernel["args"].get("correlation", -1), (-1, 0.0))
         spans = ranges.get(thread, [])
-        row = ops  # not launched by an op
+        row = ops  # the kernel was not launched by an op
         place = bisect_right(spans, (at, float("inf"), 0))
         for start, end, op in reversed(spans[max(0, place - 50) : place]):
             if start <= at <= end:

@@ -14,7 +14,7 @@ MEASUREMENTS = Path(__file__).parents[1] / "measurements"
 
 
 Probes = tuple[dict[str, list[float]], dict[str, list[float]]]
-"""Seconds of each run of the fixed host work, by name, before a step was timed and after it
+"""Seconds of each run of the fixed host work, by name, before and after a step was timed
 (`calibration.measure.host_probes`)."""
 
 
@@ -49,10 +49,11 @@ class Recording(msgspec.Struct, frozen=True):
 
 class Timed(msgspec.Struct, frozen=True):
     """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` is the
-    period of a compiled step's eager twin in the same process. `host_index` are the times of the
+    period of a compiled step's eager twin in the same process. `host_index` holds the times of the
     fixed host suite in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
-    `profiled`: PyTorch's profiler had run in the process before the step was timed, and
-    `twin_profiled` before its twin and the rounds were (`calibration.record.profiler_hooks`)."""
+    `profiled` is true if PyTorch's profiler had run in the process before the step was timed, and
+    `twin_profiled` if it had run before the twin and the rounds were timed
+    (`calibration.record.profiler_hooks`)."""
 
     case: dict[str, Any]
     period_s: float
@@ -140,6 +141,6 @@ def _recording(row: dict[str, Any]) -> Recording:
 
 
 def _probes(row: dict[str, Any]) -> Probes | None:
-    """None if the step was timed without them."""
+    """The probes of a row; None if the step was timed without probes."""
     before, after = row.get("probes") or (None, None)
     return (before, after) if before and after else None

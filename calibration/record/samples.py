@@ -46,7 +46,8 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
     for sample in parts:
         text = msgspec.json.encode(sample.work)
         works[text] = sample.work
-        dirty = sample.dirty if sample.hot < 1 else 0.0  # data in L2 evicts nothing
+        # a launch whose data is in L2 evicts nothing
+        dirty = sample.dirty if sample.hot < 1 else 0.0
         seconds.setdefault((text, sample.hot, dirty), []).append(sample.seconds)
     return [
         Sample(works[text], hot, float(np.median(seconds[text, hot, dirty])), dirty)
@@ -119,10 +120,10 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
     matched by name, and among equal names by instructions, since more instructions take longer.
     Around a convolution or a recurrence each role is matched if it has as many kernels as works. A
     convolution that ran by another algorithm than the lowered one is left out, and so is a single
-    one with more auxiliary kernels than were lowered; if any algorithm may run it, these kernels
-    are part of it. ATen's own kernels are matched in order. Otherwise the one work of the library's
-    algorithm gets all the seconds except those of the shortest kernels, one for each other work;
-    without such a work nothing is matched.
+    convolution with more auxiliary kernels than were lowered; if any algorithm may run it, these
+    kernels are part of it. ATen's own kernels are matched in order. Otherwise the only work of a
+    library's algorithm gets all the seconds, except those of the shortest kernels, one of which is
+    matched with each other work. If there is no such work, nothing is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(some) == len(timed) for some, timed in by_role.values()):
@@ -196,7 +197,7 @@ def _role(work: Work) -> str:
         return "cell"
     if work.family == "reduction" and d.get("variant") == "recurrent":
         return "bias"
-    parts = d.get("variant") == "parts" or "outer" in d  # of a convolution, of a product
+    parts = d.get("variant") == "parts" or "outer" in d  # of a convolution and of a product
     return "sum" if work.family == "reduction" and parts else "other"
 
 

@@ -1,4 +1,5 @@
-"""What sustained kernels and steps drew, as `calibration.measure.energy` wrote it."""
+"""The power and energy of sustained kernels and steps, as `calibration.measure.energy` wrote
+them."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ PER_KELVIN = 0.004
 at the highest clock warmed up an H200 and an H100, their power rose by 0.005 and 0.002 per kelvin;
 0.004 leaves the smallest errors on the fitted kernels and steps of both."""
 _AT_REST, _REST_W, _KELVIN_PER_WATT = 39.0, 122.0, 0.041
-"""Temperature and power of a card at rest, and the temperature rise of the chip per watt of its own
-within the seconds of a case on an H200. Seven processes measured 31, 34, 35, 36, 39, 40 and 46 °C
-at rest. In five of them, kernels warmed the chip by 0.039 to 0.052 K per watt of the chip; per watt
-of DRAM, which has a sensor of its own, by 0.007 K in the median."""
+"""Temperature and power of a card at rest, and the temperature rise of the chip per watt of its
+power within the seconds of a case on an H200. Seven processes measured 31, 34, 35, 36, 39, 40 and
+46 °C at rest. In five of them, kernels warmed the chip by 0.039 to 0.052 K per watt of the chip;
+a watt of DRAM, which has a separate sensor, warmed it by 0.007 K in the median."""
 _DRAM_J_PER_BYTE = 6e-11
-"""Rounded from what is fitted with it."""
+"""Rounded from the value that is fitted together with the energies."""
 _DRAM_SHARE = 0.2
-"""DRAM's share of the power of whole steps over that at rest: steps warm the chip by 0.033 K per
-watt of the card."""
+"""DRAM's share of the power that whole steps draw in addition to the power at rest. It follows from
+the temperature of the chip, which rises by 0.033 K per watt of the card."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class EnergyCase:
     seconds, watts    mean of a sustained iteration
     burst_s           seconds of an iteration before the power limit holds
     limited           whether the power limit lowered the clock
-    celsius           of the chip, mean while it was measured
+    celsius           mean temperature of the chip during the measurement
     work              work of an iteration as the script counts it
     step              options of a whole step, or None for kernels
     probes            seconds of the host's probes before and after it, where they were timed
@@ -123,7 +124,7 @@ def _burst_s(chunks: Sequence[tuple[float, int]]) -> float | None:
 
 
 def coolness(case: EnergyCase) -> float:
-    """Power that a card of the typical temperature would draw, relative to the measured power."""
+    """Power that a card at the typical temperature would draw, relative to the measured power."""
     above_rest_w = case.watts - _REST_W
     dram_w = case.work.get("dram_bytes", 0.0) / case.seconds * _DRAM_J_PER_BYTE
     chip_w = above_rest_w * (1 - _DRAM_SHARE) if case.step else above_rest_w - dram_w

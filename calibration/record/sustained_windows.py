@@ -1,7 +1,7 @@
 """Power and clock within sustained kernels, from one reading of the energy counter to the next.
 
 For half a second a kernel runs above the power limit; then the driver lowers its clock, raises it
-again and settles within seconds. So one kernel is measured at many clocks.
+again and settles within seconds. So each kernel is measured at many clocks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from calibration.record.sustained import rows
 _UPDATE_S = 0.1
 """The driver updates its energy counter, power and clock about this often."""
 _EARLIEST_S = 0.1
-"""After the start; before that the card is at rest for part of a window."""
+"""Seconds after the start from which windows are used; earlier, the card is at rest for part of a
+window."""
 _STEADY_HZ = 45e6
-"""The most that the clock changes within a window that is used."""
+"""The largest change of the clock within a window that is used."""
 
 
 class Window(NamedTuple):
@@ -55,7 +56,7 @@ def _of(row: dict[str, Any], kernel: tuple[str, str, str]) -> list[Window]:
     turn = np.round((seen_s - seen_s[0]) / _UPDATE_S)
     period_s = np.polyfit(turn, seen_s, 1)[0]
     turn = np.round((seen_s - seen_s[0]) / period_s)
-    # An update is seen at the first reading after it: none is seen early.
+    # An update appears in the first reading after it, never earlier.
     at_s = turn * period_s + (seen_s - turn * period_s).min()
     marks_s, done = np.array(row["chunks"]).T
     iterations = np.interp(at_s, marks_s, done)

@@ -25,10 +25,10 @@ _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
 
 def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[str, Any]:
     """Run one case and return its memory and times as plain data, with fixed host work timed before
-    and after; if it is `whole`, marked by `ops`, also those of its graph. Each figure takes
+    and after; with `whole`, which is stored as `ops`, also those of its graph. Each figure takes
     `budget` times the usual seconds."""
     step = Step(case, "cuda")
-    for _ in range(3):  # optimizer state, autotuning, workspaces, compilation
+    for _ in range(3):  # runs that create optimizer state and workspaces, tune and compile
         step()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()

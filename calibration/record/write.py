@@ -5,10 +5,10 @@ of a step.
 `FOLDER/NAME.jsonl`, each with the op sequence, the kernels by op, and the step's period, latency,
 GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else. All cases are timed
 before any is profiled, since the profiler's hooks permanently lengthen the launches of a process.
-Until then the times are in `FOLDER/NAME.timed.jsonl`. Cases that a file has are not run again, so
-that the same command continues where it was stopped. On a GPU with little time, `--spread` orders
-the suite so that any first part covers all of it, and `--budget 0.4` times each case for 0.4 times
-as long.
+Until then the times are in `FOLDER/NAME.timed.jsonl`. Cases that are already in a file are not run
+again, so the same command continues where it was stopped. On a GPU with little time, `--spread`
+orders the suite so that any first part covers all of it, and `--budget 0.4` times each case for 0.4
+times as long.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def waiting(path: Path) -> Iterator[Row]:
         elif row["case"]["name"] not in names:
             if process and process["host_index"] not in begun:
                 begun.append(process["host_index"])
-                yield {**process, "profiled": "after all cases were timed"}
+                yield {**process, "profiled": "the profiler ran after all cases were timed"}
             yield row
 
 
@@ -90,7 +90,8 @@ class Pass:
     def __init__(self, path: Path, until: float) -> None:
         self.until = until
         self.out = path.open("a")
-        self.out.truncate(path.read_bytes().rfind(b"\n") + 1)  # the line at which it was ended
+        # drop an incomplete last line
+        self.out.truncate(path.read_bytes().rfind(b"\n") + 1)
 
     def write(self, row: Row) -> None:
         self.out.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -104,7 +105,7 @@ class Pass:
         began = time.perf_counter()
         try:
             row = measure()
-        except Exception as error:  # a network may raise anything
+        except Exception as error:  # a network may raise any error
             row = {"case": case, "failed": repr(error)[:2000]}
         self.write(row)
         torch._dynamo.reset()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from simulator.hardware.gpu import GPU  # imports that a GPU machine may lack
+    from simulator.hardware.gpu import GPU  # packages that a GPU machine may lack
 
 FILE = Path(__file__).parents[1] / "measurements" / "h200_sxm" / "written_back.json.gz"
 REPEATS = 7
@@ -37,7 +37,7 @@ class Case:
 
 
 def cases(path: Path | None = None) -> list[Case]:
-    """Every measured kernel, medians of its repeats."""
+    """Every measured kernel, with the medians over its repeats."""
     with gzip.open(path or FILE, "rt") as file:
         rows = json.load(file)["cases"]
     return [
@@ -47,9 +47,9 @@ def cases(path: Path | None = None) -> list[Case]:
 
 
 def figures(cases: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
-    """Bytes written back per byte read, by kernels that read less than the size of L2; and the
-    largest amount written back, as a share of L2, by kernels that read more than twice the size of
-    L2."""
+    """Bytes written back per byte read, from kernels that read less than the size of L2; and the
+    largest number of bytes written back, as a share of L2, from kernels that read more than twice
+    the size of L2."""
     l2_bytes = gpu.l2_bytes or 0
     rate = gpu.bandwidth_bytes_per_s * dram_reach
     extra = {c.name: max(0.0, c.dirty_s - c.clean_s) * rate for c in cases}
@@ -69,7 +69,7 @@ _AFTER = ("clean_s", "dirty_s")
 
 def measure() -> dict[str, Any]:
     """Seconds of each kernel from the profiler, `REPEATS` times after each kind of flush."""
-    # only on a GPU machine: reading the recording needs no torch
+    # imported here, because reading the recording needs no torch
     import torch
     from torch.profiler import record_function
 
@@ -78,7 +78,7 @@ def measure() -> dict[str, Any]:
 
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     with torch.device("cuda"):
-        read, filled = torch.randn(l2_bytes), torch.randn(l2_bytes)  # four times L2
+        read, filled = torch.randn(l2_bytes), torch.randn(l2_bytes)  # four times the size of L2
         flushes: tuple[Callable[[], object], ...] = (read.sum, lambda: filled.fill_(1.0))
         calls = list(_calls(torch))
         order = [(c, f) for c in range(len(calls)) for f in (0, 1) for _ in range(REPEATS)]

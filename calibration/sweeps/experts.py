@@ -1,4 +1,5 @@
-"""Grouped matrix products as in mixtures of experts: rows sorted by expert, a weight for each."""
+"""Grouped matrix products as in mixtures of experts: rows are sorted by expert, and each expert has
+a weight."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import ITEM_BYTES, pick, sweep
 
 _LARGEST_BYTES = 4 * 2**30
-"""Of the weights of all experts."""
+"""Maximum bytes of the weights of all experts."""
 _MOST_FLOPS = 1e13
-_ALIGNED = 16  # numbers, as the kernels' bulk loads require
+_ALIGNED = 16  # sizes are multiples of this, as the kernels' bulk loads require
 _EXPERTS = {"8": 2.0, "16": 1.0, "32": 2.0, "64": 2.0, "128": 3.0, "256": 2.0}
 _TOP = {"1": 1.0, "2": 2.0, "4": 2.0, "6": 1.0, "8": 2.0}
 
@@ -44,7 +45,7 @@ def _half(rng: Random) -> Params | None:
 
 def group_ends(experts: int, tokens: int, top: int, multiple: int = 1) -> Tensor:
     """The last row of each expert plus one, [experts], for tokens that pick `top` different experts
-    at random; with a `multiple`, each expert's rows are filled up to one."""
+    at random; with a `multiple`, the rows of each expert are filled up to a multiple of it."""
     rng = Random(tokens)
     rows = [0] * experts
     for _ in range(tokens):

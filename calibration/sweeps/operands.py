@@ -1,6 +1,7 @@
 """Random operands by dtype name, on torch's default device, and the call of a backward pass.
 
-Operands are never zeros, since a GPU multiplies zeros at less power, thus at a higher clock.
+Operands are never zeros, since a GPU needs less power to multiply zeros and so runs at a higher
+clock.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ DTYPES = {
 
 
 def random(*shape: int, dtype: str, grad: bool = False) -> Tensor:
-    """Normal random numbers; for integers the whole range of an 8-bit dtype, or up to 1000 in a
-    wider one; for a mask half are true."""
+    """Normal random numbers. Integers cover the whole range of an 8-bit dtype, or go up to 1000 in
+    a wider dtype; half of the elements of a mask are true."""
     kind = DTYPES[dtype]
     if dtype == "fp8":
         return torch.randn(shape, dtype=torch.bfloat16).to(kind)

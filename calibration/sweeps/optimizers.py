@@ -13,7 +13,7 @@ from calibration.sweeps.operands import random
 from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import ITEM_BYTES, pick, sweep, whole, width
 
-_MOST_BYTES = 2**30  # of all weights
+_MOST_BYTES = 2**30  # maximum bytes of all weights
 Shapes = list[tuple[int, ...]]
 
 
@@ -107,7 +107,7 @@ def _weights(network: str, d: int, layers: int, dtype: str) -> list[Tensor]:
 def optimizer_step(name: str, dtype: str, network: str, d: int, layers: int) -> Call:
     """One step, with its state allocated, over all weights of a network of width `d`."""
     optimizer = OPTIMIZERS[name](_weights(network, d, layers, dtype))
-    with torch.device("cpu"):  # the device of the step count, except for fused optimizers
+    with torch.device("cpu"):  # the step count is on the CPU, except for fused optimizers
         optimizer.step()
     return optimizer.step
 
@@ -117,7 +117,7 @@ def gradient_norm(dtype: str, network: str, d: int, layers: int) -> Call:
     """Gradients clipped to a common norm of 1."""
     gradients = [weight.detach() for weight in _weights(network, d, layers, dtype)]
 
-    def clipped() -> object:  # clip_grad_norm_, which differs on meta tensors
+    def clipped() -> object:  # as clip_grad_norm_ does, which differs on meta tensors
         norms = torch.ops.aten._foreach_norm(gradients)
         total = torch.linalg.vector_norm(torch.stack(norms))
         factor = torch.clamp(1.0 / (total + 1e-6), max=1.0)

@@ -135,7 +135,7 @@ def _eighths(rng: Random) -> Params | None:
 
 @operation(sweep("scaled_product", 135, _eighths))
 def scaled_product(m: int, n: int, k: int) -> Call:
-    """fp8 (e4m3) [m, k] by weights [n, k], one scale a tensor, into bfloat16."""
+    """fp8 (e4m3) [m, k] by weights [n, k], with one scale per tensor, into bfloat16."""
     x, w = random(m, k, dtype="fp8"), random(n, k, dtype="fp8").t()
     one, other = torch.rand(()) + 0.5, torch.rand(()) + 0.5
     return lambda: torch.ops.aten._scaled_mm(

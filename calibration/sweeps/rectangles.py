@@ -45,7 +45,7 @@ def causal_rectangle(
     width: int,
     interleaved: bool,
 ) -> Call:
-    """Query i sees the keys up to i, for any number of keys."""
+    """Causal attention in which query i attends to the keys up to i, for any number of keys."""
     return attention(
         backend, dtype, batch, heads, heads, queries, keys, width, True, False, interleaved
     )

@@ -55,7 +55,7 @@ def recurrent(
     layers: int,
     both_ways: bool,
 ) -> Call:
-    """[batch, steps, features] to [batch, steps, hidden], in inference."""
+    """A recurrent layer from [batch, steps, features] to [batch, steps, hidden], in inference."""
     module, x, state = _layer(cell, dtype, batch, steps, features, hidden, layers, both_ways)
     module.eval().requires_grad_(False)
     start = (state, state) if cell == "lstm" else state

@@ -52,8 +52,8 @@ class Operation:
     draw: Callable[[int, str], list[Params]] | None = None
 
     def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
-        """Other points, drawn like its own, `times` as many, and different for each `word`. Returns
-        none if its own points were not drawn."""
+        """Other points that are drawn like those of the sweep, `times` as many, and different for
+        each `word`; none if the points of the sweep were not drawn."""
         drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 

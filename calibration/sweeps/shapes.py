@@ -48,7 +48,8 @@ class Sweep:
         return self._drawn(self.seed, self.count)
 
     def further(self, count: int, word: str = "further") -> list[Params]:
-        """Other points of the same draw, different for each word; none if the draw has too few."""
+        """Other points of the same draw, different for each word; none if the draw has too few
+        points."""
         known = [json.dumps(each) for each in self()]
         try:
             drawn = self._drawn(f"{self.seed} {word}", count + self.count)
@@ -126,7 +127,8 @@ def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST
 def matrix(
     rng: Random, dtype: str, low: int = 64, high: int = 16384, most_bytes: int = LARGEST_BYTES
 ) -> tuple[int, int]:
-    """(rows, columns) with about `elements` elements; columns are log-uniform in [low, high]."""
+    """(rows, columns) with about `elements` elements; the number of columns is log-uniform in [low,
+    high]."""
     total = elements(rng, dtype, 1000, most_bytes)
     cols = min(width(rng, low, high), total)
     return rounded(rng, total // cols), cols

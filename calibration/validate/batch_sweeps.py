@@ -1,7 +1,7 @@
 """Sweeps over the batch: compare the predicted regime, and its change, with the measured one.
 
-A step is overhead-bound if doubling its batch takes less than √2 times as long, since the GPU then
-has twice the work without being the bottleneck. This can be determined from measured and from
+A step is overhead-bound if it takes less than √2 times as long with twice the batch, since the GPU
+then has twice the work without being the bottleneck. This can be determined from measured and from
 predicted sweeps.
 """
 
@@ -41,8 +41,8 @@ class Sweep:
 
 
 def growth(seconds: Sequence[float]) -> list[float]:
-    """The binary logarithm of the time ratio of each doubling: 0 if nothing changes, 1 if the time
-    doubles too."""
+    """The binary logarithm of the time ratio of each doubling: 0 if the time does not change, 1 if
+    it doubles too."""
     return [float(np.log2(b / a)) for a, b in pairwise(seconds)]
 
 

@@ -24,10 +24,11 @@ class ClosedLoop:
 def closed_loop(
     step: StepTime, rules: Rules, clients: int, prompt: int, output: int, least: float = 1.0
 ) -> ClosedLoop:
-    """Four requests of each client, at least 20; lengths uniform from `least` times these.
+    """Simulate four requests of each client, but at least 20 in all. Lengths are uniform between
+    `least` times the given lengths and the given lengths.
 
-    Each client sends a request when its previous one ends; all send their first at the start, so
-    that requests are sent in the order in which others end.
+    Each client sends a request when its previous one ends; all clients send their first request at
+    the start, so requests are sent in the order in which earlier ones end.
     """
     count = max(4 * clients, 20)
     draw = np.random.default_rng(0)

@@ -27,14 +27,15 @@ from simulator.hardware.host import Host
 
 
 def predictions(card: str, measured: dict[str, EnergyCase]) -> dict[str, Row]:
-    """The figures of each step by name, with the host beside a measured one, or its error."""
+    """The figures of each step by name, or the error of a step. The host of a measured step has the
+    speed that was measured next to the step."""
     predicted: dict[str, Row] = {}
     for step in ENERGY_STEPS:
         case = measured.get(step.name)
         try:
             host = beside(case.probes) if case and case.probes else None
             predicted[step.name] = figures(step, card, host)
-        except Exception as error:  # a network may raise anything
+        except Exception as error:  # a network may raise any error
             predicted[step.name] = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
         print(step.name, predicted[step.name], flush=True)
     return predicted
@@ -59,8 +60,8 @@ def figures(case: Step, card: str, host: Host | None) -> Row:
 def outcomes(
     predicted: dict[str, Row], measured: dict[str, EnergyCase], card: str
 ) -> list[Outcome]:
-    """The figures of each step over what was measured, in groups by what decides the step, and by
-    whether it is in the fit."""
+    """Predicted over measured figures of each step, in groups by its bottleneck and by whether it
+    is in the fit."""
     results: list[Outcome] = []
     for name, case in measured.items():
         p = predicted.get(name)

@@ -45,8 +45,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`real` and `rules` of one case, the pairs of launches of both, the number of common `ops`
-    that are in the same launch, and the eager trace."""
+    """The launches of one case by the real Inductor (`real`) and by the rules (`rules`), the pairs
+    of launches of both, the number of common `ops` that are in the same launch, and the eager
+    trace."""
 
     case: Case
     real: Side
@@ -66,7 +67,7 @@ class Agreement:
 
 
 def agreement(case: Case, schedule: Schedule) -> Agreement:
-    """Both compilers on one case."""
+    """The agreement of both compilers on one case."""
     resolved = resolve(case.scenario)
     origin = trace_resolved(resolved)
     exact, fast = (
@@ -81,8 +82,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
 
 
 def _side(fused: Fused) -> Side:
-    """The launches of a fused step, without ATen's copies of convolutions' gradients, within the
-    call or after the compiled code, which no schedule has."""
+    """The launches of a fused step, without ATen's copies of the gradients of convolutions, within
+    the call or after the compiled code, which are in no schedule."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
         for group, launch in zip(fused.groups, fused.trace.ops, strict=False)

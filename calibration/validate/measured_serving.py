@@ -87,8 +87,9 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
 
 
 def server(engine: str, rules: Rules, host: Host) -> StepTime:
-    """The step of the measured server: decodes captured or eager, prompts eager, plus the
-    additional time of a step alone over one of many back to back, since its tokens are awaited."""
+    """The step of the measured server: decodes captured or eager, prompts eager, plus the time by
+    which a step alone exceeds one of many steps back to back, since the server waits for its
+    tokens."""
     work = Workload(
         "serving",
         NETWORK.removesuffix("-decode"),
@@ -141,8 +142,8 @@ def loads(measured: list[Row], host: Host) -> Iterator[str]:
 
 
 def iterations(row: Row, priced: StepTime) -> tuple[float, float]:
-    """Predicted over measured seconds, the median over decodes alone and over iterations with
-    prompts, whose tokens attend to half of a mean prompt."""
+    """Predicted over measured seconds: the median over iterations of decodes alone, and over
+    iterations with prompts, whose tokens attend to half of a mean prompt."""
     ratios: tuple[list[float], list[float]] = [], []
     for _, took_s, batch, cached, prompt in row["iterations"]:
         squares = float(prompt * np.mean(row["prompt"]))

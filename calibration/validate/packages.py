@@ -62,7 +62,7 @@ def predictions(
                 mode,
                 {name: predict_trace(traced, mode=mode, host=h) for name, h in by_name.items()},
             )
-        except Exception as error:  # a network may raise anything
+        except Exception as error:  # a network may raise any error
             yield mode, f"{type(error).__name__}: {str(error)[:300]}"
 
 

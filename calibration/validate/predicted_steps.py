@@ -2,9 +2,9 @@
 
 `python -m calibration.validate.predicted_steps FILE --cluster 2xh200 --from 12` writes JSON lines:
 the cluster and the date, then one line per step of `calibration.cases.parallel_steps`, with the
-period, its interval and every rank's peak memory as they are measured, and the twin's on one GPU.
-`--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of a node), eager and
-in a graph.
+period, its interval and every rank's peak memory as they are measured, and the same figures of the
+twin on one GPU. `--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of a
+node), eager and in a graph.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulator.parallel.predict_step import predict_step
 from simulator.parallel.prediction import ParallelPrediction
 
 SIZES = [1024 * 4**i for i in range(11)]
-"""Bytes of a collective: 1 KiB to 1 GiB, each four times the one before."""
+"""Bytes of a collective: 1 KiB to 1 GiB, each size four times the previous one."""
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:

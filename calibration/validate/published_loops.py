@@ -2,10 +2,10 @@
 
 `serving.csv.gz` holds closed loops of InferenceMAX and others (ai-dynamo/aiconfigurator,
 Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
-draws lengths uniformly from 80% and keeps the cache in fp8. `mlperf_inference.csv.gz` holds
-submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B on one card are compared:
-CNN/DailyMail, with mean prompts of 778 tokens (MLCommons, Inference v5.1) and answers of 128 by the
-rows.
+draws lengths uniformly between 80% and 100% of the stated ones and keeps the cache in fp8.
+`mlperf_inference.csv.gz` holds submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B
+on one card are compared: CNN/DailyMail, with mean prompts of 778 tokens (MLCommons, Inference v5.1)
+and answers of 128 tokens according to the rows.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of a published run: predicted, its ends by the step's interval, and measured.
-    `case` is common to runs that differ only in their card; `split` is how many GPUs share a
-    replica."""
+    """A figure of a published run: its predicted value, the ends of it by the step's interval, and
+    its measured value. `case` is common to runs that differ only in their card; `split` is the
+    number of GPUs that share a replica."""
 
     table: str
     figure: str
@@ -116,7 +116,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
-        # every client repeats a first token and a mean answer
+        # every client repeats the time to a first token and of a mean answer
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
             ("time per token", [t.per_token_s for t in tried], measured_s),

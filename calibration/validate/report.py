@@ -92,7 +92,7 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
 
 def _peak_ratio(recording: Recording, traced: Trace) -> float:
     """The predicted peak relative to the step's memory at its beginning plus the measured growth,
-    since the process also held memory and workspaces of other cases."""
+    since the process also held the memory and workspaces of other cases."""
     standing = sum(
         -(-s.nbytes // 512) * 512
         for s in traced.storages

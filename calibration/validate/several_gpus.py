@@ -1,9 +1,9 @@
 """Compare predicted collectives and steps over two H200s with their measurements.
 
 `python -m calibration.validate.several_gpus` prints the errors of collectives and, by the kind of
-split, of the steps that were predicted before they were measured: as predicted then, and by the
-current code, which traces each step (`--before` omits this). `--steps NAME` compares the steps of
-the first measurement whose names contain NAME, one by one.
+split, of the steps that were predicted before they were measured: by the stored predictions, and by
+those of the current code, which traces each step (`--before` omits the latter). `--steps NAME`
+compares the steps of the first measurement whose names contain NAME, one by one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from simulator.collectives import collective_time
 from simulator.errors import InputError
 
 CLUSTER = "2xh200"
-HOST_BOUND = 1.4  # below this multiple of the host's seconds a measured time is host-bound
+HOST_BOUND = 1.4  # below this multiple of the host's seconds, a measured time counts as host-bound
 
 
 def collectives() -> None:
-    """Median and 90th percentile of the error by collective and size."""
+    """Print the median and 90th percentile of the error by collective and size."""
     errors: dict[tuple[str, str], list[float]] = {}
     machine = cluster(CLUSTER)
     for row in rows("collectives"):
@@ -47,7 +47,7 @@ def collectives() -> None:
 
 
 def steps(named: str) -> None:
-    """Period, slow-down over the twin on one GPU and peak memory of each step."""
+    """Print the period, the slow-down over the twin on one GPU and the peak memory of each step."""
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
     for row in rows("parallel_steps"):
@@ -73,7 +73,7 @@ def steps(named: str) -> None:
 
 
 def blind(before_alone: bool) -> None:
-    """The errors of the steps that were predicted before they were measured."""
+    """Print the errors of the steps that were predicted before they were measured."""
     before = predicted_before()
     print(f"\nAs predicted before measuring, {len(measured(before))} steps:\n")
     print(*table(before), sep="\n", flush=True)
@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--steps", metavar="NAME", help="only the steps whose names contain this")
     parser.add_argument(
-        "--before", action="store_true", help="leave out the predictions of the code now"
+        "--before", action="store_true", help="leave out the predictions of the current code"
     )
     options = parser.parse_args()
     if options.steps is None:

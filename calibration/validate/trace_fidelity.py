@@ -29,7 +29,8 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Fidelity:
-    """`matched` of `ops` recorded ops are in the trace in order; `differing` names the rest."""
+    """The result of a comparison: `matched` of `ops` recorded ops are in the trace in order;
+    `differing` names the others."""
 
     name: str
     ops: int
@@ -60,7 +61,7 @@ def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
 
 
 def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -> Fidelity:
-    """Match recorded ops and traced ones in order; sizes that depend on data are ignored."""
+    """Match recorded and traced ops in order; sizes that depend on data are ignored."""
     seen = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
     traced_rows = [
         _row(op.name, _plain(op.inputs), _plain(op.outputs), data_dependent) for op in traced.ops

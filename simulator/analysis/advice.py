@@ -22,15 +22,15 @@ from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
-_VISIBLE = 0.005  # gains below half a percent are not worth a line
-_CROSSED = 3  # machines, and code changes, that advice by money combines
+_VISIBLE = 0.005  # advice with a smaller gain, as a share, is left out
+_CROSSED = 3  # numbers of machines and of code changes that advice by money combines
 _HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One what-if that gains, or a machine together with code changes. Figures are of the step
-    predicted with it, gains per sample, so that batches compare.
+    """One what-if that gains, or a machine together with code changes. Figures are those of the
+    step predicted with it. Gains are per sample, so that different batches can be compared.
 
     gain             share of time (memory, money) saved: 0.3 is 30% less
     period_s         the new step, with its 80% interval
@@ -129,9 +129,9 @@ def _crossed(
     predictor: Predictor,
     prices: Mapping[str, float],
 ) -> list[Advice]:
-    """The machines that cost least per sample, each with the best code changes: one change, and a
-    second one on the best of these pairs. Combinations that gain less than one of their parts are
-    left out."""
+    """The machines that cost least per sample, each with the best code changes: first one change,
+    then a second change for the best of these pairs. Combinations that gain less than one of their
+    parts are left out."""
     order = sorted(tried, key=lambda a: -a.gain)
     codes = [a for a in order if a.changes == "code" and a.gain > _VISIBLE and a.fits][:_CROSSED]
     cards = [a for a in order if a.whatif.startswith("+gpu=")][:_CROSSED]
@@ -199,7 +199,7 @@ def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None
 
 
 def sample_s(p: Prediction) -> float:
-    """Seconds per sample, steps back to back."""
+    """Seconds per sample if steps run back to back."""
     return p.period_s / max(p.trace.samples, 1)
 
 
@@ -217,7 +217,7 @@ def _advice(
     memory = _saved(_need(base), _need(p))
     money = million = None
     before, after = _price(base.gpu, prices), _price(p.gpu, prices)
-    if before and after:  # a price buys seconds: dollars · seconds per sample
+    if before and after:  # the cost of a sample is the price · the seconds of a sample
         money = _saved(before * sample_s(base), after * sample_s(p))
         million = after / 3600 * sample_s(p) * 1e6 if prices else None
     local = _saved(

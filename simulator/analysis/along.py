@@ -64,7 +64,7 @@ class AxisSearch:
 
     tried       the figures so far, by value; `watch` is called with them
     retraced    by value: why it was traced, if no family of traces holds it
-    one_by_one  predict no values together; this is also so if `predictor` is not `predict`
+    one_by_one  predict values one by one, as is always done if `predictor` is not `predict`
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class AxisSearch:
         return p
 
     def confirmed(self, value: float) -> Figures:
-        """The figures at a value, from a prediction of its own."""
+        """The figures at a value, from a single prediction even if it was predicted together with
+        others."""
         if value in self._looked:
             self.forward(value)
         return self.at(value)
@@ -151,14 +152,14 @@ class AxisSearch:
         self._watch(self.tried)
 
     def _is_untraced(self, resolved: ResolvedScenario) -> bool:
-        """Whether this can be predicted without a new trace."""
+        """Whether a resolved scenario can be predicted without a new trace."""
         if resolved.speeds or resolved.rates != Rates():
             return False
         same_trace = trace_key(resolved) == trace_key(resolve(self.scenario))
         return family(resolved) is not None or same_trace
 
     def end(self, last: float, first: float, holds: Holds, margin: Margin) -> tuple[float, float]:
-        """The neighbouring values between which a property ends that holds at `last` and not at
+        """The two neighbouring values between which a property ends. It holds at `last` and not at
         `first`.
 
         Tries both sides of the end that a margin linear in the logarithm predicts, then the middle
@@ -180,7 +181,8 @@ class AxisSearch:
         return last, first
 
     def _expected(self, last: float, first: float, margin: Margin) -> list[float]:
-        """The values on both sides of the zero of a margin that is linear in the logarithm."""
+        """The two values around the zero of the margin, if the margin is linear in the
+        logarithm."""
         ends = margin(self.at(last)), margin(self.at(first))
         part = ends[0] / (ends[0] - ends[1]) if ends[0] > 0 >= ends[1] else 0.5
         values: dict[float, None] = {}

@@ -39,7 +39,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Flow:
-    """A value from the op that makes it to an op that reads it; OUTSIDE is the rest of the step.
+    """A value that one op writes and another op reads; OUTSIDE stands for the rest of the step.
     Weights are left out."""
 
     maker: int
@@ -49,8 +49,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class Set:
-    """Ops that run as one kernel, and what that saves; `choice` is the what-if that fuses them,
-    None if a compiler does."""
+    """Ops that run as one kernel, and the bytes that this saves; `choice` is the what-if that fuses
+    them, None if a compiler fuses them."""
 
     members: tuple[int, ...]
     bytes_saved: int
@@ -61,8 +61,8 @@ class Set:
 @dataclass(frozen=True)
 class Trial:
     """The effect of fusing ops. `arguments` are those of the what-if `fuse`, `count` is the number
-    of kernels that it makes; bytes and launches are sums over these kernels. `refused` says why it
-    cannot be done."""
+    of kernels that it makes; bytes and launches are sums over these kernels. `refused` is the
+    reason why the ops cannot be fused."""
 
     members: tuple[int, ...]
     refused: str = ""
@@ -153,8 +153,8 @@ class BlockDiagram:
         return Set(members, self._saved(members), launches - 1, choice)
 
     def _saved(self, members: tuple[int, ...]) -> int:
-        """The bytes saved by a set: the traffic of its members less its own; for a compiler's set,
-        which may compute a value twice, the values that stay inside it."""
+        """The bytes saved by a set: the traffic of its members minus its own traffic. A compiler's
+        set may compute a value twice, so there it is the bytes of the values that stay inside."""
         before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
         try:
             kernel = self.chosen.kernel(members)
@@ -164,18 +164,19 @@ class BlockDiagram:
         return before - sum(work.bytes for work in works(kernel.op.signature) or ())
 
     def tried(self, members: Iterable[int], everywhere: bool) -> Trial:
-        """Try to fuse ops; with `everywhere`, in all layers that match if a pattern exists."""
-        wanted = tuple(sorted(members))
+        """Predict the effect of fusing ops. With `everywhere`, they are fused in all matching
+        layers if a pattern selects them."""
+        numbers = tuple(sorted(members))
         try:
-            arguments = self._arguments(wanted, everywhere)
+            arguments = self._arguments(numbers, everywhere)
             scenario = apply(self.scenario, "fuse", arguments)
             kernels = kernels_of(self.chosen, Choice(**arguments))
             after = predict_resolved(resolve(scenario))
         except InputError as error:
-            return Trial(wanted, str(error).removeprefix("fuse: "))
+            return Trial(numbers, str(error).removeprefix("fuse: "))
         launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
         return Trial(
-            wanted,
+            numbers,
             "",
             tuple(arguments.items()),
             len(kernels),
@@ -185,8 +186,8 @@ class BlockDiagram:
         )
 
     def _arguments(self, members: tuple[int, ...], everywhere: bool) -> dict[str, str]:
-        """Arguments by name and module if they select these members in one layer, else by
-        number."""
+        """The arguments of `fuse`: names and a module if these select the members in one layer,
+        else op numbers."""
         numbers = {"ops": "+".join(map(str, members))}
         if not everywhere or len(members) < 2:
             return numbers
@@ -227,7 +228,7 @@ def _choice(applied: Applied) -> Choice:
 
 
 def _apart(scenario: Scenario) -> Scenario:
-    """The scenario with nothing fused, in eager mode if a compiler ran it."""
+    """The scenario without any fusion, and in eager mode if its mode was a compiler's."""
     others = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
     apart = replace(scenario, whatifs=others)
     return apply(apart, "mode", {"to": "eager"}) if compiles(resolve(apart).mode) else apart

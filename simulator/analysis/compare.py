@@ -125,7 +125,8 @@ def waterfall(
     predictor: Predictor = predict,
     known: tuple[Prediction, Prediction] | None = None,
 ) -> Waterfall:
-    """From A to B change by change: undo A's own what-ifs, change fields, apply B's what-ifs."""
+    """The waterfall from A to B, change by change: undo A's own what-ifs, change fields, apply B's
+    what-ifs."""
     first, last = known or (predictor(a), predictor(b))
     period = first.period_s
     steps: list[Step] = []
@@ -139,7 +140,7 @@ def waterfall(
 
 
 def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
-    """Each change as its label, the scenario after it, and A with this change alone."""
+    """For each change, its label, the scenario after it, and A with this change alone."""
     shared = 0
     for ours, theirs in zip(a.whatifs, b.whatifs, strict=False):
         if ours != theirs:
@@ -206,8 +207,8 @@ def _by_op(p: Prediction) -> dict[tuple[str, str], tuple[int, Floats]]:
 
 
 def _seconds(p: Prediction, idle: bool = False) -> Floats:
-    """Seconds of each kernel by regime [kernels, REGIMES]: the bound and the fixed part, with the
-    idle time before it if `idle`."""
+    """Seconds of each kernel by regime [kernels, REGIMES]. Overhead is the fixed part of a kernel
+    and, with `idle`, the idle time before it."""
     c = p.columns
     bound = np.maximum(c.compute_s, c.memory_s)
     return np.stack(
@@ -231,7 +232,8 @@ def parts(a: Prediction, b: Prediction) -> tuple[Part, ...]:
 
 
 def _parts(p: Prediction) -> dict[str, tuple[Regime, float]]:
-    """The largest of compute, memory and the rest (fixed parts and idle time before) by part."""
+    """The regime and the seconds of each part. The regime is the largest of compute, memory and
+    overhead, which includes the idle time before kernels."""
     c, each = p.columns, _seconds(p, True)
     sums: dict[str, Floats] = {}
     for k, (op, work) in enumerate(zip(c.op_of.tolist(), c.work_of.tolist(), strict=True)):
@@ -246,5 +248,5 @@ def _parts(p: Prediction) -> dict[str, tuple[Regime, float]]:
 
 
 def largest(shares: Shares) -> Regime:
-    """The regime of some shares."""
+    """The regime with the largest share."""
     return max(REGIMES, key=lambda r: shares[r])

@@ -37,8 +37,9 @@ _LOCAL = 0.02  # or as a share of the GPU's time
 
 @dataclass(frozen=True)
 class Kernels:
-    """Equal sets of ops, each of which may be one kernel: the members of the first set, the number
-    of sets, the signature of the fused op, and the name of the product among the ops."""
+    """Equal sets of ops, each of which can run as one kernel: the members of the first set, the
+    number of sets, the signature of the fused op, and the name of the matrix product among the
+    ops."""
 
     members: tuple[int, ...]
     names: Names
@@ -118,7 +119,8 @@ _KERNELS = Derived[list[Kernels]]()
 
 
 def _kernels(trace: Trace) -> list[Kernels]:
-    """Chains of loops, and products with the chain that reads them."""
+    """Chains of pointwise ops and reductions, and matrix products with the chain that reads their
+    result."""
     return _KERNELS.get(trace, lambda: list(_candidates(trace)))
 
 
@@ -139,19 +141,19 @@ def _candidates(trace: Trace) -> Iterator[Kernels]:
         ({product, *of.get(user, {user})}, _name(trace, product))
         for product, user in before_loops(chosen, owner)
     ]
-    alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], str]]] = {}
+    by_signature: dict[tuple[int, ...], list[tuple[tuple[int, ...], str]]] = {}
     for members, product in listed:
         ordered = tuple(sorted(members))
         key = tuple(id(trace.ops[index].signature) for index in ordered)
-        alike.setdefault(key, []).append((ordered, product))
-    for same in alike.values():
-        members, product = same[0]
+        by_signature.setdefault(key, []).append((ordered, product))
+    for equal_sets in by_signature.values():
+        members, product = equal_sets[0]
         try:
             fused = chosen.kernel(members).op
         except InputError:
             continue
         names = tuple(dict.fromkeys(_name(trace, index) for index in members))
-        yield Kernels(members, names, len(same), fused.signature, product)
+        yield Kernels(members, names, len(equal_sets), fused.signature, product)
 
 
 def _name(trace: Trace, index: int) -> str:
@@ -162,7 +164,7 @@ def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) ->
     """Estimated seconds that each kernel saves on the GPU: its share of its ops' time is estimated
     without L2 reuse."""
     before, ops = p.columns, p.trace.ops
-    now = np.bincount(before.op_of, before.duration_s, len(ops))
+    op_s = np.bincount(before.op_of, before.duration_s, len(ops))
     listed = [[ops[i].signature for i in each.members] + [each.made] for each in kernels]
     distinct = {id(s): s for each in listed for s in each}
     launched = {key: launches(s, p.gpu) or () for key, s in distinct.items()}
@@ -173,7 +175,7 @@ def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) ->
     for each, signatures in zip(kernels, listed, strict=True):
         *old, new = (cold[id(s)] for s in signatures)
         share = new / max(sum(old), 1e-12)
-        saved.append(max(0.0, float(now[list(each.members)].sum()) * (1 - share)))
+        saved.append(max(0.0, float(op_s[list(each.members)].sum()) * (1 - share)))
     return np.array(saved)
 
 
@@ -199,13 +201,13 @@ def _pattern(names: Names, kernels: Sequence[Kernels], gpu: Floats, host: Floats
     """The pattern of these names: each op is fused once, into the largest kernel that can contain
     it."""
     inside = set(names)
-    taken: set[int] = set()
+    fused_ops: set[int] = set()
     product, gpu_s, host_s = "", 0.0, 0.0
     fits = [i for i, each in enumerate(kernels) if set(each.names) <= inside]
     for i in sorted(fits, key=lambda i: -len(kernels[i].members)):
         each = kernels[i]
-        if taken.isdisjoint(each.members):
-            taken.update(each.members)
+        if fused_ops.isdisjoint(each.members):
+            fused_ops.update(each.members)
             product = product or each.product
             gpu_s += float(gpu[i]) * each.count
             host_s += float(host[i]) * each.count

@@ -20,9 +20,9 @@ from simulator.timing.profile import learned
 
 @dataclass(frozen=True)
 class Merged:
-    """All groups of the same ops: before as eager ops, after as kernels. An op that several groups
-    compute in part counts in equal parts. `modules` are the paths of the modules in which the
-    groups begin."""
+    """All groups of the same ops: eager ops before fusion, kernels after it. An op that several
+    groups compute in part is divided equally among them. `modules` are the paths of the modules in
+    which the groups begin."""
 
     ops: tuple[str, ...]
     kind: str
@@ -45,7 +45,7 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class Left:
+class Unfused:
     """Ops of one name that are not part of a generated kernel, and why."""
 
     op: str
@@ -56,9 +56,10 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Again:
-    """Values that the backward pass recomputes instead of storing: eager ops by name with their
-    counts, their FLOPs, and the bytes stored for the backward pass, in eager mode and now."""
+class Recomputed:
+    """Values that the backward pass recomputes instead of storing: the eager ops by name with their
+    counts, their FLOPs, and the bytes stored for the backward pass in eager and in compiled
+    mode."""
 
     ops: tuple[tuple[str, int], ...]
     flops: float
@@ -72,8 +73,8 @@ class Explanation:
     recomputed, as in inference."""
 
     merged: tuple[Merged, ...]
-    left: tuple[Left, ...]
-    again: Again | None
+    unfused: tuple[Unfused, ...]
+    recomputed: Recomputed | None
     eager: Prediction
 
 
@@ -87,7 +88,9 @@ def explain(p: Prediction) -> Explanation:
             "predict mode='compiled'"
         )
     eager = simulate(fusion.origin, p.gpu, p.host, learned(p.gpu.id), "eager")
-    return Explanation(_merged(p, eager, fusion), _left(p, fusion), _again(eager, fusion), eager)
+    return Explanation(
+        _merged(p, eager, fusion), _unfused(p, fusion), _recomputed(eager, fusion), eager
+    )
 
 
 def _per_op(p: Prediction) -> np.ndarray:
@@ -116,13 +119,13 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     for number, ops in enumerate(members):
         if generated[number]:
             shared[list(ops)] += 1
-    alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    numbers_by_ops: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for number, ops in enumerate(members):
         if generated[number]:
             names = tuple(dict.fromkeys(_short(fusion.origin.ops[op].name) for op in ops))
-            alike.setdefault((names, fusion.trace.ops[number].name), []).append(number)
+            numbers_by_ops.setdefault((names, fusion.trace.ops[number].name), []).append(number)
     rows: list[Merged] = []
-    for (names, name), numbers in alike.items():
+    for (names, name), numbers in numbers_by_ops.items():
         ops = [op for number in numbers for op in members[number]]
         was = (before[:, ops] / shared[ops]).sum(axis=1)
         now = after[:, numbers].sum(axis=1)
@@ -143,7 +146,7 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     return tuple(sorted(rows, key=lambda each: each.after_s - each.before_s))
 
 
-def _again(eager: Prediction, fusion: Fused) -> Again | None:
+def _recomputed(eager: Prediction, fusion: Fused) -> Recomputed | None:
     ops = fusion.origin.ops
     repeated = {
         each
@@ -155,10 +158,10 @@ def _again(eager: Prediction, fusion: Fused) -> Again | None:
     }
     if not repeated:
         return None
-    done = np.array([work.flops for work in eager.works], float)[eager.columns.work_of]
-    flops = np.bincount(eager.columns.op_of, done, len(ops))[sorted(repeated)].sum()
+    work_flops = np.array([work.flops for work in eager.works], float)[eager.columns.work_of]
+    flops = np.bincount(eager.columns.op_of, work_flops, len(ops))[sorted(repeated)].sum()
     names = Counter(_short(ops[each].name) for each in sorted(repeated))
-    return Again(
+    return Recomputed(
         tuple(names.most_common()),
         float(flops),
         carried_bytes(fusion.origin),
@@ -166,7 +169,7 @@ def _again(eager: Prediction, fusion: Fused) -> Again | None:
     )
 
 
-def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
+def _unfused(p: Prediction, fusion: Fused) -> tuple[Unfused, ...]:
     after, parts = _per_op(p), graphs(fusion.trace)
     rows: dict[tuple[str, str], list[int]] = {}
     for number, op in enumerate(fusion.trace.ops):
@@ -175,7 +178,7 @@ def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
             why = "it runs where the graph breaks" if outside else why_alone(fusion, number)
             rows.setdefault((_short(op.name), why), []).append(number)
     unfused = [
-        Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
+        Unfused(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
         for (name, reason), at in rows.items()
     ]
     return tuple(sorted(unfused, key=lambda each: -each.seconds))

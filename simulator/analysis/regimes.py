@@ -30,10 +30,10 @@ class Shift:
     """The next change of regime along an axis.
 
     `last` is the last value in the regime `before`, `first` the first one in `after`: neighbours if
-    they are whole numbers, else 1e-4 apart relative to their size. Without a change up to the end
-    of the axis `first` and `after` are None, and `reason` says where the search stopped. `tried`
-    are the figures of the search by value; `retraced` is the reason for each value that was traced
-    because no family of traces holds it.
+    they are whole numbers, else 1e-4 apart relative to their size. If the regime does not change up
+    to the end of the axis, `first` and `after` are None, and `reason` says where the search
+    stopped. `tried` holds the figures of the search by value; `retraced` is the reason for each
+    value that was traced because no family of traces holds it.
     """
 
     axis: str
@@ -83,7 +83,7 @@ def next_shift(
     limit = limit or _limit(line, here, down)
     with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
         shift = _next_shift(AxisSearch(scenario, line, predictor, watch), here, down, limit)
-        if shift is None:  # equal shares, to the last digit
+        if shift is None:  # the two shares are equal up to rounding
             shift = _next_shift(
                 AxisSearch(scenario, line, predictor, watch, one_by_one=True), here, down, limit
             )
@@ -92,7 +92,7 @@ def next_shift(
 
 
 def _next_shift(line: AxisSearch, here: float, down: bool, limit: float) -> Shift | None:
-    """None if single predictions do not confirm the values predicted together."""
+    """The next shift; None if single predictions do not confirm the values predicted together."""
     steps = list(_steps(line.line, here, 0.5 if down else 2.0, limit))
     line.look([here, *steps[:AHEAD]])
     before, last = line.at(here).regime, here
@@ -132,8 +132,8 @@ def _next_shift(line: AxisSearch, here: float, down: bool, limit: float) -> Shif
 
 
 def _limit(line: Axis, here: float, down: bool) -> float:
-    """The default end of a search: at most 16 times the value for a size of the network, since its
-    trace grows with it."""
+    """The default end of a search: at most 16 times the value for a size of the network, since the
+    trace grows with the size."""
     if down:
         return max(line.low, 1e-3)
     return min(line.high, _LARGEST if line.name in _CHEAP or line.kind == "scale" else 16 * here)
@@ -178,7 +178,7 @@ def _last_predicted(line: AxisSearch, good: float, bad: float) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """The lines on which two regimes have equal shares, larger than the third: points [n, 2] in
+    """The lines on which two regimes have equal shares that exceed the third one: points [n, 2] in
     values of the axes (for choices, their indices 0, 1, 2 …)."""
 
     between: tuple[Regime, Regime]

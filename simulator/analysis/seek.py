@@ -28,7 +28,7 @@ class SeekResult:
     """A result: `axis` reaches the goal at `value`, but not at `beyond`, which may be None.
 
     `scenario` is the scenario there and `prediction` its forward run, which confirms the goal.
-    `tried` are the figures of the search by value; `traced` gives the reason for each value at
+    `tried` holds the figures of the search by value; `traced` gives the reason for each value at
     which the network was traced because no family of traces holds it; `retraced` is the reason for
     `value`, or empty.
     """
@@ -218,8 +218,8 @@ def _sought(
     predictor: Predictor,
     watch: Watch,
 ) -> SeekResult:
-    """The result, confirmed to the last digit. If predictions of many batches at once give a point
-    that a single prediction does not confirm, the batches are tried one by one."""
+    """The result, confirmed by single predictions. If they do not confirm a value that was
+    predicted together with others, the batches are tried one by one."""
     for one_by_one in (False, True):
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if point := find(line, goal):
@@ -243,7 +243,7 @@ def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
 
 
 def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
-    """The smallest batch that meets a goal: the first doubling that meets it, then a search
+    """The smallest batch that meets a goal: double the batch until it meets the goal, then search
     below."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
     if not goal.holds(line.at(good)):
@@ -254,14 +254,14 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
             "another GPU, precision or mode"
         )
     ends = (1, None) if good == 1 else line.end(good, good / 2, goal.holds, goal.margin)
-    sought = _bisected(line, goal, *ends)
-    if sought and not sought.prediction.fits:
+    result = _bisected(line, goal, *ends)
+    if result and not result.prediction.fits:
         raise InputError(
-            f"{goal.text}: batch {sought.value:,.0f} would have {goal.says(sought.prediction)} but "
-            f"does not fit ({_memory(sought.prediction)}); expected a goal within memory; try "
+            f"{goal.text}: batch {result.value:,.0f} would have {goal.says(result.prediction)} but "
+            f"does not fit ({_memory(result.prediction)}); expected a goal within memory; try "
             "another GPU or precision"
         )
-    return sought
+    return result
 
 
 def _bisected(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:

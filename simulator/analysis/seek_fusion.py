@@ -35,12 +35,12 @@ def _level(
     """The first level of fusion whose step takes at most `seconds`. A level may be slower than the
     one below it, so they are tried in order."""
     tried: list[str] = []
-    seen: dict[float, Figures] = {}
+    figures: dict[float, Figures] = {}
     for at, level in enumerate(LEVELS):
         there = apply(scenario, "fusion", {"level": level})
         p = predictor(there)
-        seen[at] = Figures.of(p)
-        watch(seen)
+        figures[at] = Figures.of(p)
+        watch(figures)
         says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
         if p.period_s <= seconds:
             p = predictor(there)

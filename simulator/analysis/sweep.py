@@ -86,7 +86,7 @@ def _whatif_of(name: str) -> WhatIf | None:
 
 
 class Variants(Sequence[Scenario]):
-    """Scenarios that differ in their last what-ifs: `added` are those of each row. A scenario is
+    """Scenarios that differ in their last what-ifs: `added` holds those of each row. A scenario is
     created on access, since most rows of a large sweep are never accessed."""
 
     def __init__(self, base: Scenario, added: Sequence[tuple[Applied, ...]]) -> None:
@@ -147,7 +147,7 @@ def sweep(
     predictor: Predictor = predict,
     counted: Callable[[int], None] = lambda done: None,
 ) -> Sweep:
-    """Predict every combination of the axes' values, the last axis fastest.
+    """Predict every combination of the axes' values; the last axis varies fastest.
 
     If `predictor` is `predict`, all are predicted together, and `counted` is called with the number
     of rows done.

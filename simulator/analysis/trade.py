@@ -10,8 +10,8 @@ from simulator.schedule.memory import carried_bytes
 
 @dataclass(frozen=True)
 class Trade:
-    """`flops` and `seconds` added per step; (before, after) bytes of activations carried from the
-    forward into the backward pass, and peak bytes."""
+    """`flops` and `seconds` added per step; and, as pairs (before, after), the bytes of activations
+    stored from the forward to the backward pass and the peak bytes."""
 
     flops: int
     seconds: float
@@ -20,7 +20,7 @@ class Trade:
 
     @property
     def flops_per_byte(self) -> float:
-        """FLOPs added for each byte that is no longer carried."""
+        """FLOPs added for each byte of activations that is no longer stored."""
         before, after = self.carried_bytes
         return self.flops / (before - after)
 

@@ -21,9 +21,10 @@ By = Literal["time", "memory", "money"]
 
 @dataclass(frozen=True)
 class Trial:
-    """A what-if to try, as a command writes it; the regimes that it reduces (empty: any), and how;
-    and what has to change for it: the code, the machine, or the computation (its numbers change).
-    It is tried on networks of `dtypes` (of every dtype if empty)."""
+    """A what-if to try. `text` is the what-if as a command writes it; `aims` are the regimes that
+    it reduces (any if empty), and `how` says how. `changes` is what has to change: the code, the
+    machine, or what is computed, so that results differ. It is tried on networks of `dtypes` (of
+    every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -32,8 +33,8 @@ class Trial:
     dtypes: tuple[str, ...] = ()
 
     def cause(self, base: Prediction, p: Prediction, by: By = "time") -> str:
-        """Why it helps, in one sentence about the step: the regime (or the kind of memory) that it
-        reduces most, and how."""
+        """Why the what-if helps, in one sentence about the step: the regime (or the kind of memory)
+        that it reduces most, and how it does so."""
         if by == "memory":
             return self._less_memory(base, p)
         regime = _relieved(base, p)
@@ -48,11 +49,11 @@ class Trial:
         return first + _moved(base, p, regime)
 
     def _less_memory(self, base: Prediction, p: Prediction) -> str:
-        held, left = base.memory.at_peak, p.memory.at_peak
-        most = max(held, key=lambda role: held[role] - left.get(role, 0), default=None)
+        before, after = base.memory.at_peak, p.memory.at_peak
+        most = max(before, key=lambda role: before[role] - after.get(role, 0), default=None)
         if most is None:
             return self.how
-        share = held[most] / base.peak_memory_bytes
+        share = before[most] / base.peak_memory_bytes
         return f"{_HELD.get(most, most)} hold {share:.0%} of the peak: {self.how}"
 
 
@@ -69,7 +70,7 @@ def _relieved(base: Prediction, changed: Prediction) -> Regime:
 
 
 def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """What another card has more of that reduces the regime, or an empty string."""
+    """The advantages of another card that reduce the regime, or an empty string."""
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
@@ -92,7 +93,8 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
 
 
 def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """What a sample needs less of: launches, host work, or time of a family of kernels."""
+    """The quantity that a sample needs less of: launches, host work, or time of a family of
+    kernels."""
     less = _issued_less(base, p) if regime == "overhead" else ""
     return less or _shrunk(base, p)
 

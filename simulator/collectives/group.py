@@ -8,7 +8,7 @@ from math import ceil, log2
 from simulator.cluster.cluster import Cluster
 
 _SHARED_NICS = 8
-"""Number of GPUs per node from which NICs reach a smaller share of their rate."""
+"""Number of GPUs per node from which on NICs reach a smaller share of their rate."""
 
 
 @dataclass(frozen=True)

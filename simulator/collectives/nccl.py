@@ -130,7 +130,8 @@ def _tree_us(protocol: str, group: Group) -> float:
 
 
 def _channels(protocol: str, message_bytes: int, ranks: int, belief: FabricBelief) -> int:
-    """Channels: fewer if one would get less than its threads move at once (src/enqueue.cc)."""
+    """The number of channels: fewer if a channel would get less than its threads move at once
+    (src/enqueue.cc)."""
     constants = tuning()
     least = constants.threads * constants.bytes_a_thread[protocol]
     least *= ranks if protocol == "LL" else 1

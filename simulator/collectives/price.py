@@ -1,4 +1,5 @@
-"""How long a collective takes: latency by steps, bytes over the busiest link, and a local copy.
+"""The time of a collective: a latency for each step, the bytes over the busiest link, and a local
+copy.
 
     LL          base + step·steps + (d0 + d1·steps)·log2(1 + S/1 KiB) + X/B_LL
     Simple      base + step·steps + (X/B + k·S/n)·(X/X0)^−γ
@@ -31,7 +32,8 @@ KINDS = (
 _RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
 _PIPELINED = ("send", "broadcast")
-"""Kinds with the steeper `direct_ramp`: no rank waits for the reduction of another."""
+"""Collectives with the steeper `direct_ramp`, in which no rank waits for the reduction of
+another."""
 _MOST_DOUBLINGS = {"LL": 6.0, "direct": 9.0}
 
 
@@ -192,8 +194,8 @@ def _faster(fabric: Fabric, times: float) -> Fabric:
 
 
 def _through_host(fabric: Fabric, share: float) -> Fabric:
-    """The fabric without peer-to-peer: each byte goes through host memory and twice over the
-    links."""
+    """The fabric without peer-to-peer transfers: each byte goes through host memory, and so twice
+    over the links."""
     return msgspec.structs.replace(
         fabric,
         bandwidth={k: v * share for k, v in fabric.bandwidth.items()},

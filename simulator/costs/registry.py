@@ -92,8 +92,8 @@ def stated_argument(figure: str) -> str:
 
 
 def stated(op: Signature) -> tuple[Work, ...] | None:
-    """One kernel with the stated FLOPs and bytes, which streams like a copy of float32; None if the
-    user states nothing. If bytes are not stated, each operand counts once."""
+    """One kernel with the FLOPs and bytes that the user states, which streams like a copy of
+    float32; None if the user states none. If bytes are not stated, each operand counts once."""
     figures = {name: op.args[key] for name in STATED if (key := stated_argument(name)) in op.args}
     if not figures:
         return None

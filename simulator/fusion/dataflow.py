@@ -1,7 +1,7 @@
-"""A trace as values that each op reads and makes, with views and writes in place resolved.
+"""A trace as the values that each op reads and writes; views and in-place writes are resolved.
 
-A value is one version of a storage. An op that writes to a storage of its input makes a new
-version; a view is the value of its base.
+A value is one version of a storage. An op that writes to the storage of an input creates a new
+version; a view has the value of its base.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Value = tuple[int, int]
 @dataclass(frozen=True)
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
-    `users` the ops that read a value, except views; `computes[i]` is False for views and for ops
-    that do nothing on the GPU; `kept` are the values needed outside: results of the step,
+    `users` are the ops that read a value, except views; `computes[i]` is False for views and for
+    ops that do nothing on the GPU; `kept` are the values that must be stored: results of the step,
     gradients, buffers, and values of the forward pass that the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list)
@@ -87,8 +87,8 @@ def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Val
         elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
             ending.add(value)
     for value in sorted(ending, key=maker.__getitem__):
-        # results of the forward pass; its own variables end at the same time, but are
-        # computed from one another
+        # results of the forward pass: a local variable ends at the same time, but another op of the
+        # pass reads it
         sources = flow.reads[maker[value]]
         if boundary == last:
             if not flow.users.get(value):

@@ -9,8 +9,8 @@ from simulator.fusion.dataflow import Dataflow, Value
 from simulator.records import Trace
 
 Needs = list[set[int]]
-"""For each op, the ops that it must follow: those that made its inputs and, if it writes in place,
-those that read or made the old value."""
+"""For each op, the ops that it must follow: those that write its inputs and, if it writes in place,
+those that read or write the old value."""
 
 
 def needs(trace: Trace, flow: Dataflow) -> Needs:
@@ -53,8 +53,8 @@ def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | N
 
 def order(sets: Sequence[Sequence[int]], needed: Needs) -> list[int] | None:
     """An order of ops in which each set runs as one, at the place of its last member if possible.
-    The last member represents the set; other members are left out. None if sets depend on each
-    other."""
+    The last member represents the set; the other members are left out. Return None if sets depend
+    on each other."""
     stands = {index: each[-1] for each in sets for index in each}
     waiting: dict[int, set[int]] = {}
     followers: dict[int, list[int]] = {}

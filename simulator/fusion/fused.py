@@ -14,8 +14,9 @@ from simulator.records import Trace
 @dataclass(frozen=True)
 class Replays:
     """A compiled step under CUDA graph trees. Op i is replayed in graph `graph_of[i]`; −1 is an
-    op that the host launches. The ops `copies` copy inputs into a graph's own memory. `notes` say
-    why an op is not captured. The storages `pooled` lie in the memory pool of the graphs."""
+    op that the host launches. The ops `copies` copy inputs into a graph's own memory. `notes` are
+    the reasons why ops are not captured. The storages `pooled` lie in the memory pool of the
+    graphs."""
 
     graph_of: NDArray[np.int64]
     notes: tuple[str, ...]
@@ -26,8 +27,8 @@ class Replays:
 @dataclass(frozen=True)
 class Fused:
     """`trace` has an op for each group of `groups`, in order, and then the unfused ops; `origin` is
-    the original trace, to whose ops the groups refer. `notes` name the compiler. `joint` is the
-    trace that the compiler fused, with the ops of each group's nodes, if it differs from `origin`.
+    the original trace, to whose ops the groups refer. `notes` name the compiler. If the compiler
+    fused another trace than `origin`, `joint` is this trace, with the ops of each group's nodes.
     `replays` is None if no CUDA graphs replay the step."""
 
     trace: Trace

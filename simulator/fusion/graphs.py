@@ -16,7 +16,7 @@ _NAMED = 6
 """Number of eager ops that a note names."""
 
 Graph = tuple[Phase, int]
-"""A phase and the number of its stretch; stretches of odd numbers run eagerly."""
+"""A phase, and the number of a stretch of ops in it; stretches with odd numbers run eagerly."""
 
 
 _GRAPHS = Derived["Graphs"]()

@@ -61,8 +61,8 @@ def kind(op: Signature) -> Kind:
 
 
 def is_pointwise(op: Signature) -> bool:
-    """Whether torch tags an op as pointwise, or all the ops that compose it (`is_pointwise_use` of
-    torch/_inductor/utils.py). A concatenation, a look-up or a pool is a loop too, but is not
+    """Whether torch tags an op, or all ops that it is composed of, as pointwise (`is_pointwise_use`
+    of torch/_inductor/utils.py). A concatenation, a look-up or a pool is a loop too, but is not
     tagged."""
     works = costed(op)
     if not works or op.name == "aten.native_dropout.default":
@@ -71,7 +71,8 @@ def is_pointwise(op: Signature) -> bool:
 
 
 def adds(op: Signature) -> bool:
-    """Whether an op adds to elements of its input, so that atomic additions can compute it."""
+    """Whether an op adds to elements of its input, so that a kernel can compute it with atomic
+    additions."""
     into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
     return bool(into) and op.out.dtype in ("float32", "float16")
 

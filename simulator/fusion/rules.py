@@ -1,14 +1,13 @@
-"""The settings of the partition rule by fusion level, and levels that imitate other compilers.
-
-The latter approximate the published behaviour of these compilers:
+"""The settings of the partition rule by fusion level. Some levels imitate other compilers, as far
+as their behaviour is published:
 xla       loops fuse into the reduction that reads them, but nothing follows a reduction in its
           kernel; siblings fuse (multi-output fusion); products are library calls ("Operator Fusion
           in XLA: Analysis and Evaluation", Snider and Liang, 2023)
 nvfuser   loops and reductions of one iteration space, normalisations in one kernel, siblings;
           products are library calls (NVIDIA/Fuser, "Getting started")
 tensorrt  loops fuse with each other and into the epilogue of the product or convolution before
-          them; reductions and norms are kernels of their own ("Types of fusions", TensorRT
-          developer guide); inference alone
+          them; reductions and norms are separate kernels ("Types of fusions", TensorRT developer
+          guide); inference alone
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ RULES: dict[Level, Rule] = {
     "nvfuser": Rule(),
     "tensorrt": Rule(reductions=False, siblings=False, epilogues=True, training=False),
 }
-"""The rule of every level but "none", which changes nothing."""
+"""The rule of every level except "none", which changes nothing."""
 
 LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
 """The compilers that the levels imitate."""

@@ -12,8 +12,8 @@ from simulator.records import Op, Tensor, Trace
 
 
 def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
-    """Results of library calls from which loops and reductions compute the loss, and that outlive
-    the forward pass: the op of each, and its tensor."""
+    """Results of library calls that outlive the forward pass and from which loops and reductions
+    compute the loss. Yield the op of each result, and its tensor."""
     begin = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), 0)
     maker = {value: i for i in range(begin) if flow.computes[i] for value in flow.makes[i]}
     losses = [i for i in range(begin) if flow.computes[i]][-1:]
@@ -32,8 +32,8 @@ def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
 
 
 def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | None:
-    """The op that makes the gradient of the result of op `made`: the maker of the first tensor of
-    this size and dtype that backward ops of the same module read; None without one."""
+    """The op that computes the gradient of the result of op `made`, or None. It is the op that
+    writes the first tensor of this size and dtype that backward ops of the same module read."""
     module = trace.ops[made].module
     maker: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
@@ -50,5 +50,5 @@ def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | N
 
 
 def is_tangent(op: Op) -> bool:
-    """Whether an op fills the zeros that autograd makes outside the compiled graph."""
+    """Whether an op writes zeros that autograd creates outside the compiled graph."""
     return bool(op.signature.arg("tangent", False))

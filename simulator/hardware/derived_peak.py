@@ -31,7 +31,7 @@ class DerivedPeak:
 
     @property
     def agrees(self) -> bool:
-        """Within two percent?"""
+        """Whether the two peaks agree within two percent."""
         return abs(self.stated_flops_per_s - self.flops_per_s) <= TOLERANCE * self.flops_per_s
 
 

@@ -154,7 +154,7 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
 
 def _may_name(path: Path, wanted: str) -> bool:
     """Whether a GPU's file may give this name, as `_spelling` writes it. A packaged file is
-    searched as text, without parsing; a user's own file may always."""
+    searched as text, without parsing; a user's own file always counts as one that may."""
     if path.parent != PACKAGED:
         return True
     text = _spelling(path.read_text("utf-8"))

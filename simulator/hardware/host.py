@@ -1,4 +1,4 @@
-"""The host: seconds for each thing that the CPU does to issue a step."""
+"""The host: the seconds of each kind of work that the CPU does to issue a step."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def hosts() -> tuple[str, ...]:
     """The ids of the packaged host profiles, the default first."""
-    from simulator.hardware.host_catalogue import catalogue  # it imports this module
+    # imported here, because it imports this module
+    from simulator.hardware.host_catalogue import catalogue
 
     measured = {path.stem for path in FOLDER.glob("*.json")}
     return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
@@ -180,4 +181,4 @@ SYNCING = {
     "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
     "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
-"""Ops that return a value or a size that depends on data to Python."""
+"""Ops that return to Python a value, or a size that depends on data."""

@@ -29,10 +29,10 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
 class _Ops(NamedTuple):
-    """The host's work for each op, whatever it launches [ops]: the kind of a launch, whether the op
-    touches no tensor on the GPU, is recurrent, and of the backward pass or the optimizer; Python's
-    steps and autograd's nodes [ops, len(PYTHON) + 1]; how cold it is; and the tensors that it
-    walks through in lists, returns and joins."""
+    """The host's work for each op, whatever it launches [ops]: the kind of its launch; whether it
+    touches no tensor on the GPU, whether it is recurrent, and whether it belongs to the backward
+    pass or to the optimizer; Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; its
+    coldness; and the number of tensors that it handles in lists, returns and joins."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -101,8 +101,8 @@ def tail_s(trace: Trace, host: Host) -> float:
 
 
 def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
-    """How cold each op is [ops]: 0 directly after an op of its kind, up to 1. `names` are the
-    kinds, `rows` the kind of each op."""
+    """The coldness of each op [ops]: 0 directly after an op of the same kind, up to 1. `names` are
+    the kinds, `rows` the kind of each op."""
     cold = np.ones(len(rows))
     recent: list[str] = []  # the last distinct kinds, the latest at the end
     for place, row in enumerate(rows):
@@ -128,8 +128,8 @@ def _on_cpu(signature: Signature) -> bool:
 
 
 def _kind(signature: Signature) -> str:
-    """The kind of setup before an op's launch: a call into cuBLAS or cuDNN, which looks up a plan,
-    or an op with several outputs takes longer than a kernel of PyTorch itself."""
+    """The kind of setup before an op's launch. A call into cuBLAS or cuDNN, which looks up a plan,
+    and an op with several outputs take longer than a kernel of PyTorch itself."""
     name = signature.name
     for part, kind in _NAMED.items():
         if part in name and "foreach" not in name:

@@ -45,9 +45,9 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
 
     driver        ops that launch a kernel, the dispatcher's work on them included
     dispatcher    the same; ops on the CPU if no step launches
-    interpreter   calls of Python functions and of modules, halfway to the ops: a neighbour on the
-                  same core slows loops in the caches, as these steps are, by twice as much as it
-                  slows networks, which wait for memory
+    interpreter   calls of Python functions and of modules, halfway to the ops: these steps are
+                  loops in the caches, which a second process on the same core slows twice as much
+                  as it slows networks, which wait for memory
     """
     shared = [name for name in reference if name in measured]
     if not shared:

@@ -39,10 +39,11 @@ def syncs(signature: Signature) -> bool:
         return grouped_by_host(signature)
     if name == "aten.repeat_interleave.Tensor":
         return signature.arg("output_size") is None
-    if name == "aten.histc.default":  # without a range it reads the extremes
+    if name == "aten.histc.default":  # without a range, the host reads the extremes
         return signature.arg("min", 0) == signature.arg("max", 0)
     if name.startswith("aten.masked_fill") and "value" in signature.names:
-        return signature["value"].device == "cuda"  # read by the host, to fill with a number
+        # the host reads the value, to fill with a number
+        return signature["value"].device == "cuda"
     if name.startswith(("aten.index.", "aten.index_put")):
         return _indexes_by_data(signature)
     if name in _COPIES:
@@ -62,8 +63,8 @@ def uncapturable(signature: Signature) -> bool:
 
 
 def _crosses(signature: Signature) -> bool:
-    """Whether data goes between host and GPU. An empty tensor has no data: CUDA graphs of steps
-    that copy one were captured on an H200."""
+    """Whether an op moves data between host and GPU. An empty tensor has no data: CUDA graphs of
+    steps that copy one were captured on an H200."""
     tensors = (*signature.inputs, *signature.outputs)
     return len({t.device for t in tensors}) > 1 and any(t.numel for t in signature.outputs)
 

@@ -1,6 +1,6 @@
 """Blocks of fused attention kernels, and the kernels that combine split keys.
 
-A block processes some queries of one head over all keys in tiles; in the backward, some keys over
+A block processes some queries of one head with all keys, in tiles; in the backward, some keys with
 all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
 flash_fwd_launch_template.h and flash_bwd_launch_template.h; efficient: `dispatch_cutlassF` and
 `dispatch_cutlassB`; cuDNN: the names of its kernels on an H200).
@@ -85,8 +85,8 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
 
 
 class _Layout(NamedTuple):
-    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of the
-    tiles that a causal mask cuts, at the end of the band of each block."""
+    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound on the
+    number of tiles at the end of each block's band that a causal mask cuts."""
 
     blocks: int
     tiles: int
@@ -128,7 +128,8 @@ def _layout_counts(
 def visited_tiles(
     rows: int, columns: int, high: int, wide: int, attended: Band
 ) -> NDArray[np.int64]:
-    """Number of tiles of `high` × `wide` with any pair of the band, per block of rows."""
+    """For each block of rows, the number of tiles of `high` × `wide` that contain a pair of the
+    band."""
     first = np.arange(0, rows, high)
     last = np.minimum(first + high, rows) - 1
     low, top = np.zeros_like(first), np.full_like(first, columns - 1)
@@ -157,7 +158,7 @@ def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
     blocks than SMs, the keys are split (flash_api.cpp, mha_fwd and set_params_splitkv)."""
     d, attended = dict(work.dims), band(op)
     heads = d["h"]
-    if d["sq"] == 1 and attended.left < 0:  # it attends to all keys
+    if d["sq"] == 1 and attended.left < 0:  # the query attends to all keys
         attended = Band(-1, -1, 0)
     if (
         d["sq"] == 1
@@ -187,7 +188,7 @@ def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
     fullness: dict[int, float] = {}
     for splits in range(1, min(_MOST_SPLITS, slots, key_blocks) + 1):
         if splits > 1 and ceil(key_blocks / splits) == ceil(key_blocks / (splits - 1)):
-            continue  # same key blocks per split as with one split fewer
+            continue  # each split has as many key blocks as with one split fewer
         waves = blocks * splits / slots
         fullness[splits] = waves / ceil(waves)
     most = max(fullness.values(), default=1.0)

@@ -34,7 +34,7 @@ from simulator.lowering.winograd import winograd
 from simulator.records import Signature
 
 _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
-_DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
+_DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # limits in multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
 _THIN, _WIDE_OF_FEW, _WIDE = 4, 11, 47  # channels of a group
@@ -85,12 +85,13 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif c.long:
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
-        yield from [_group_share(c.direct(), groups)] * groups  # too thin: group by group
+        # groups are too thin, so they run one by one
+        yield from [_group_share(c.direct(), groups)] * groups
     elif c.unit and tf32 and groups > 1:
         yield c.direct()
     elif c.few and forward and not _worth_padding(c):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
-            yield memset(4 * c.depth)  # the offsets of a patch's elements
+            yield memset(4 * c.depth)  # computes the offsets of a patch's elements
         yield from _of_slices(c) if c.sliced and tf32 else (c.direct(),)
     elif tf32 and not forward and groups == 1 and _small_gradient(c):
         if not (c.unit and c.direction == "dgrad"):
@@ -103,14 +104,16 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
 
 
 def _group_by_group(c: Product) -> bool:
-    """Whether each group is a separate convolution: wide ones, or two or three."""
+    """Whether each group is a separate convolution: if groups are wide, or if there are two or
+    three."""
     d = c.work.dims
     widest = max(d["cin"], d["cout"]) // d["groups"]
     return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
 
 
 def _of_slices(c: Product) -> Iterator[Work]:
-    """One group in TF32 and NCHW on vector lanes; its channels are copied out and in."""
+    """The kernels of one group in TF32 and NCHW on vector lanes; its channels are copied out and
+    in."""
     yield padding_copy(c.sources[0], generic=True)
     yield c.direct()
     yield padding_copy(c.target, generic=True)
@@ -237,9 +240,11 @@ def _pads_first(c: Product) -> bool:
 
 
 def _main_kernel(c: Product) -> Iterator[Work]:
-    """The kernel, after the zeros that it adds to, and the sum of its splits."""
+    """The main kernel, preceded by the zeros that it adds to, and followed by the sum of its
+    splits."""
     split = c.split
-    if c.direction == "dgrad" and c.strided and c.adds > 1e8:  # strides leave gaps
+    # strides leave gaps, which are filled with zeros
+    if c.direction == "dgrad" and c.strided and c.adds > 1e8:
         yield memset(c.target.numel * c.target.itemsize)
     elif c.counted or split:
         yield memset(4)

@@ -19,9 +19,9 @@ from simulator.records import Signature, Tensor
 from simulator.timing.rates import units_of
 
 _WARP = 32
-_WARPS = 8  # most warps per block of ATen's weight gradient
+_WARPS = 8  # maximum number of warps per block of ATen's weight gradient
 _TILE = 8  # pixels of a row in `conv2d_c1_k1_nchw_shmem_tiling`, at stride 2
-_MANY_IMAGES = 8  # images from which cuDNN's forward has a half-precision kernel
+_MANY_IMAGES = 8  # from this number of images on, cuDNN's forward has a half-precision kernel
 
 
 def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
@@ -55,7 +55,8 @@ def grouped_direct(work: Work, weight: Tensor) -> Work:
 
 
 def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
-    """ATen compiles kernels for squares of 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
+    """The dims of ATen's kernels, which are compiled for squares of 1, 3 and 5
+    (DepthwiseConv2d.cu); for other sizes, a `generic` kernel loops over the size.
 
     The gradient of the weight has one block per weight, whose warps each take one image, 32 pixels
     at a time; `steps` counts these iterations over all rounds of blocks.
@@ -87,8 +88,8 @@ def _kind(work: Work, *, single: bool) -> str:
 
 
 def _grouped(work: Work, single: bool) -> bool:
-    """Whether the slow direct kernels for any groups run. Kernels for one channel per group cover
-    odd square sizes up to 7 with strides 1 and 2, and 1×1 with stride 1."""
+    """Whether cuDNN's slow direct kernels, which support any groups, run. Kernels for one channel
+    per group cover odd square sizes up to 7 with strides 1 and 2, and 1×1 with stride 1."""
     d = work.dims
     sides, strides = set(d["kernel"]), set(d["stride"])
     if d["dims"] == 1 or (d["cin"] != d["cout"] and not (single and d["channels_last"])):

@@ -1,12 +1,11 @@
 """The grouped products of ATen: CUTLASS' persistent kernels for Hopper, one launch for all groups.
 
 A cluster of two blocks takes two tiles one below the other, and with float8 and small tiles two
-beside each other as well, whether the group has so many rows or not. The kernel has tiles of 64 ×
-128 if a mean group has at most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu;
-so ran all 1,360 grouped products of `calibration.sweeps.experts` on an H200).
-
-Packed weights are multiplied by kernels of engines, and fused experts as well: tiles of 16 to 64
-rows, alone, as vLLM chooses them by the mean rows of a group.
+beside each other as well, even if the group has fewer rows. The kernel has tiles of 64 × 128 if a
+mean group has at most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu; all
+1,360 grouped products of `calibration.sweeps.experts` ran so on an H200). Packed weights and fused
+experts use kernels of serving engines, with single tiles of 16 to 64 rows, which vLLM chooses by
+the mean number of rows of a group.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _FEW = 128
 _SMALL, _LARGE = (128, 128), (256, 256)
 """Rows and columns of a cluster's tiles."""
 _ENGINE_ROWS = (16, 32, 64)
-_DEEP = 64  # elements of a step along the depth
+_DEEP = 64  # elements per step along the depth
 
 
 def grouped_kernel(work: Work) -> Work:
-    """The product as the tiles of its groups: `b` rows of tiles, each of `m` rows. Its own rows
-    become `lines`."""
+    """The product as the tiles of its groups: `b` rows of tiles, each of `m` rows. `lines` is the
+    number of rows of the product."""
     d = work.dims
     float8 = work.dtype.startswith(("float8", "float4"))
     name = "grouped_float8" if float8 else "grouped"

@@ -17,9 +17,9 @@ from simulator.timing.rates import UNITS_SEEN
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
-"""Most taps for which Hopper's kernels were observed. For more taps older kernels run the forward
-and the gradient of the weight, if no side of the kernel has more taps than this. A 32-bit mask of
-the taps would explain both limits."""
+"""The largest number of taps for which Hopper's kernels were observed. For more taps older kernels
+run the forward and the gradient of the weight, if no side of the kernel has more taps than this. A
+32-bit mask of the taps would explain both limits."""
 _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
@@ -27,7 +27,7 @@ separate steps."""
 _CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
-time, tap by tap: 16 × 16 taps take 83 µs on an H200 with 3 channels and with 16."""
+time, tap by tap: 16 × 16 taps take 83 µs on an H200, both with 3 channels and with 16."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Product:
     """One direction: `rows` × `depth` with `depth` × `columns`, for each group.
 
     `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
-    observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced`: one group of a
-    convolution, whose channels are stored between those of others.
+    observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced` is true for one
+    group of a convolution, whose channels are stored between those of other groups.
     """
 
     work: Work
@@ -57,7 +57,7 @@ class Product:
 
     @property
     def adds(self) -> int:
-        """Multiply-adds."""
+        """The number of multiply-adds."""
         return self.work.flops // 2
 
     @property
@@ -84,8 +84,8 @@ class Product:
     @property
     def long(self) -> bool:
         """Whether the forward has more taps along a side than were observed in half precision on
-        tensor cores: wav2vec 2.0's 128 taps ran on vector lanes in float16. In TF32 SEW-D's 128 ran
-        on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
+        tensor cores: in float16, wav2vec 2.0's 128 taps ran on vector lanes. In TF32, SEW-D's 128
+        taps ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
         return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
@@ -210,13 +210,13 @@ class Product:
 
     @property
     def parts(self) -> int:
-        """Number of splits of a long depth: as many as keep all SMs busy."""
+        """Number of splits of a long depth: as many as are needed to keep all SMs busy."""
         return max(2, round(UNITS_SEEN / self.blocks))
 
     @property
     def counted(self) -> bool:
-        """Whether tiles come from a counter: Hopper's kernels are persistent if there are many
-        waves of tiles, or a second one that is nearly empty."""
+        """Whether blocks take tiles by a counter: Hopper's kernels are persistent if there are many
+        waves of tiles, or a second wave that is nearly empty."""
         waves = self.blocks / UNITS_SEEN
         uneven = self.direction == "wgrad" and 1 < waves < 1.25
         return self.hopper and not self.few and (waves > 2.25 or uneven)

@@ -1,10 +1,10 @@
 """The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
 and allocates its result, like an op called from Python.
 
-A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`), a tensor
-with gaps is made contiguous by `copy_`, `masked_fill` is `clone` and `masked_fill_`, a batch norm
-in ATen's own kernels copies the mean first, a group norm sets up operands for its last kernel like
-a separate op.
+A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`); `copy_`
+makes a tensor with gaps contiguous; `masked_fill` is `clone` and `masked_fill_`; a batch norm in
+ATen's own kernels copies the mean first; and a group norm sets up the operands of its last kernel
+like a separate op.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ _LIBRARY = (
     "_fused_",
     "fused.",
 )
-"""Parts of the names of ops whose further kernels belong to a library, or to one op by design."""
+"""Parts of the names of ops whose further kernels are not separate ops, because a library or the op
+itself launches them."""
 
 
 def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:
-    """Number of ops that an op calls: its kernels that copy or compute element by element, except
-    its own."""
+    """The number of ops that an op calls: one for each kernel that copies or computes element by
+    element, except the op's main kernel."""
     if any(part in op.name for part in _LIBRARY):
         return 0
     elementwise = sum(

@@ -24,8 +24,9 @@ def dense_copies(op: Signature, dims: dict[str, object]) -> Iterator[Work]:
     """PyTorch's copies of tensors with gaps or in another layout, before cuDNN's kernels.
 
     cuDNN requires all tensors in the layout of the input. A gradient in the other layout is copied
-    once for both directions; one with gaps (a slice of a concatenation's gradient) for each, since
-    `Tensor.to` finds the right layout and does not copy (ATen/native/cudnn/ConvShared.cpp).
+    once for both directions. A gradient with gaps (a slice of a concatenation's gradient) is copied
+    for each direction, since its layout is right and `Tensor.to` does not copy
+    (ATen/native/cudnn/ConvShared.cpp).
     """
     last, native = bool(dims["channels_last"]), bool(dims["native"])
     x, grad = images(op)
@@ -47,7 +48,8 @@ def _is_channels_last(tensor: Tensor) -> bool:
 
 
 def _has_layout(tensor: Tensor, channels_last: bool) -> bool:
-    """Whether the tensor is dense in this layout; with one channel or pixel both are the same."""
+    """Whether the tensor is dense in this layout; with one channel or one pixel both layouts are
+    the same."""
     if tensor.contiguous:
         return not channels_last or tensor.shape[1] == 1 or prod(tensor.shape[2:]) == 1
     return channels_last and tensor.dense and tensor.stride[1] == 1
@@ -76,7 +78,8 @@ def channels_per_load(tensor: Tensor) -> int:
 
 
 def needs_padding(tensor: Tensor, is_weight: bool, groups: int) -> bool:
-    """Whether the channels per group (both kinds for a weight) are no multiple of a load."""
+    """Whether the channels per group (input and output channels for a weight) are not a multiple of
+    a load."""
     shape, step = tensor.shape, channels_per_load(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % step for size in sizes)

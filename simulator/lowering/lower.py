@@ -21,9 +21,9 @@ from simulator.records import Signature, Trace
 class Lowered:
     """The kernels of a trace in launch order.
 
-    `works` are distinct; `work_of[k]` and `op_of[k]` are the indices of the work and op of kernel
-    k. `inner_ops` counts the other ops that each op calls [ops]; `unmodelled` lists the indices of
-    ops without a cost function.
+    The `works` are distinct; `work_of[k]` and `op_of[k]` are the indices of the work and op of
+    kernel k. `inner_ops` counts the other ops that each op calls [ops]; `unmodelled` lists the
+    indices of ops without a cost function.
     """
 
     works: list[Work]
@@ -61,7 +61,7 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     )
 
 
-_MANY_TENSORS = 32  # inputs from which the works and launches of an op (optimizers) are cached
+_MANY_TENSORS = 32  # the works and launches of an op with more inputs (an optimizer's) are cached
 _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
 _LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
 _OF_TRACE = Derived[list[tuple[Work, ...] | None]]()

@@ -1,8 +1,8 @@
 """Matrix products as cuBLAS launches them: split-K with its reduction, and tile counters.
 
-The rules were observed on 3,391 distinct products on an H200 (cuBLAS 13.0). On these products they
-predict the split correctly in 96%, and the counter in 96% of those that use bulk loads. A tenth of
-the others also clear a counter, which no rule predicts yet.
+The rules were observed on 3,391 distinct products on an H200 (cuBLAS 13.0). They predict the split
+correctly for 96% of these products, and the counter for 96% of those that use bulk loads. A tenth
+of the products without bulk loads also clear a counter, which no rule predicts yet.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from simulator.varying import in_arrays
 _BLOCK = 64
 _FEED = 48.0
 _WAVES_BY_COUNTER = 2
-_SMALLEST = 1.8e6  # multiplications
+_SMALLEST = 1.8e6  # minimum number of multiplications
 _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 _THIN, _MANY_TILES = 32, 4096
 _SERIAL_DEPTH = 128
-"""Elements of a row in one step of the kernel for few rows, whose threads multiply a row from
-start to end: on an H200 17 outputs of 2,555 elements take 10.5 µs, 1,330 of 12,992 take 81."""
+"""Elements of a row in one step of the kernel for few rows, whose threads multiply a row from start
+to end: on an H200, 17 outputs of 2,555 elements take 10.5 µs, and 1,330 outputs of 12,992 elements
+take 81 µs."""
 
 
 class _Splitting(NamedTuple):
@@ -86,9 +87,9 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _has_few_rows(work: Work) -> bool:
-    """Whether it is a single-precision linear layer of few rows, whose weights pass once through
-    vector lanes (`gemmSN_TN_kernel`). Without a bias, a deep one with few outputs is split
-    instead."""
+    """Whether a product is a single-precision linear layer of few rows, whose weights pass once
+    through vector lanes (`gemmSN_TN_kernel`). Without a bias, a deep product with few outputs is
+    split instead."""
     d = work.dims
     layer = d["b"] == 1 and not d.get("transa") and d.get("transb") and work.engine == "vector"
     if work.dtype != "float32" or not layer or not 2 <= d["m"] <= _FEW_ROWS:
@@ -138,7 +139,8 @@ def _splits(work: Work, units: int) -> bool:
 
 
 def _blocks(work: Work, units: int) -> float:
-    """Number of blocks with the fastest tile, for which waves · (area + operand loads) is least."""
+    """Number of blocks with the fastest tile, for which waves · (area + operand loads) is
+    smallest."""
     d = work.dims
     if work.dtype == "tf32":
         return d["b"] * ceil(d["m"] / 128) * ceil(d["n"] / 128)
@@ -167,7 +169,7 @@ def _tiles() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _shares_depth(work: Work) -> bool:
     """Whether cuBLAS splits the depth of a biased single-precision product in a special kernel: for
-    the smallest except thin ones, and deep ones with few blocks of 128 × 128."""
+    the smallest products except thin ones, and for deep products with few blocks of 128 × 128."""
     d = work.dims
     if work.engine != "vector" or not d.get("epilogue") or d["b"] > 1:
         return False

@@ -48,7 +48,8 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
         padding_copy = replace(work, dims=_persistent_dims(work, itemsize) | {"variant": "spread"})
         state = _elementwise(d["b"] * d["hidden"], itemsize)
-        flags = memset(4 * (gpu.units or UNITS_SEEN))  # for synchronization between the SMs
+        # flags for the synchronization between the SMs
+        flags = memset(4 * (gpu.units or UNITS_SEEN))
         return (flags, padding_copy) if forward else (state, flags, state, padding_copy, state)
     step = _step(work, itemsize, last=False)
     return step * (d["steps"] - 1) + _step(work, itemsize, last=True)
@@ -108,7 +109,8 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _forward_chunk(b: int, steps: int) -> int:
-    """A quarter of the steps, halved until at most 24, and at most 512 rows."""
+    """Steps of a chunk: a quarter of the steps, halved until they are at most 24 and have at most
+    512 rows."""
     parts = 4
     while steps // parts > 24:
         parts *= 2
@@ -116,7 +118,7 @@ def _forward_chunk(b: int, steps: int) -> int:
 
 
 def _backward_chunk(b: int, steps: int) -> int:
-    """A power of two of steps: about 128 rows, in at most 32 chunks."""
+    """Steps of a chunk: a power of two, with about 128 rows, in at most 32 chunks."""
     limits = ((1, 32), (8, 16), (16, 8), (63, 4))
     chunk_steps = next((many for most, many in limits if b <= most), 2)
     while steps / chunk_steps > 32:

@@ -26,7 +26,7 @@ _ADDS = {"sum", "norm", "truth"}
 dependency chains."""
 _CHAIN = 4
 """Values per step of such a chain."""
-_LEAST, _MOST = 16, 256  # values per thread: least if split, most if not
+_LEAST, _MOST = 16, 256  # values per thread: minimum if split, maximum if not
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ def grid(outputs: int, inputs: int, across: bool, vector: int, gpu: GPU) -> Grid
 
 
 def _block(first: int, second: int, most: int) -> tuple[int, int]:
-    """A block's width and height, powers of 2: up to a warp wide, then high, then wider."""
+    """The width and height of a block, which are powers of 2. The width grows first, up to a warp;
+    then the height; then the width again."""
     first, second = (min(1 << (max(n, 1).bit_length() - 1), most) for n in (first, second))
     high = min(second, most // min(first, _WARP))
     return min(first, most // high), high

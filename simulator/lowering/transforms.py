@@ -24,8 +24,8 @@ _ON_CHIP = 140_000
 _REAL_AT_ONCE = {True: 32768, False: 1024}
 """Longest real sequence whose halves the same kernel separates, by whether it is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
-"""Primes up to the first have butterflies in registers; primes up to the second, direct sums
-(`prime_fft`)."""
+"""Primes up to the first number have butterflies in registers; primes up to the second number have
+direct sums (`prime_fft`)."""
 _LARGEST_FACTOR = {True: 4096, False: 1024}
 """Largest factor of a length that is split over kernels: a power of 2, or of another prime."""
 _BLUESTEIN_AT_ONCE = 8192
@@ -33,8 +33,8 @@ _BLUESTEIN_AT_ONCE = 8192
 
 @lowering("fft")
 def transform(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The kernels of one call. The last length, the real one, is transformed first from real to
-    complex numbers, and last from complex to real numbers."""
+    """The kernels of one call. The last length is the real one: it is transformed first if the call
+    goes from real to complex numbers, and last if it goes from complex to real numbers."""
     d = work.dims
     kind, lengths = d["kind"], [int(n) for n in d["lengths"]]
     last, others = lengths[-1], lengths[:-1]
@@ -113,7 +113,7 @@ def _kernel(
     variant: str,
 ) -> Work:
     """One kernel over `rows` sequences, one block each, with a butterfly per prime of the length.
-    A complex-to-real one swaps the `traffic` read and written.
+    A complex-to-real kernel swaps the `traffic` read and written.
     """
     read, write = traffic if work.dims["kind"] != "c2r" else traffic[::-1]
     halves = 2 if variant == "real" else 1

@@ -1,6 +1,7 @@
 """Latency-bound kernels: blocks that are not resident at once run in several rounds.
 
-Each round of a work with `blocks` of `threads` takes the `steps` serial loads of one thread.
+Each round of a work with `blocks` blocks of `threads` threads takes the `steps` serial loads of one
+thread.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from simulator.lowering.implicit_gemm import Product
 
 _KERNEL = (3, 3)
 _TAPS = 9
-_RESULTS = 4  # along a side of a patch
+_RESULTS = 4  # results and inputs along a side of a patch
 _PRODUCTS = 36
 _TILE, _COLUMNS = 128, 32  # rows and columns of a tile, to which sizes are padded
 _ITEM_BYTES = 4
-_SLOTS = 6  # instructions (approximately) per transformed element, which is memory-bound
+_SLOTS = 6  # instructions (approximately) per element of a transformation, which is memory-bound
 
 
 def winograd(c: Product, gpu: GPU) -> Iterator[Work]:

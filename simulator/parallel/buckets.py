@@ -1,9 +1,10 @@
 """Add the buckets of DistributedDataParallel to the trace of a step on one rank.
 
 DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has computed it,
-and reduces a bucket once it is full: the first from 1 MiB on, the others from 25 MiB on, or all
-from a size that the program gives (torch's reducer, after it has ordered the buckets by the arrival
-of gradients). The buckets outlive the step; afterwards each gradient is a view of its bucket.
+and reduces a bucket once it is full. The first bucket is full at 1 MiB and the others at 25 MiB, or
+all at a size that the program gives (torch's reducer, after it has ordered the buckets by the
+arrival of gradients). The buckets outlive the step; afterwards each gradient is a view of its
+bucket.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class _Signatures:
         self._views: dict[Tensor, Signature] = {}
 
     def copied(self, g: _Gradient, bucket: int) -> Op:
-        """Add a gradient, divided by the number of ranks, to its bucket."""
+        """Copy a gradient, divided by the number of ranks, into its bucket."""
         signature = self._copies.get(g.tensor)
         if signature is None:
             signature = self._copies[g.tensor] = Signature(

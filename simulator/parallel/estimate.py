@@ -1,9 +1,9 @@
 """A quick estimate of a split from four traced blocks: period, and memory of the largest stage.
 
-period = (m + p − 1)·(a stage's micro-batch) + optimizer + the part of the gradients' all-reduce
-that no backward pass hides. A pass takes the longer of its kernels' time and its host's. Memory is
-the weights of a stage with their gradients and optimizer state, and the activations of the
-micro-batches in flight.
+period = (m + p − 1)·(time of a stage's micro-batch) + optimizer + the part of the gradients'
+all-reduce that no backward pass hides. A pass takes the longer of its kernels' time and its host's.
+Memory consists of the weights of a stage with their gradients and optimizer state, and the
+activations of the micro-batches in flight.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulate ranks in order of time: hosts issue, streams execute, collectives wait for all ranks.
 
-On each GPU a stream runs one kernel at a time. The rules for kernels of several streams:
+On each GPU a stream runs one kernel at a time. On a GPU with several streams, these rules apply:
 
 - a NCCL kernel that is ready while a kernel of another stream runs begins when that kernel ends,
   since its blocks hold the multiprocessors (a reduce-scatter of 165 µs beside products of 1.45 ms
@@ -72,7 +72,7 @@ class _Simulation:
     # -- the host --------------------------------------------------------------------------
 
     def host(self, r: int, now: float) -> None:
-        """Issue until the step list ends, a sync or a full queue stops it."""
+        """Issue kernels until the steps end, or until a sync or a full queue stops the host."""
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         issue, start, queues, count = rank.issue, rank.start, rank.queues, rank.count
         host_s, issued = max(rank.host_s, now), rank.issued
@@ -119,7 +119,8 @@ class _Simulation:
     # -- streams ---------------------------------------------------------------------------
 
     def begin(self, r: int, stream: int, now: float, others: bool = False) -> None:
-        """Begin the next kernel of a stream if nothing holds it; `others` may begin at once too."""
+        """Begin the next kernel of a stream if nothing blocks it; `others` may begin at once
+        too."""
         rank = self.ranks[r]
         queue = rank.queues.get(stream)
         if not queue or stream in rank.running:
@@ -134,7 +135,7 @@ class _Simulation:
                 self.push(ready, 0, r, stream)
             return
         if not rank.ready(k):
-            return  # the end of the awaited kernel starts this stream again
+            return  # this stream continues when the awaited kernel ends
         parts = rank.plan.parts[local]
         if parts and any(
             s != stream and not rank.plan.parts[j % rank.count] for s, j in rank.running.items()
@@ -202,7 +203,7 @@ class _Simulation:
         return now
 
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
-        """Start a transfer at which all ranks have arrived."""
+        """Start a transfer for which all ranks have arrived."""
         for r, _ in there:
             if self.ranks[r].left:
                 seconds *= self.machine.beside
@@ -214,7 +215,8 @@ class _Simulation:
             self.push(now + seconds, 2, r, k)
 
     def retime(self, r: int, now: float) -> None:
-        """Set the speed of the running kernels, and schedule the first end."""
+        """Set the speed of the running kernels, and schedule the end of the kernel that ends
+        first."""
         rank = self.ranks[r]
         rank.version += 1
         if not rank.left:

@@ -22,7 +22,7 @@ class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @lru_cache
 def jitter() -> Jitter:
-    """The measured distribution."""
+    """The measured distribution of hosts' times."""
     data = Path(__file__).with_name("jitter.json").read_bytes()
     return msgspec.json.decode(data, type=Jitter)
 

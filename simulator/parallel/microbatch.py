@@ -12,8 +12,8 @@ from simulator.records import Op, Trace
 
 @dataclass(frozen=True)
 class Passes:
-    """Ops of a micro-batch: before the blocks, the blocks forward, the head forward and backward,
-    the blocks backward (block 0 first), after them."""
+    """Ops of a micro-batch: those before the blocks, the blocks forward, the head forward and
+    backward, the blocks backward (block 0 first), and those after the blocks."""
 
     before: range
     forward: list[range]
@@ -35,7 +35,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Microbatch:
-    """A micro-batch and its storages; −1 is no storage.
+    """A micro-batch and its storages; −1 stands for no storage.
 
     activations  [j] enters block j forward, [-1] leaves the last block
     gradients    [j] leaves block j backward, [-1] enters the last block
@@ -85,7 +85,7 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
     forwards[-1] = range(forwards[-1].start, left)
     rest = range(left, forward[-1].end)
     turn = _first(trace, rest, lambda op: op.phase == "backward")
-    # block 0 ends with as many ops outside blocks as block 1: sums of gradients
+    # after block 0 come as many ops outside blocks as after block 1: sums of gradients
     trailing = backward[1].end - end_inside(backward[1]) if count > 1 else 0
     done = min(backward[0].end, end_inside(backward[0]) + trailing)
     backwards = [run.ops for run in backward]

@@ -1,8 +1,8 @@
 """The distinct ranks of a network's step under a layout, from a trace of a few blocks.
 
-FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; equal blocks are
-repeated, pipeline stages cut out, and DDP buckets put in. Networks of unequal blocks are traced
-whole.
+FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; then equal blocks are
+repeated, pipeline stages are cut out, and DDP buckets are inserted. Networks with unequal blocks
+are traced as a whole.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles
 
 
 def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches: int) -> Roles:
-    """The traces of pipeline stages; ranks are numbered within a tensor group first, then within a
+    """The traces of pipeline stages; ranks are numbered first within a tensor group, then within a
     stage."""
     if not step.training:
         raise InputError(
@@ -132,7 +132,8 @@ def _default_batch(step: NetworkStep) -> int:
 
 
 def _microbatches(batch: int, spread: Layout) -> int:
-    """The number of micro-batches: 1 without a pipeline, else the most up to four per stage."""
+    """The number of micro-batches: 1 without a pipeline, else the largest possible one up to four
+    per stage."""
     most = 4 * spread.pp if spread.pp > 1 else 1
     return max(n for n in range(1, most + 1) if batch % n == 0)
 

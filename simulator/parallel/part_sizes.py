@@ -19,7 +19,8 @@ V = TypeVar("V")
 
 
 class UnknownSizeError(ValueError):
-    """A size in the trace that follows from no weight, or from two weights that differ."""
+    """Raised for a size in the trace that follows from no weight, or from two weights that
+    differ."""
 
 
 class SizeTable(dict[K, V]):

@@ -21,8 +21,8 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Transfer:
-    """One transfer of a NCCL kernel. It begins when all simulated ranks that share `key` have
-    arrived, `members` of them."""
+    """One transfer of a NCCL kernel. It begins when all `members` simulated ranks that share `key`
+    have arrived."""
 
     key: Key
     members: int
@@ -35,7 +35,7 @@ class RankPlan:
 
     host_s      host work before the launch
     seconds     on the GPU, alone; 0 for a collective, whose parts hold its seconds
-    after       kernels that end before it begins; −1 − k is kernel k of the step before
+    after       kernels that end before it begins; −1 − k is kernel k of the previous step
     parts       transfers of a collective, () of others
     channels    multiprocessors that a collective takes
     """
@@ -118,7 +118,7 @@ def plan(
 def _waits(
     owed: set[int] | None, kernel_of: dict[int, int], last_on: dict[int, int]
 ) -> tuple[int, ...]:
-    """The kernels of awaited ops, and of awaited streams of the step before (−1 − stream)."""
+    """The kernels of awaited ops, and of awaited streams of the previous step (−1 − stream)."""
     if not owed:
         return ()
     now = {kernel_of[i] for i in owed if i in kernel_of}
@@ -127,8 +127,8 @@ def _waits(
 
 
 def launched(run: LaunchPlan) -> list[int]:
-    """Indices of lowered kernels, without those that NCCL launches with an earlier one of their
-    batch."""
+    """Indices of lowered kernels, without those that NCCL launches together with an earlier kernel
+    of their batch."""
     ops = run.trace.ops
     seen: set[tuple[int, int]] = set()
     places: list[int] = []
@@ -144,7 +144,7 @@ def launched(run: LaunchPlan) -> list[int]:
 
 
 def _last_kernels(run: LaunchPlan) -> dict[int, int]:
-    """The last kernel of each stream, batches merged."""
+    """The last kernel of each stream, after batches are merged."""
     op_of, ops = run.lowered.op_of.tolist(), run.trace.ops
     return {ops[op_of[place]].stream: k for k, place in enumerate(launched(run))}
 

@@ -36,8 +36,9 @@ def predict_step(
     `make` is the program as it runs under torchrun: it may call init_process_group,
     init_device_mesh, DistributedDataParallel, fully_shard, parallelize_module,
     torch.distributed.pipelining and dist.*. It is run once for each distinct rank, on tensors
-    without memory. `cluster` is an id (`ridgepoint clusters`), "4xh200" or a TOML file; `mode`
-    "eager" or "cuda_graph". Raises InputError with what came, what was expected and what to do.
+    without memory. `cluster` is an id (`ridgepoint clusters`), "4xh200" or a TOML file; `mode` is
+    "eager" or "cuda_graph". Raises InputError if an argument is wrong or the program cannot be
+    traced.
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
@@ -54,7 +55,7 @@ def predict_network(
 ) -> ParallelPrediction:
     """Predict a step of a network, given by name, under a layout such as "dp=2 tp=2 pp=2".
 
-    Raises InputError if heads, layers, batch or GPUs do not divide.
+    Raises InputError if the layout does not divide the heads, the layers, the batch or the GPUs.
     """
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)

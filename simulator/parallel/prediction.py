@@ -21,8 +21,8 @@ PARALLEL_REGIMES: tuple[ParallelRegime, ...] = ("compute", "memory", "overhead",
 
 @dataclass(frozen=True)
 class RankKernel:
-    """One launch on one rank, in seconds from the rank's first kernel. `wait_s` is how long a
-    collective waits for its last rank."""
+    """One launch on one rank, in seconds from the rank's first kernel. `wait_s` is the time for
+    which a collective waits for its last rank."""
 
     index: int
     op: int
@@ -109,7 +109,7 @@ class ParallelPrediction:
 
     @cached_property
     def shares(self) -> dict[ParallelRegime, float]:
-        """Computed at first use, by three more simulations."""
+        """The shares of the period by regime, computed at first use by three more simulations."""
         return self.elasticities()
 
     @property
@@ -130,7 +130,7 @@ class ParallelPrediction:
 
     @property
     def slowest(self) -> RankPrediction:
-        """The rank whose GPU is busy longest."""
+        """The rank whose GPU is busy for the longest time."""
         return max(self.ranks, key=lambda rank: rank.gpu_busy_s)
 
     @property

@@ -27,8 +27,8 @@ class RankParts:
 
     compute_s, memory_s  kernels, by the largest limit of each
     overhead_s           kernels limited most by their fixed part, and waits for the host
-    bubble_s             waits for other ranks while no kernel runs; if the rank begins its step
-                         before others end theirs, at most the rest of the period
+    bubble_s             waits for other ranks while no kernel runs; limited to the rest of the
+                         period if the rank begins its step before other ranks end theirs
     exposed_s            collectives that move data while no kernel runs
     """
 
@@ -43,7 +43,7 @@ class RankParts:
 class Collectives:
     """Similar collectives of one rank in a step.
 
-    ranks      of their group
+    ranks      number of ranks of their group
     bytes_each the smallest and the largest message
     each_s     mean seconds of a collective alone
     all_s      seconds in which data moves, including those with other kernels
@@ -62,7 +62,7 @@ class Collectives:
 
     @property
     def key(self) -> Alike:
-        """The key of these collectives."""
+        """The key that similar collectives share."""
         choice = self.choice
         return self.kind, self.phase, self.ranks, choice.algorithm, choice.protocol
 

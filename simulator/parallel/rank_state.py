@@ -33,7 +33,7 @@ class RankTimes:
 
 
 class RankState:
-    """The state of one rank: kernels are numbered over all steps."""
+    """The state of one rank; its kernels are numbered consecutively over all steps."""
 
     def __init__(self, plan: RankPlan, steps: int) -> None:
         self.plan = plan
@@ -47,7 +47,7 @@ class RankState:
         self.at = 0.0
         self.version = 0
         self.issued = 0
-        self.tail_at = 0  # the kernel before which the last step's tail was done
+        self.tail_at = 0  # the kernel before which the last step's tail has been added
         self.planned: dict[int, float] = {}  # stream -> time of its next check
         self.host_s = 0.0
         self.host_waits: int | None = None  # the kernel whose end or start the host waits for
@@ -85,7 +85,7 @@ class RankState:
         self.at = now
 
     def times(self, steps: int) -> RankTimes:
-        """The times of the last step, and the end of each."""
+        """The times of the last step, and the end of each step."""
         count = self.count
         first = (steps - 1) * count
         done = [
@@ -97,7 +97,7 @@ class RankState:
 
 
 def _watched(plan: RankPlan) -> list[bool]:
-    """Kernels for whose end another stream or the host waits."""
+    """Whether another stream or the host waits for the end of each kernel."""
     watched = list(plan.sync_after)
     for after in plan.after:
         for k in after:

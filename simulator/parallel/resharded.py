@@ -1,7 +1,8 @@
 """FSDP2's step over another number of ranks, without tracing it again.
 
-A group of weights is gathered into, and its gradients are scattered from, one flat buffer of the
-parts of all ranks. The number of ops and the host's work do not depend on the number of ranks.
+A group of weights is gathered into one flat buffer with the parts of all ranks, and its gradients
+are scattered from such a buffer. The number of ops and the host's work do not depend on the number
+of ranks.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class _Resharding:
         self.source, self.before, self.after = trace, before, after
         self.sizes = PartSizes(trace, len(before), len(after))
         self.gathered: set[int] = set()  # storages of buffers with all ranks' parts
-        self.scattered: set[int] = set()  # and with those of one rank
+        self.scattered: set[int] = set()  # storages of buffers with one rank's parts
         for op in trace.ops:
             if op.signature.name == GATHER:
                 self.gathered.update(op.storages)
             elif op.signature.name == SCATTER:
                 self.scattered.add(op.storages[0])
                 self.gathered.add(op.storages[1])
-        self.part_of: dict[int, int] = {}  # by the storage of a gathered weight
+        self.part_of: dict[int, int] = {}  # for each storage of a gathered weight
         for op in trace.ops:
             if op.signature.name == UNPACK:
                 listed = tuple(op.signature.args["all_gather_input_split_sizes"])

@@ -34,7 +34,7 @@ def _table(tensor: Tensor, ranks: int, elements: int) -> Tensor:
 
 def updated(op: Signature, sizes: PartSizes) -> Signature:
     """An op of the optimizer, whose tensors are parts of weights."""
-    parts: dict[int, Tensor] = {}  # by the identity of the tensor before
+    parts: dict[int, Tensor] = {}  # keys are ids of old tensors
 
     def part(tensor: Tensor) -> Tensor:
         if id(tensor) not in parts:

@@ -104,7 +104,7 @@ def _check_collectives(traces: dict[int, Trace], first: int, second: int) -> Non
 
 
 def _differs(x: Collective, y: Collective) -> bool:
-    """NCCL needs equal counts; FSDP pads uneven shards itself."""
+    """Whether two collectives differ. NCCL needs equal counts; FSDP pads uneven shards itself."""
     return x.message_bytes != y.message_bytes
 
 

@@ -21,7 +21,8 @@ class Action:
 
 
 def actions(schedule: str, stage: int, stages: int, microbatches: int, chunks: int) -> list[Action]:
-    """The order of a stage's passes. Raises InputError if the micro-batches do not suit it."""
+    """The order of a stage's passes. Raises InputError if the number of micro-batches does not suit
+    the schedule."""
     if schedule == "interleaved":
         return _interleaved(stage, stages, microbatches, chunks)
     forward = [Action("forward", 0, i) for i in range(microbatches)]

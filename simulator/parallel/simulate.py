@@ -28,7 +28,8 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
 
 STEPS = 3
-"""Steps to simulate: the last period counts, when the host is as far ahead as possible."""
+"""Number of steps to simulate: the period of the last one counts, because by then the host is as
+far ahead as possible."""
 _NUDGE = 1e-4  # slowdown of all transfers; times of the schedule are linear in it
 _BESIDE = 1.3
 """Slowdown of a transfer next to another kernel: 1.18 with small products, 1.4 with elementwise
@@ -179,7 +180,7 @@ def _union(*spans: tuple[Floats, Floats]) -> float:
 
 
 def _sum(seconds: Floats) -> float:
-    """The sum, added in order."""
+    """The sum of the seconds, added in their order."""
     return float(np.cumsum(seconds)[-1]) if seconds.size else 0.0
 
 

@@ -49,8 +49,8 @@ class Split:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A split that was not predicted, and why: it divides the step badly, needs too much memory or
-    is estimated to be slow."""
+    """A split that was not predicted, and why: it does not divide the step, needs too much memory,
+    or is estimated to be slow."""
 
     layout: Layout
     cause: Literal["shape", "memory", "speed"]
@@ -156,8 +156,8 @@ def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
 
 
 def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
-    """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, one
-    split of each shape."""
+    """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, only
+    one split of each shape is listed."""
     layers = layers_of(step)
     for tp in _divisors(cluster.gpus_per_node):
         for pp in _divisors(cluster.gpus // tp):

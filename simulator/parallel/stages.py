@@ -2,9 +2,10 @@
 
 For each of the two, the trace has the ops before the blocks, each block forward, the head and its
 backward pass, each block backward and the ops after them; then the optimizer. A stage runs its own
-part and receives the rest. Its micro-batches follow the schedule's order: the first one as traced,
-every later one as the second, on its own storages. Messages wait for the op before them, and have a
-stream for each direction and kind, so that no order of messages can block another.
+part and receives the rest. Its micro-batches follow the schedule's order. The first micro-batch
+runs as traced; every later one runs like the second traced one, on separate storages. A message
+waits for the op before it, and there is a stream for each direction and kind of message, so that
+messages cannot block each other.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Place:
 def staged(
     trace: Trace, blocks: str, actions: Iterable[Action], place: Place, chunks: int
 ) -> Trace:
-    """The step of the stage at `place`, whose blocks are all of the trace's, in `chunks` equal
+    """The step of the stage at `place`. Its blocks are all blocks of the trace, in `chunks` equal
     parts that the schedule runs one by one."""
     entries = runs(trace, blocks)
     stage = _Stage(trace, place, chunks, [microbatch(trace, blocks, entries, n) for n in (0, 1)])
@@ -77,11 +78,13 @@ class _Stage:
         self.chunks = chunks
         self.templates = templates
         self.ops: list[Op] = []
-        self.sample: list[int] = list(range(len(trace.storages)))  # the traced storage of each
-        self.names: dict[int, dict[int, int]] = {}  # by micro-batch, the new ids of its storages
+        # the traced storage that each new one copies
+        self.sample: list[int] = list(range(len(trace.storages)))
+        # for each micro-batch, the new ids of its storages
+        self.names: dict[int, dict[int, int]] = {}
         self.place_of: dict[int, int] = {}
         self.last_kernel = -1  # the last op that is not a message
-        self.extra: dict[str, int] = {}  # the host's work that the next op adds to its own
+        self.extra: dict[str, int] = {}  # host work to be added to that of the next op
         self.after: set[int] = set()  # the messages that the next op waits for
 
     def act(self, action: Action) -> None:
@@ -130,12 +133,12 @@ class _Stage:
             self.message("send", 1, self.place.previous, sent)
 
     def added(self, storage: int) -> int:
-        """A new storage like a traced one."""
+        """Add a storage like a traced one, and return its id."""
         self.sample.append(storage)
         return len(self.sample) - 1
 
     def received(self, storage: int, names: dict[int, int]) -> int:
-        """A new storage that a message fills, under the name of the traced one."""
+        """Add a storage that a message fills, and which replaces the traced one in `names`."""
         names[storage] = self.added(storage)
         return names[storage]
 

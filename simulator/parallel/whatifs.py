@@ -145,7 +145,7 @@ def changed(question: ClusterStep, text: str) -> ClusterStep:
 
 @dataclass(frozen=True)
 class Effect:
-    """A what-if and what it changes; `refusal` says why it does not apply."""
+    """A what-if and its effect; `refusal` is the reason why it does not apply."""
 
     text: str
     prediction: ParallelPrediction | None
@@ -155,7 +155,7 @@ class Effect:
 def effects(
     question: ClusterStep, progress: Callable[[str], None] = lambda text: None
 ) -> list[Effect]:
-    """The what-ifs that apply to a step, those that save most first."""
+    """The what-ifs that apply to a step, ordered by the time that they save, largest first."""
     spread = question.layout
     texts = ["link_speed=2"]
     if question.cluster.nodes > 1:
@@ -195,7 +195,7 @@ def scaling(
     """The step on 1, 2, 4 … GPUs, up to the cluster's, by more replicas.
 
     In weak scaling each replica keeps its batch; in strong scaling all replicas together keep the
-    batch of the whole cluster. Counts that do not divide are left out.
+    batch of the whole cluster. Counts that do not divide the GPUs or the batch are left out.
     """
     group = question.layout.tp * question.layout.pp
     batch = question.step.batch or 1
@@ -224,6 +224,6 @@ def scaling(
 
 
 def takeover(points: list[ScalingPoint]) -> int | None:
-    """The number of GPUs from which communication is the step's largest share; None if it never
-    is."""
+    """The number of GPUs from which on communication is the largest share of the step; None if
+    there is none."""
     return next((p.gpus for p in points if p.prediction.regime == "communication"), None)

@@ -15,12 +15,14 @@ from simulator.planning.wording import latency
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
 """Bits of a parameter, by precision; a scale of 8 bits for each 16 values of nvfp4."""
-_SURE = 1.2  # times the share of tokens that may be late: a margin over the spread of random draws
+_SURE = (
+    1.2  # factor on the share of tokens that may be late: a margin for the spread of random draws
+)
 
 
 def splits(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> tuple[int, ...]:
-    """Numbers of GPUs per replica to try: those of the spec, else 1 and the fewest that hold the
-    weights."""
+    """Numbers of GPUs per replica to try: those of the spec, else 1 and the smallest number that
+    holds the weights."""
     chosen = spec.candidates.splits_of(card.id)
     return chosen or tuple(sorted({1, _fewest(spec, card, precision, size) or 1}))
 
@@ -80,7 +82,8 @@ def prompt_bound(
     if 2 * fresh > work.token_budget:
         return None  # prompts are cut into shorter pieces
     sizes = sizes_of(work.network)
-    inner = size.used - sizes.get("vocab", 0) * sizes.get("width", 0)  # without the head
+    head = sizes.get("vocab", 0) * sizes.get("width", 0)
+    inner = size.used - head  # the head runs only for the last token of a prompt
     prompt_s = 2 * max(inner, 0.0) * fresh / _peak(card, precision) / split
     read_s = _read_s(card, precision, size) / split
     count = max(n for n in spec.candidates.counts_of(card.id) if n % split == 0)

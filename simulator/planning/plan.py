@@ -30,9 +30,9 @@ def plan(
 ) -> Plan:
     """Plan from a TOML file, a link, or the mapping that such a file holds.
 
-    `workers` processes share the candidate GPUs. `so_far` is called with all candidates tried so
-    far, in no order, after each new one; an error raised in `so_far` or `progress` ends the plan.
-    Raises InputError if the spec cannot be read or contradicts itself.
+    `workers` processes share the candidate GPUs. `so_far` is called after each new candidate with
+    all candidates tried so far, in no particular order; an error raised in `so_far` or `progress`
+    ends the plan. Raises InputError if the spec cannot be read or contradicts itself.
     """
     began = perf_counter()
     spec = source if isinstance(source, Spec) else read(source)

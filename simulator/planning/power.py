@@ -21,11 +21,11 @@ class MeanPower:
 
 
 def mean_power(gpu: GPU, busy_w: float, utilisation: float) -> MeanPower:
-    """The mean power of a card that is busy this share of the time at `busy_w` watts (NaN if
-    unknown)."""
+    """The mean power of a card that is busy for a share `utilisation` of the time and then draws
+    `busy_w` watts (NaN if unknown)."""
     card = supply(gpu)
     if card is not None and isfinite(busy_w):
-        waiting_w = card.known.idle_w + card.known.clocked_w  # a process holds the card
+        waiting_w = card.known.idle_w + card.known.clocked_w  # clocks stay up during a process
         return MeanPower(utilisation * busy_w + (1 - utilisation) * waiting_w, MODELLED)
     if gpu.tdp_w is None:
         return MeanPower(None, "unknown: its file gives no power limit")

@@ -15,11 +15,11 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate. Seconds, USD, watts; None is not known or not requested. `interval` figures
-    are 80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate
-    is as good in cost, latency, energy and count, and better in one. `count` GPUs form `replicas`
-    of `split` GPUs each, or, with `pools`, of that many prefill and decode servers of `split` GPUs
-    each."""
+    """One candidate. Figures are in seconds, USD and watts; None if they are not known or not
+    requested. `interval` figures are 80% intervals; `chance` is the probability that all limits
+    hold. `front` is true if no other candidate is as good in cost, latency, energy and count, and
+    better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
+    `pools`, replicas of that many prefill and decode servers of `split` GPUs each."""
 
     gpu: str
     name: str
@@ -117,8 +117,8 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `rows` are ranked: those that fit by cost, then the others by how near they are to
-    their limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
+    """A plan. `rows` are ranked: first those that fit, by cost, then the others, by their distance
+    to the limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
     the figure that assumptions vary."""
 
     kind: str

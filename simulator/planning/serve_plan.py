@@ -46,7 +46,7 @@ def candidate(
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
     replicas = count // machine.gpus
-    own = rate / replicas
+    rate_each = rate / replicas
     common: dict[str, Any] = {
         "gpu": gpu.id,
         "name": gpu.name,
@@ -73,7 +73,7 @@ def candidate(
             reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
         )
     most = _largest(machine, within, prompt, output, 1.0) * replicas
-    state = steady(machine.step, within, own, prompt, output)
+    state = steady(machine.step, within, rate_each, prompt, output)
     if state.binds:
         what = {
             "cache": "its cache is full",
@@ -171,7 +171,8 @@ def candidate(
 
 
 def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:
-    """The largest rate of one replica whose steps take `times` as long."""
+    """The largest rate of one replica, in requests per second, if its steps take `times` as
+    long."""
     key = within, prompt, output, times
     if key not in machine.largest:
         machine.largest[key] = largest_rate(machine.step.scaled(times), within, prompt, output)
@@ -180,7 +181,8 @@ def _largest(machine: Machine, within: Rules, prompt: float, output: float, time
 
 def chance_of(holds: list[bool]) -> float:
     """The chance that all limits hold, from whether they hold at each of the three quantiles of the
-    step's interval: 0.9 if at all, 0.5 if at the middle, 0.1 if at any, else 0."""
+    step's interval: 0.9 if they hold at all three, 0.5 if they hold at the middle one, 0.1 if they
+    hold at another one only, else 0."""
     return 0.9 if all(holds) else 0.5 if holds[1] else 0.1 if any(holds) else 0.0
 
 

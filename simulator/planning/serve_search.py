@@ -26,8 +26,8 @@ Progress = Callable[[str], None]
 SoFar = Callable[[Sequence[Row]], None]
 
 _SCREENED = 600  # requests of the first simulation of each candidate
-_REFINED = 16  # of the ranked rows that are simulated in full, with the interval of their steps
-_BEST = 3  # and of these with resampled intervals
+_REFINED = 16  # ranked rows that are simulated in full, with the interval of their steps
+_BEST = 3  # best of these rows, whose intervals are resampled
 
 
 @dataclass
@@ -43,8 +43,8 @@ class SearchResult:
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
-    """The GPUs of the candidates that are in use, or all of them with `everyone`; "all" stands for
-    every GPU."""
+    """The GPUs of the candidates, without those that the spec excludes unless `everyone`; "all"
+    stands for every GPU."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]
@@ -53,8 +53,8 @@ def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
 def search(
     spec: Spec, workers: int, progress: Progress, so_far: SoFar = lambda rows: None
 ) -> SearchResult:
-    """Every candidate of a serving spec. Rows are in no order; the best of them are simulated in
-    full. `so_far` is called with the rows whenever rows are added."""
+    """Search every candidate of a serving spec. Rows are in no particular order; the best of them
+    are simulated in full. `so_far` is called with the rows whenever rows are added."""
     size = network_size(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
@@ -112,9 +112,9 @@ def of_card(
                 result.pruned[f"{name}, {engine}, {precision}"] = str(error)
                 continue
             for pools in layouts:
-                own = replace(one, pools=pools)
-                result.machines[card.id, engine, precision, split, pools] = own
-                _counts(spec, card, engine, precision, own, result)
+                with_pools = replace(one, pools=pools)
+                result.machines[card.id, engine, precision, split, pools] = with_pools
+                _counts(spec, card, engine, precision, with_pools, result)
     return result
 
 
@@ -195,12 +195,12 @@ def _refine(
         )
         for place, row in enumerate(order)
     ]
-    again: dict[int, Row] = {}
+    simulated: dict[int, Row] = {}
     rows = _mapped(partial(_in_full, spec), tasks, workers)
     for row in order:
         progress(f"simulating {row.configuration}")
-        again[id(row)] = next(rows)
-    return [again.get(id(row), row) for row in result.rows]
+        simulated[id(row)] = next(rows)
+    return [simulated.get(id(row), row) for row in result.rows]
 
 
 class _Finalist(NamedTuple):

@@ -12,8 +12,8 @@ from simulator.networks.catalogue import LORA_DEFAULT
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
-"""Possible numbers of GPUs per replica: a node links 8 at most, and each needs whole heads of keys
-and values."""
+"""Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
+keys and values."""
 PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "nvfp4", "fp32")
 
 
@@ -81,7 +81,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Choices:
-    """What to try for one GPU: nothing without `use`; None is what is tried for every GPU."""
+    """What to try for one GPU: nothing if `use` is false. None stands for the choice that applies
+    to every GPU."""
 
     counts: tuple[int, ...] | None = None
     engines: tuple[str, ...] | None = None
@@ -93,9 +94,9 @@ class Choices:
 @dataclass(frozen=True)
 class Candidates:
     """The candidates of the plan; `per_gpu` holds the differences for single GPUs, by id. `splits`
-    are numbers of GPUs per replica; None is 1, or the fewest that hold the weights. `disaggregated`
-    are pairs of numbers of prefill and decode servers per replica, tried in addition to servers
-    that do both."""
+    are numbers of GPUs per replica; None stands for 1 and the smallest number that holds the
+    weights. `disaggregated` are pairs of numbers of prefill and decode servers per replica, tried
+    in addition to servers that do both."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -122,8 +123,8 @@ class Candidates:
         return self.per_gpu.get(gpu_id, Choices()).precisions or self.precisions
 
     def splits_of(self, gpu_id: str) -> tuple[int, ...] | None:
-        """The numbers of GPUs per replica to try, ascending; None is 1, or the fewest that hold the
-        weights."""
+        """The numbers of GPUs per replica to try, ascending; None stands for 1 and the smallest
+        number that holds the weights."""
         return self.per_gpu.get(gpu_id, Choices()).splits or self.splits
 
 

@@ -89,15 +89,15 @@ def check(spec: Spec) -> None:
             "limits contradict: first_token is above latency, which contains it; "
             "raise latency or lower first_token"
         )
-    wanted = {
+    applicable = {
         "serving": ("first_token_s", "per_token_s", "latency_s"),
         "inference": ("latency_s",),
         "training": ("deadline_s",),
     }[work.kind]
     for name in ("first_token_s", "per_token_s", "latency_s", "deadline_s"):
-        if getattr(limits, name) is not None and name not in wanted:
+        if getattr(limits, name) is not None and name not in applicable:
             shown = name.removesuffix("_s")
-            known = ", ".join(w.removesuffix("_s") for w in wanted)
+            known = ", ".join(w.removesuffix("_s") for w in applicable)
             raise InputError(
                 f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
             )

@@ -13,8 +13,8 @@ _ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory"
 
 
 def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Rank rows, those that fit by cost, then the others by how near they are to their limits, and
-    mark the front."""
+    """Rank rows: first those that fit, by cost, then the others, by their distance to the limits.
+    Mark the front."""
     marked = front(rows)
     return tuple(
         sorted(
@@ -28,8 +28,8 @@ def _unpriced(row: Row) -> bool:
 
 
 def front(rows: Sequence[Row]) -> list[Row]:
-    """Set `front` in rows if no other row that fits is as good in cost, time, energy and count, and
-    better in one of them."""
+    """Set `front` in rows for which no other row that fits is as good in cost, time, energy and
+    count, and better in at least one of them."""
     fits = [row for row in rows if row.status in ("fits", "uncertain")]
     figures = {id(row): _figures(row) for row in fits}
 

@@ -19,7 +19,7 @@ def latency(seconds: float, low: float | None = None, high: float | None = None)
 
 
 def duration(seconds: float, low: float | None = None, high: float | None = None) -> str:
-    """Seconds of a whole run, in the same way: "1.1 days (0.938 to 1.27)"."""
+    """Seconds of a whole run, in the form of `latency`: "1.1 days (0.938 to 1.27)"."""
     return _spanned(seconds, low, high, _LONG)
 
 

@@ -19,7 +19,7 @@ from simulator.scenario.resolved import TraceRequest
 Tracer = Callable[[TraceRequest, GPU], tuple[Trace, Facts]]
 
 _SHALLOW = 2 * LEAST + 1
-"""Up to this number of blocks, tracing all takes no longer than tracing a few twice."""
+"""Up to this number of blocks, tracing all blocks takes no longer than tracing a few twice."""
 _DEEPEST = 1024
 _ATTEMPTS = 2
 """The first trace also counts work that a process does once, so a second attempt may succeed."""
@@ -31,9 +31,9 @@ _LAST: LRUCache[tuple[Trace, Facts]] = LRUCache(1)
 def trace_of_few_blocks(
     request: TraceRequest, gpu: GPU, tracer: Tracer
 ) -> tuple[Trace, Facts] | None:
-    """The trace and facts of a request, from a trace of only a few of its blocks by `tracer`. None
-    if the network is shallow, its blocks differ, or the request names blocks or data-dependent
-    sizes."""
+    """Return the trace and facts of a request, derived from a trace of a few of its blocks that
+    `tracer` makes. Return None if the network is shallow, its blocks differ, or the request names
+    blocks or data-dependent sizes."""
     layers = depth(request.network, dict(request.sizes))
     if layers is None or not _SHALLOW < layers <= _DEEPEST:
         return None

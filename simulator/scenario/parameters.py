@@ -16,7 +16,7 @@ from simulator.scenario.scenario import Value
 
 @dataclass(frozen=True)
 class Range:
-    """The inclusive bounds of a number. `log`: a control steps by factors."""
+    """The inclusive bounds of a number. With `log`, a control steps by factors."""
 
     low: float
     high: float
@@ -52,7 +52,8 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "te
 @dataclass(frozen=True)
 class Parameter:
     """One argument of a what-if. `default` is None if the argument is required; `low` and `high`
-    are None if the number has no bounds; `pattern`: the text is a pattern of module paths."""
+    are None if the number has no bounds; `pattern` is true if the text is a pattern of module or
+    parameter paths."""
 
     name: str
     kind: Kind

@@ -44,7 +44,7 @@ class WhatIf:
 
     @property
     def usage(self) -> str:
-        """The form in which a command writes it, such as "+bandwidth=2.0"."""
+        """The what-if as a command writes it, such as "+bandwidth=2.0"."""
         parts = [
             f"{p.name}={p.name.upper() if p.default is None else word(p.default)}"
             for p in self.parameters

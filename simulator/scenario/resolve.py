@@ -83,7 +83,7 @@ def _inline(keys: bytes) -> GPU:
 
 
 def faster_host(host: Host, times: float) -> Host:
-    """A host that is `times` as fast in everything, its waits for the GPU included."""
+    """A copy of a host with all its times, waits for the GPU included, divided by `times`."""
     if times == 1.0:
         return host
     return msgspec.structs.replace(
@@ -112,7 +112,8 @@ def check(scenario: Scenario) -> None:
 
 
 def check_network(name: str) -> None:
-    """Raise InputError for a name that is neither in the catalogue nor of a file or a library."""
+    """Raise InputError for a name that is neither in the catalogue nor that of a file or of a
+    network in a library."""
     if ":" not in name and not name.endswith(".py"):
         network(name)
 

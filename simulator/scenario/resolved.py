@@ -94,7 +94,8 @@ class Speed:
 
 @dataclass(frozen=True)
 class Rates:
-    """Speed-ups of compute, memory and overhead. The shares are the elasticities of these rates."""
+    """Speed-ups of compute, memory and overhead. The shares of a prediction are the elasticities of
+    its period with respect to them."""
 
     compute: float = 1.0
     memory: float = 1.0
@@ -140,12 +141,14 @@ class ResolvedScenario:
         )
 
     def possible(self) -> ResolvedScenario:
-        """Return itself. Raises InputError if its GPU or its mode cannot run one of its edits."""
+        """Return this scenario unchanged. Raises InputError if its GPU or its mode cannot run one
+        of its edits."""
         for edit in self.edits:
             if isinstance(edit, Demanding):
                 edit.demand(self)
         return self
 
     def noted(self, *notes: str) -> ResolvedScenario:
-        """A copy with more notes, each once, sorted: the order of what-ifs has no effect."""
+        """A copy with more notes, sorted and without duplicates, so that the order of what-ifs has
+        no effect."""
         return replace(self, notes=tuple(sorted({*self.notes, *notes})))

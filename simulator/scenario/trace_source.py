@@ -1,8 +1,8 @@
 """The trace of a resolved scenario: from memory, from disk, from a fitted family, or traced now.
 
 Traces are cached in memory. Traces of a network at several batches or sequences come from a family
-(`simulator.scenario.traces.families`): a packaged one for networks of the catalogue, else one that
-was fitted. Traces and families are stored on disk after `keep_on_disk`.
+(`simulator.scenario.traces.families`): a packaged one for networks of the catalogue, or one that
+was fitted here. Traces and families are stored on disk after `keep_on_disk`.
 """
 
 from __future__ import annotations
@@ -104,15 +104,16 @@ def give_up(request: TraceRequest, gpu: GPU, line: Line) -> None:
 
 
 def forget() -> None:
-    """Drop all traces in memory, and use no disk from now on."""
+    """Drop all traces in memory, and neither read nor write traces on disk from now on."""
     for cache in (_TRACES, _NAMED, _EDITED, _FAMILIES, _FACTS, _RUNS):
         cache.clear()
     TRACE_FOLDER.close()
 
 
 def trace_resolved(resolved: ResolvedScenario) -> Trace:
-    """The trace of a resolved scenario with its edits; only new ones are traced. Raises InputError
-    if the network cannot be traced or an edit cannot be made."""
+    """The trace of a resolved scenario with its edits. The network is traced only if no stored
+    trace or family gives the result. Raises InputError if the network cannot be traced or an edit
+    cannot be made."""
     trace, edits = trace_unedited(resolved.request, resolved.gpu), resolved.edits
     if not edits:
         return trace
@@ -195,7 +196,7 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts:
 
 
 def module_facts(request: TraceRequest) -> Facts:
-    """The facts of a network, which is loaded and not traced."""
+    """The facts of a network. It is loaded, but not traced."""
     return load(request).facts
 
 
@@ -208,7 +209,7 @@ def reason_to_trace(request: TraceRequest, gpu: GPU) -> str | None:
 
 
 def _served(request: TraceRequest) -> TraceRequest:
-    """The request with its defaults, and with the run whose trace serves it."""
+    """The request with its defaults, in the run under which its trace is stored."""
     return _RUNS.served(_settled(request))
 
 

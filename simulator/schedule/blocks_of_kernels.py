@@ -1,10 +1,10 @@
 """Steps that a full launch queue cannot slow, from the times of blocks of kernels.
 
-`steady_state.bounds` compares paths at every kernel. Here a block stands for its kernels: on the
-GPU they begin no earlier than the first one and end no later than the last one, and so does the
-host's work. If the comparisons hold for these bounds, they hold for every kernel, and a step with
-thousands of kernels in a hundred classes takes a product of two small matrices. If they do not
-hold, the result is unknown.
+`steady_state.bounds` compares paths at every kernel. Here a block represents its kernels: on the
+GPU, and in the host's work, they begin no earlier than the first kernel of the block and end no
+later than the last one. If the comparisons hold for these bounds, they hold for every kernel, and a
+step with thousands of kernels in a hundred classes takes a product of two small matrices. If they
+do not hold, the result is unknown.
 """
 
 from __future__ import annotations

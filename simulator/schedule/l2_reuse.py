@@ -22,8 +22,8 @@ NEVER = np.iinfo(np.int64).max
 class Accesses:
     """The accesses of ops to storages, one per row: bytes, and other traffic since the last access.
 
-    The distance of a first read is `NEVER`; that of a write is the size of the write, since a
-    written line waits in L2 for its reader.
+    The distance of a first read is `NEVER`. The distance of a write is the size of the write, since
+    a written line stays in L2 until it is read.
     """
 
     op: NDArray[np.int64]

@@ -12,12 +12,14 @@ from simulator.caches.derived import Derived
 from simulator.records import Role, Storage, Trace
 
 BLOCK_BYTES = 512
-"""PyTorch's caching allocator hands out multiples of this (c10/cuda/CUDACachingAllocator.cpp)."""
+"""PyTorch's caching allocator allocates multiples of this number of bytes
+(c10/cuda/CUDACachingAllocator.cpp)."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """`bytes_at[i]` are the bytes allocated while op i runs; `at_peak` splits the peak by role."""
+    """`bytes_at[i]` is the number of bytes allocated while op i runs; `at_peak` divides the peak by
+    role."""
 
     bytes_at: NDArray[np.int64]
     peak_bytes: int

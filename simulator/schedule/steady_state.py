@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from simulator.schedule.timeline import Clock, Floats, Launches, Run
 
-STEPS, SETTLED = 8, 4  # the most steps to run, and how many of them count as the steady state
+STEPS = 8  # maximum number of steps to run
+SETTLED = 4  # last steps that count as the steady state if no two steps are equal
 _SAME = 2e-13  # relative to the time so far: the rounding difference of two equal steps
 
 
@@ -36,7 +37,7 @@ class Steady:
 class Bounds:
     """True where no path through a full queue is the longest [...]: for a `period`, with or without
     nudged kernels, and for a step `alone`. `lead_s` is the longest path from the host to the GPU,
-    less the GPU's work before it; `slots_s` is all work of the GPU in a step."""
+    minus the GPU's work before it; `slots_s` is all work of the GPU in a step."""
 
     period: NDArray[np.bool_]
     alone: NDArray[np.bool_]
@@ -45,7 +46,7 @@ class Bounds:
 
 
 NUDGED = 1e-5
-"""A share of the GPU's time far above any nudge of its kernels."""
+"""A share of the GPU's time that is far above any nudge of its kernels."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:
@@ -87,7 +88,8 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
         )
 
     def least(values: Floats, each: Floats) -> Floats:
-        """The minimum from each kernel on, over all steps, of values that do not fall."""
+        """The minimum from each kernel on, over all steps, of values that do not decrease from step
+        to step."""
         on = np.minimum.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
         return np.minimum(on, on[..., :1] + each)
 
@@ -175,7 +177,7 @@ def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
         run.step()
         ends.append(run.gpu_s[..., 0])
         hosts.append(run.host_s[..., 0])
-        looked_at = 1 < run.done <= STEPS - SETTLED + 1  # later, it is too late to settle
+        looked_at = 1 < run.done <= STEPS - SETTLED + 1  # a later state would leave too few steps
         if looked_at and _settled(run, ends, hosts, 0 if never_full else clock.depth):
             return _last(run, launches, ends[-1] - ends[-2], 1)
     return _last(run, launches, (ends[-1] - ends[-1 - SETTLED]) / SETTLED, SETTLED)

@@ -39,8 +39,8 @@ class Launches:
 
 @dataclass(frozen=True)
 class Clock:
-    """The constants of a schedule, in seconds, a number or [...]; `depth` is the launch queue's
-    length."""
+    """The constants of a schedule in seconds, each a number or an array [...]; `depth` is the
+    launch queue's length."""
 
     latency_s: float | Floats
     gap_s: float | Floats

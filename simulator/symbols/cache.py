@@ -140,11 +140,11 @@ def contents(folder: Path) -> Contents:
 
 def clear(folder: Path) -> Contents:
     """Delete the files of a cache, and nothing else in its folder. Return its former contents."""
-    held = contents(folder)
+    former = contents(folder)
     for path, _ in _stored(folder):
         with suppress(OSError):
             path.unlink()
-    return held
+    return former
 
 
 def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:

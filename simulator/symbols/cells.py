@@ -23,7 +23,7 @@ _INNER_LENGTHS = (
     (0.7, 48),
 )
 """Positions between the ends on a logarithmic scale, and residues mod 64: unaligned ones first. At
-none of the first four are ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 all equal."""
+each of the first four, at least two of ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 differ."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Cell:
         return (seq % self.modulus == 0) == self.aligned
 
     def lengths(self) -> list[int]:
-        """The ends first, then lengths in between, off and on the grids that kernels pad to."""
+        """Lengths of the cell: the ends first, then lengths in between, both multiples and
+        non-multiples of the sizes that kernels pad to."""
         unit = self.modulus if self.aligned else 1
         low, high = -(-self.seqs[0] // unit), self.seqs[1] // unit
         ladder = [s for s in range(low, high + 1) if unit > 1 or self.fits(s)]
@@ -62,7 +63,7 @@ class Cell:
 
     def _composite(self, high: int) -> list[int]:
         """Lengths with many divisors that belong to the cell. If the end is not a multiple of all
-        common moduli, these reveal another modulus."""
+        common moduli, these lengths reveal another modulus."""
         if self.aligned and (self.modulus > 1 or high % HIGHLY_COMPOSITE == 0):
             return []
         composite: list[int] = []

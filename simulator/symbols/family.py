@@ -52,7 +52,8 @@ class SignatureTemplate:
 @dataclass(frozen=True)
 class Family:
     """The traces of one program. `expressions` holds each distinct size by slot; `tensors` and
-    `signatures` each distinct one; `rows` the index of each op's signature."""
+    `signatures` hold each distinct tensor and signature; `rows` holds the index of each op's
+    signature."""
 
     expressions: list[Expression]
     tensors: list[TensorTemplate]
@@ -166,7 +167,7 @@ class Family:
                 signatures.append(signature)
             places.append(place)
         rows = self.rows
-        if len(signatures) < len(places):  # sizes coincide that differ at other points
+        if len(signatures) < len(places):  # sizes that differ elsewhere are equal here
             rows = [places[row] for row in rows]
         ops, lives = self.op_columns, self.lives
         header: dict[str, Any] = dict(fill(self.header, sizes))

@@ -1,5 +1,5 @@
-"""Launches of a family's signatures at many points: costs and lowering run once for each path that
-the code for an op takes, for all points on it together (`simulator.varying`).
+"""Launches of a family's signatures at many points. Costs and lowering run once for each path that
+the code of an op takes, for all points on that path together (`simulator.varying`).
 
 The results for a list of points are cached with the family, because the next prediction is often
 for another GPU, host or mode at the same points.
@@ -27,15 +27,15 @@ from simulator.varying import Walked, walked
 
 Ints = NDArray[np.int64]
 
-_FEW = 8  # most launches of an ordinary op
+_FEW = 8  # maximum number of launches of an ordinary op
 _GRIDS = 16  # lists of points that are cached with a family: a search uses several
 _POINTS = 1 << 14  # points in all lists
 _TABLES = 8  # GPUs whose roofs are cached with a list
 
 
 class Pattern(NamedTuple):
-    """The launches of a signature: `places` has the index of each launch's work among distinct
-    works, `inner_ops` is the number of other ops that the op calls."""
+    """The launches of a signature: `places` holds the index of each launch's work among distinct
+    works; `inner_ops` is the number of other ops that the op calls."""
 
     places: tuple[int, ...]
     inner_ops: int
@@ -63,8 +63,8 @@ class Lowered(NamedTuple):
 
 class Kind(NamedTuple):
     """The launches of a family's signatures on a class of GPUs, and the works of all points. In a
-    table of roofs the first work of a signature at a point is in row `begin`, and each further one
-    `stride` rows later [signatures, points]."""
+    table of roofs, the first work of a signature at a point is in row `begin` [signatures, points],
+    and each further work is `stride` rows [signatures, points] later."""
 
     lowered: list[Lowered]
     begin: Ints

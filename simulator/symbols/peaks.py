@@ -22,8 +22,8 @@ def peak_bytes(family: Family, sizes: Ints) -> Ints:
 
 
 def _alive(family: Family) -> tuple[Ints, NDArray[np.float64]]:
-    """The slots of storages on the GPU, and how many of each are alive during an op [ops, slots];
-    without rows that another row exceeds or equals in every slot."""
+    """The slots of storages on the GPU, and how many of each are alive during an op [ops, slots].
+    Rows that another row exceeds or equals in every slot are left out."""
     borns, freeds, _, devices = family.lives
     last = len(family.rows)
     count = max(last, 1)

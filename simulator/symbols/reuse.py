@@ -56,10 +56,14 @@ class Reuse:
         [tensors, points]."""
         distance = self.between @ tensor_bytes  # without the tensor itself
         near = distance.min(axis=1, initial=np.inf) <= l2_bytes
-        some = np.flatnonzero(near[self.row] & (self.how != _FIRST))
-        read = tensor_bytes[self.tensor[some]]
-        served = distance[self.row[some]] + read <= l2_bytes
-        hot = _sums(read * self.count[some, None] * served, self.of_class[some], len(self.number))
+        near_by = np.flatnonzero(near[self.row] & (self.how != _FIRST))
+        read = tensor_bytes[self.tensor[near_by]]
+        served = distance[self.row[near_by]] + read <= l2_bytes
+        hot = _sums(
+            read * self.count[near_by, None] * served,
+            self.of_class[near_by],
+            len(self.number),
+        )
         return hot / np.maximum(self.moved @ tensor_bytes, 1)
 
     @cached_property
@@ -110,9 +114,9 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     place = np.arange(row.size) - first[row]
     storage = np.array([s for op in ops.tolist() for s in storages[op]], np.int64)
     by_storage = np.argsort(storage, kind="stable")
-    again = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    repeated = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
     previous = np.full(row.size, -1)  # the op of the previous access to the storage
-    previous[by_storage[again]] = row[by_storage[again - 1]]
+    previous[by_storage[repeated]] = row[by_storage[repeated - 1]]
     reads = place < reads_of[kinds][row]
     how = np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE)
     # Counts of ops of each signature before each op; their differences count those in between.

@@ -1,8 +1,8 @@
 """Digests of a user's file and of its imports, on which a stored trace of the file depends.
 
-Imports are read from the source and found as Python finds them, without running anything. Files of
-the user are followed; an installed package counts with the size and time of its first file, and the
-standard library not at all.
+Imports are read from the source and located as Python locates them, without running anything. The
+imports of the user's files are followed. An installed package is represented by the size and the
+time of its first file; the standard library is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def source_digests(path: Path) -> dict[str, str]:
 
 
 def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> None:
-    """Add a file of the user and what it imports; packages of the user as a whole."""
+    """Add a file of the user and everything that it imports. A package of the user is added as a
+    whole."""
     if path in digests:
         return
     try:

@@ -50,7 +50,7 @@ Span = tuple[tuple[int, int], int, bool]
 
 
 def _parts(span: Span) -> list[Span]:
-    """The span, or one span for each length if they are too few for a fit."""
+    """The span, or one span for each length if there are too few lengths for a fit."""
     lengths = Cell((1, 1), *span).lengths()
     return [span] if len(lengths) > 4 else [((s, s), 1, True) for s in lengths]
 
@@ -127,8 +127,8 @@ def _odd(end: int) -> int:
 
 
 def _modulus(same: Callable[[int, int], bool], whole: int) -> int | None:
-    """The smallest divisor of `whole` whose multiples have its program: a power of two, or `whole`
-    divided by every prime factor without effect."""
+    """The smallest divisor of `whole` whose multiples have the same program as `whole`: a power of
+    two, or `whole` divided by every prime factor that does not change the program."""
     low, high = 0, len(_LADDER)
     while low < high:
         middle = (low + high) // 2
@@ -138,8 +138,8 @@ def _modulus(same: Callable[[int, int], bool], whole: int) -> int | None:
         low, high = (low, middle) if good else (middle + 1, high)
     if low < len(_LADDER):
         return _LADDER[low]
-    left = whole
+    modulus = whole
     for prime in (2, 3, 5, 7, 11, 13):
-        while left % prime == 0 and same(left // prime, whole):
-            left //= prime
-    return left if left <= LARGEST_MODULUS else None
+        while modulus % prime == 0 and same(modulus // prime, whole):
+            modulus //= prime
+    return modulus if modulus <= LARGEST_MODULUS else None

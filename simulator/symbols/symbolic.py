@@ -24,7 +24,7 @@ from simulator.symbols.split import Limits, split
 from simulator.symbols.templates import ProgramMismatchError
 
 _CACHED_TRACES = 16
-_EXTRA_POINTS = 8  # most points traced while splitting that a fit includes
+_EXTRA_POINTS = 8  # maximum number of points traced while splitting that a fit includes
 
 
 class Sizes(NamedTuple):
@@ -65,9 +65,9 @@ class Symbolic:
     ) -> Symbolic:
         """Fit around (batch, seq), where the network must be traceable.
 
-        `seq` is None for a network without a sequence, whose `tracer` is called with 1. Up to
-        `largest_batch` and `largest_seq` traces are instantiated exactly; by default up to 16,384
-        and 120,960, or the network's limit. `progress` receives the number of each trace.
+        `seq` is None for a network without a sequence, whose `tracer` is called with 1. Traces up
+        to `largest_batch` and `largest_seq` are exact; the defaults are 16,384 and 120,960, or the
+        network's limit. `progress` receives the number of each trace.
         """
         probes = Probes(tracer, progress)
         limits = Limits(batch, seq, largest_batch, largest_seq)

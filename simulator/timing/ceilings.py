@@ -31,8 +31,8 @@ class Peak:
 
 @dataclass(frozen=True)
 class Rate:
-    """Bytes per second of a level of memory, "DRAM" or "L2". `bytes_per_s` is the data sheet's
-    figure, None if it has none."""
+    """Bytes per second of a level of memory, "DRAM" or "L2". `bytes_per_s` is the figure of the
+    data sheet, or None if the data sheet gives none."""
 
     level: Literal["DRAM", "L2"]
     bytes_per_s: float | None

@@ -37,21 +37,22 @@ _COUNTED = ("pointwise", "foreach", "norm_apply", "softmax", "generated", "fused
 """Families whose kernels execute the instructions that their costs count. In the machine code of
 nvcc 13.0 for compute capability 9.0, a vectorized loop executes 30 instructions an element for a
 cosine (27 counted), 30 for an exact GELU (27), 19 for a hyperbolic tangent (17) and 12 for an
-exponential (10). Such a loop takes 1.7 times as long as issuing its instructions: they wait."""
+exponential (10). Such a loop takes 1.7 times as long as issuing its instructions, because
+instructions wait for each other."""
 
 
 Points = tuple[tuple[float, float], ...]
 
 
 class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The voltage of a chip and the speed of its tensor cores by its clock, all as shares of those
-    at the highest clock; linear between the points.
+    """The voltage of a chip and the speed of its tensor cores as functions of its clock, all as
+    shares of their values at the highest clock; linear between the points.
 
     volts           voltage by clock
-    speeds          speed of kernels on tensor cores by clock: near the highest clock their current
-                    makes the voltage droop, and cycles last longer than the clock says
-    tensor_clock    the clock of busy tensor cores at the highest clock, because of that; their
-                    voltage is that of the clock at which they really work
+    speeds          speed of kernels on tensor cores by clock: near the highest clock, their current
+                    makes the voltage droop, and cycles last longer than at the nominal clock
+    tensor_clock    the actual clock of busy tensor cores at the highest nominal clock; their
+                    voltage belongs to the actual clock
     """
 
     volts: Points
@@ -67,7 +68,7 @@ class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.interp(clock, *np.array(self.speeds).T)
 
     def tensor_squared(self, clock: Floats | float) -> Floats:
-        """The square of the voltage of busy tensor cores at a clock, relative to theirs at the
+        """The square of the voltage of busy tensor cores at a clock, relative to that at the
         highest clock."""
         real = self.tensor_clock * self.tensor_speed(clock)
         return self.squared(real) / self.squared(self.tensor_clock)
@@ -138,9 +139,9 @@ class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Factors for cards that were not measured, relative to the measured card `like`: chip energy
-    by the beginning of the architecture's name, DRAM energy by the beginning of the memory's type.
-    Idle power is the same share of the power limit."""
+    """Factors for cards that were not measured, relative to the measured card `like`: for chip
+    energy by the first letters of the architecture's name, for DRAM energy by the first letters of
+    the memory's type. Idle power is the same share of the power limit."""
 
     like: str
     processes: dict[str, Process]
@@ -224,8 +225,8 @@ def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 class ChipJoules(NamedTuple):
-    """Joules of works at the highest clock that depend on the voltage, of all but the tensor cores
-    and of these: DRAM's are in neither."""
+    """Joules of works at the highest clock that depend on the voltage: `tensor_j` of the tensor
+    cores, `chip_j` of all other parts of the chip. Neither includes DRAM."""
 
     chip_j: Floats
     tensor_j: Floats
@@ -260,8 +261,8 @@ def lanes_per_s(gpu: GPU) -> float:
 
 
 def computing(work: Work) -> str:
-    """What draws power for as long as a kernel computes, in addition to its `features`: "tensor"
-    cores, vector "lanes", or neither ("")."""
+    """The part of the chip that draws power while a kernel computes, in addition to its `features`:
+    "tensor" cores, vector "lanes", or neither ("")."""
     if work.engine == "tensor":
         return "tensor"
     return "" if _multiplies(work) or work.family in _COUNTED else "lanes"
@@ -277,14 +278,14 @@ def filled(work: Work) -> Any:
 
 
 def _multiplies(work: Work) -> bool:
-    """Whether vector lanes multiply tiles in registers; a depthwise convolution loads the operands
-    of each product."""
+    """Whether vector lanes multiply tiles in registers. It is False for a depthwise convolution,
+    which loads the operands of each product."""
     return work.family in _PRODUCTS and not work.dims.get("depthwise")
 
 
 def features(work: Work, gpu: GPU) -> dict[str, Any]:
     """The amounts of a work that cost energy on the chip: FLOPs as "tensor_bf16" or "vector_fp32",
-    each "instruction" if they are counted, each "l2_byte" and "launch"."""
+    and the numbers of "instruction" (if they are counted), "l2_byte" and "launch"."""
     amounts: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
     short = _SHORT.get(work.dtype, "fp32")
     flops = work.dims.get("fraction", 1.0) * work.flops

@@ -1,11 +1,11 @@
 """The 80% interval of a step's period: GPU work by the GPU's profile, host work by the spread
 between machines with the same host (`Host.spread`).
 
-The default host was measured with the measured GPU. Another GPU is usually in a machine of its own
-age: NVIDIA's EfficientNets at small batches (NVIDIA/DeepLearningExamples, Apache-2.0) take 1.8 to
-2.3 times as long on a DGX A100 as on the fastest host measured here, and 2.7 to 3.2 times as long
-on a DGX-1 with V100s, at any of these batches. That fastest host is 1.36 times as fast as the
-default one.
+The default host was measured with the measured GPU. Another GPU is usually in a machine of the same
+age as the GPU: NVIDIA's EfficientNets at small batches (NVIDIA/DeepLearningExamples, Apache-2.0)
+take 1.8 to 2.3 times as long on a DGX A100 as on the fastest host measured here, and 2.7 to 3.2
+times as long on a DGX-1 with V100s, at any of these batches. That fastest host is 1.36 times as
+fast as the default one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from simulator.timing.profile import Profile
 from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.36), ((0, 0), 3.2 / 1.36))
-"""The largest slowdown of a machine's host relative to the default, from a compute capability on:
-the largest factors above, on an A100 and a V100."""
+"""The largest slowdown of a machine's host relative to the default, for GPUs from each compute
+capability on. They are the largest factors above, on an A100 and a V100."""
 
 
 def interval(

@@ -45,12 +45,12 @@ from simulator.varying import stacked
 Floats = NDArray[np.float64]
 
 _SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
-_CELLS = 1 << 14  # tiles of works that are tried together: they fit in a cache
+_CELLS = 1 << 14  # number of tiles of works that are tried together, so that they fit in a cache
 
 _EVICTING = 0.42
 _WRITTEN = 0.7
-"""Bytes that a kernel writes back for earlier kernels, if these wrote at least half of their
-traffic: `_EVICTING` bytes for each byte that it reads from DRAM, up to the share `_WRITTEN` of L2
+"""A kernel writes back lines of earlier kernels if writes were at least half of their traffic:
+`_EVICTING` bytes for each byte that it reads from DRAM, up to the share `_WRITTEN` of L2
 (`calibration.record.written_back` measures both: 0.39 and 0.60 on a second H200). On an H200 a
 linear layer of one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after
 others, and 117 MB in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
@@ -61,20 +61,20 @@ _IDLE_BLOCK_CLOCKS = 1.1
 concatenations take 0.45 µs for each MB of their result and 0.55 µs for each 1,000 idle blocks, and
 those of Mamba-2 and Inception-v3 agree within 2 to 15%."""
 _GRID_BLOCKS = 32
-"""The assumed limit of such a grid, in blocks per multiprocessor."""
+"""Assumed maximum number of blocks per multiprocessor in a grid with idle blocks."""
 
 _TRITON = ("fused", "generated")
 _SMOOTH = 3.0
 """Exponent of the p-norm of compute and memory time in a Triton kernel: its programs load, compute
-and store one after another, so that other programs only partly fill the waits. On an H200, 33.6
-million bf16 numbers take 32 µs to load and store, and 47 µs with a logarithm of 27 issue slots each
-(32 µs alone); 64 multiply-adds on each of 16.8 million floats take 43 µs, where the two times are
-33 and 34 µs; a softmax takes 40 µs, for 33 and 34."""
+and store one after another, and other programs only partly use the time in which one program waits.
+On an H200, 33.6 million bf16 numbers take 32 µs to load and store, and 47 µs with a logarithm of 27
+issue slots each (32 µs alone); 64 multiply-adds on each of 16.8 million floats take 43 µs, where
+the two times are 33 and 34 µs; a softmax takes 40 µs, for 33 and 34."""
 
 
 def smooth(curve: str) -> bool:
     """Whether kernels of a curve compute and move data partly one after the other. Curves of ATen
-    and the libraries were fitted as if the longer time hid the other."""
+    and the libraries were fitted under the assumption that the two overlap fully."""
     return curve.startswith(_TRITON)
 
 
@@ -140,7 +140,8 @@ def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roo
     if gpu.boost_hz:
         each = traffic.run_clocks * issuing(gpu, profile)
         alone = np.maximum(alone, group.runs * each / loading_clocks_per_s(gpu))
-    alone = np.maximum(alone, (group.trips - 1) * group.steps * traffic.step_s)  # one by one
+    # the parts of a row are processed one by one
+    alone = np.maximum(alone, (group.trips - 1) * group.steps * traffic.step_s)
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
     hot = group.bytes * (1 + group.again) / from_l2
     cold = group.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
@@ -174,10 +175,10 @@ def _last_wave(programs: Floats, gpu: GPU) -> Floats:
 def _tiled(
     group: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
 ) -> RooflineTerms:
-    """The time with the best tile and split: waves · (tile's time + start and end of a wave). The h
-    · w products of a tile need h + w numbers. Tensor cores compute while these are loaded, and the
-    longer time counts; vector lanes alternate between loading and computing. Batches use only the
-    tiles `of_batches`, if there are any."""
+    """The roofline terms with the best tile and split: waves · (tile's time + start and end of a
+    wave). The h · w products of a tile need h + w numbers. Tensor cores compute while these are
+    loaded, and the longer time counts; vector lanes alternate between loading and computing.
+    Batches use only the tiles `of_batches`, if there are any."""
     units = units_of(gpu)
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
     other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
@@ -217,7 +218,7 @@ def _tiled(
 
 
 def _slowdown(group: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
-    """Slowdown here of works that reach `share` of the peak on the measured GPU [works]."""
+    """Slowdown on this GPU of works that reach `share` of the peak on the measured GPU [works]."""
     measured = measured_on(profile.gpu)
     there = _peaks(group, measured or gpu)
     return transfer_slowdown(share, _on_tensor(group), _peaks(group, gpu), there, gpu, measured)
@@ -233,8 +234,8 @@ def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
 def _attention(
     group: Group, blocks: AttentionBlocks, gpu: GPU, profile: Profile, tiles: Tiles
 ) -> RooflineTerms:
-    """The tiles of all blocks shared among the units, or the tiles of the longest block in
-    sequence.
+    """The roofline terms: the time of the tiles of all blocks, shared among the units, or of the
+    tiles of the longest block in sequence, if that is longer.
 
     The number of exponentials of a tile does not depend on the width of the heads, so that narrow
     heads are slower: 1 + narrow / width times the products, on the measured GPU.

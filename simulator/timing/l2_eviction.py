@@ -25,7 +25,8 @@ _TWICE = {
     "norm_input_gradient": 2,
     "norm_input_gradient_rms": 2,
 }
-"""The number of operands that kernels of these curves read twice. They write one more."""
+"""The number of operands that kernels of these curves read twice. They write one further
+operand."""
 _BLOCKS = 8
 """Blocks of 128 threads that run on a unit at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5
@@ -52,7 +53,7 @@ def _row_bytes(work: Work) -> int:
 
 
 def _lost(group: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
-    """Share of the rows, of `moved` bytes of traffic each, that L2 evicts."""
+    """Share of the rows that L2 evicts, given `moved` bytes of traffic for each row."""
     running = np.minimum(units_of(gpu) * _BLOCKS, group.rows) * moved
     filled = running / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
     return np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)

@@ -1,8 +1,8 @@
 """A Gaussian process over many points as local experts, each solved beforehand.
 
-A process over thousands of points computes thousands of covariances for each point that it
-predicts. Here the measured points are divided into cells, and each cell has an expert that knows
-the points of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse
+A Gaussian process over thousands of points computes thousands of covariances for each predicted
+point. Here the measured points are divided into cells, and each cell has an expert that knows the
+points of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse
 Gaussian process approximations", AISTATS 2007). The weights of an expert, the inverse of the
 covariance between its points times their values, do not depend on the predicted point and are
 stored: a mean is one matrix-vector product.
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_KNOWN = 320  # points of an expert
-_CELL = 48  # points of a cell, on average
-_MOST = 1 << 16  # points of a process, whose numbers have 16 bits
-_ROUNDS = 8  # of Lloyd's algorithm
-_AT_ONCE = 1 << 17  # covariances that are computed at once: they fit a cache
+_KNOWN = 320  # number of points of an expert
+_CELL = 48  # mean number of points of a cell
+_MOST = 1 << 16  # maximum number of points of a process, so that indices fit in 16 bits
+_ROUNDS = 8  # rounds of Lloyd's algorithm
+_AT_ONCE = 1 << 17  # number of covariances that are computed at once, so that they fit in a cache
 _SAME = 1e-9  # squares of distances that differ by less (rounding errors) count as equal
 _CLOSE = 1e-3
 
@@ -174,7 +174,8 @@ def _squares(points: Floats, others: Floats) -> Floats:
     own, of_others = np.einsum("pa,pa->p", away, away), np.einsum("pa,pa->p", beside, beside)
     left = np.column_stack([-2 * away, own, np.ones(len(away))])
     squares = left @ np.vstack([beside.T, np.ones(len(beside)), of_others])
-    close = np.flatnonzero(squares < _CLOSE)  # differences of large numbers: computed again
+    # these are differences of large numbers: compute them directly
+    close = np.flatnonzero(squares < _CLOSE)
     apart = away[close // len(others)] - beside[close % len(others)]
     squares.put(close, np.einsum("pa,pa->p", apart, apart))
     return squares

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CLUSTER, _WIDE = 64, 16.0  # members at most, and along any axis
+_CLUSTER, _WIDE = 64, 16.0  # maximum number of members, and maximum extent along an axis
 _SAME = 1e-9  # squared distances that differ by less, for instance by rounding, count as equal
 _CLOSE = 1e-3
 _MANY = 128  # above this number of candidates, a second bound reduces them
@@ -38,7 +38,8 @@ class Neighbours:
         squares = np.empty(near.shape)
         for rows in _clusters(points):
             near[rows], squares[rows] = self._nearest(points[rows])
-        close = np.nonzero(squares < _CLOSE)  # a difference of large numbers: computed again
+        # these are differences of large numbers: compute them directly
+        close = np.nonzero(squares < _CLOSE)
         squares[close] = _squares(points[close[0]] - self.points[near[close]])
         return near, np.sqrt(squares)
 
@@ -69,8 +70,8 @@ class Neighbours:
 
     def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
         """Candidates that may be among the `count` nearest of a member, given their squared
-        distances from each member and from the centre: no further from a member than the furthest
-        of the centre's own nearest points."""
+        distances from each member and from the centre: their distance from a member is at most that
+        of the furthest of the points nearest to the centre."""
         nearest = np.argpartition(from_centre, self.count - 1)[: self.count]
         reach = squares[:, nearest].max(axis=1, keepdims=True) + 2 * _SAME
         return np.flatnonzero((squares <= reach).any(axis=0))

@@ -22,9 +22,9 @@ _L1_BYTES = 256 * 1024
 _ALL_KEPT, _NONE_KEPT = 0.5, 1.5
 _LOOKUP_CLOCKS = 1.4
 """Clocks of a multiprocessor for each sector of 32 bytes that a warp touches after L1 evicted it.
-In the 52 uncoalesced ones of 201 permuting copies and additions of at least 6 µs on an H200, the
-lines of the running blocks fill L1 0.2 to 10 times: a sector takes 1.2 to 1.5 clocks from 1.5 times
-on, and 0.5 to 1.1 clocks up to 0.8 times."""
+Of 201 permuting copies and additions of at least 6 µs on an H200, 52 are uncoalesced. In these, the
+lines of the running blocks fill L1 0.2 to 10 times. A sector takes 1.2 to 1.5 clocks if they fill
+it 1.5 times or more, and 0.5 to 1.1 clocks if they fill it 0.8 times or less."""
 
 
 def least_s(work: Work, gpu: GPU) -> Any:

@@ -29,7 +29,7 @@ from simulator.timing.roofline import NO_SLOWDOWN, KernelTimes, Roofs, Slowdown,
 
 Floats = NDArray[np.float64]
 _TURNS = 80
-_CLOSE = 1e-13  # relative to the limit
+_CLOSE = 1e-13  # accepted error of the power, relative to the limit
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Supply:
         return self.highest_hz / self.known.clock_hz
 
     def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
-        """Watts of a step of period `period_s` at a clock [points]."""
+        """Joules of a step of period `period_s` at a clock [points]."""
         known = self.known
         awake = known.clocked_w * period_s + known.busy_w * busy_s
         running = awake * self._highest * clock + load.chip_j
@@ -143,8 +143,9 @@ class Supply:
         period_s: float,
         period_interval_s: Interval,
     ) -> Power:
-        """The power of one step. Its energy is uncertain by the card's own interval and, without
-        correlation, by what the card draws at rest during the uncertain part of the period."""
+        """The power of one step. The uncertainty of its energy combines two parts as independent:
+        the card's interval, and the energy that the card draws at rest during the uncertain part of
+        the period."""
         joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
         known, clock = self.known, float(settled.clock)
         relative = self._highest * clock
@@ -223,7 +224,8 @@ class Supply:
                 break
             up = value > 0
             high, low = np.where(up, held_clock, high), np.where(up, low, held_clock)
-            # An end that stays twice is halved (Illinois); otherwise it would never move.
+            # The value at an end that stays twice is halved (Illinois); otherwise the end would
+            # never move.
             below = np.where(up, np.where(was > 0, below / 2, below), value)
             above = np.where(up, value, np.where(was < 0, above / 2, above))
             was = np.where(up, 1.0, -1.0)

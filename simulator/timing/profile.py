@@ -1,4 +1,4 @@
-"""Profiles: the share of its data sheet's peaks that a GPU reaches. Data, with its sources."""
+"""Profiles: the shares of the data sheet's peaks that a GPU reaches, as data with sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual, Residuals
 
 FOLDER = Path(__file__).parent / "profiles"
-_MOST_BYTES = 2**26  # limit on a profile's file, four times the largest
+_MOST_BYTES = 2**26  # maximum bytes of a profile's file, four times those of the largest
 
 
 class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +30,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fixed_s      launch to first byte, plus last byte to completion
     cold_s       added to fixed_s if the first byte comes from DRAM
     row          bytes per second of one row if a single block processes it (0: no limit)
-    step_s       seconds of each step that must wait for the one before
+    step_s       seconds of each step that must wait for the previous step
     run_clocks   clocks of one unit for each contiguous run in memory, of any length
     cold_step_s  added to step_s if the step waits for DRAM
     """
@@ -145,7 +145,7 @@ class _Packaged(Profile, frozen=True, forbid_unknown_fields=True):
 AUTOTUNED = (0.97, 1.12)
 """The range of an autotuned step's time, relative to its prediction. With templates as slow as
 untuned kernels, the inference steps of the catalogue would take 1 to 1.37 times as long (median
-1.12); the one measured step took 0.98."""
+1.12); the only measured step took 0.98 times."""
 
 VERSION = 2
 """The version of the profiles that this release reads and writes."""
@@ -221,8 +221,8 @@ def users() -> Path:
 
 
 def learned(gpu: str) -> Profile:
-    """The best profile for the GPU of this id: the user's own calibration, a packaged one, or a
-    packaged card's; else that of the H200, for transfer."""
+    """The best profile for the GPU of this id: the user's own calibration, a packaged profile, or
+    the profile of a packaged card; else that of the H200, for transfer."""
     own = users() / f"{gpu}.json"
     if is_file(own):
         own_profile = profile(str(own))

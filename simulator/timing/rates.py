@@ -9,7 +9,7 @@ from simulator.timing.profile import Profile
 UNITS_SEEN = 132
 """Streaming multiprocessors of an H200, on which the choices of libraries were observed; used if a
 GPU's own number is not known."""
-_TYPICAL_UNITS = 100  # of a data-centre GPU, if the data sheet gives none
+_TYPICAL_UNITS = 100  # figure of a data-centre GPU, if the data sheet gives none
 _PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
@@ -39,18 +39,19 @@ def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
 
 def loading_clocks_per_s(gpu: GPU) -> float:
     """Clocks per second of all multiprocessors; each loads 128 bytes per clock. A compute unit of
-    AMD's CDNA loads 64: 60 of an MI210 by te42kyfo/gpu-benches (gpu-cache)."""
+    AMD's CDNA loads 64 bytes: te42kyfo/gpu-benches (gpu-cache) measures 60 on an MI210."""
     whole = 0.5 if gpu.vendor == "AMD" else 1.0
     return units_of(gpu) * (gpu.boost_hz or 1.0) * whole
 
 
 def _has_multiprocessors(gpu: GPU) -> bool:
-    """Whether its `units` are streaming multiprocessors, or similar compute units or cores."""
+    """Whether the `units` of a GPU are streaming multiprocessors, or similar compute units or
+    cores."""
     return gpu.vendor in (None, "NVIDIA", "AMD", "Apple")
 
 
 def units_of(gpu: GPU) -> int:
-    """The number of its multiprocessors, or that of a typical card."""
+    """The number of multiprocessors of a GPU, or that of a typical card if it is unknown."""
     return gpu.units if gpu.units and _has_multiprocessors(gpu) else _TYPICAL_UNITS
 
 

@@ -3,8 +3,8 @@
 A family's roofline has few parameters; a library has many kernels and chooses by shape. The
 logarithm of measured over predicted time is interpolated between the shapes that were measured
 (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 2.25 and 2.26, with
-the exponential covariance; `simulator.timing.local_experts` evaluates it). Far from all of them the
-residual tends to 0, the roofline alone.
+the exponential covariance; `simulator.timing.local_experts` evaluates it). Far from all measured
+shapes the residual tends to 0, and the time to that of the roofline.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simulator.varying.distinct import distinct_rows
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 
-_KEPT = 512  # works whose means are cached, 0.6 kB each
+_KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
 
@@ -40,7 +40,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     values     log(measured / roofline) of each point
     spread     standard deviation of the values between distant shapes
     noise      standard deviation between kernels of the same shape
-    experts    the solved process over these points; None: it is solved at its first use
+    experts    the solved process over these points; if None, it is solved at its first use
     """
 
     features: tuple[str, ...]
@@ -69,8 +69,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         warm: NDArray[np.bool_] | None = None,
     ) -> Floats:
         """Mean residuals of each work from DRAM and from L2, [works, 2]. With `counts`, the number
-        of points of each work, a row is a point, and its L2 value holds if it is `warm`. Values of
-        single points are cached."""
+        of points of each work, a row is a point, and its value from L2 is valid only if the point
+        is `warm`. Values of single points are cached."""
         if counts is not None:
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
@@ -154,7 +154,7 @@ def _add(
 def _key(work: Work) -> bytes | str:
     try:
         return msgspec.msgpack.encode(work)
-    except OverflowError:  # a count of more than 64 bits
+    except OverflowError:  # a count does not fit in 64 bits
         return repr(work)
 
 

@@ -108,8 +108,8 @@ class Roofs:
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
         """The share of L2 that holds written lines in steps of these kernels, each `count` times,
-        [...] from [kernels, ...]: all of it if at least half of the traffic is written, as
-        measured."""
+        [...] from [kernels, ...]. As measured, all of L2 holds written lines if at least half of
+        the traffic is written."""
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
@@ -204,8 +204,8 @@ def _residual_logs(
     residual: Residual | None,
     warm: NDArray[np.bool_] | None,
 ) -> tuple[Floats, Floats]:
-    """`cold_log` and `hot_log`. No residual makes a kernel faster than its engine's peak, or slower
-    from L2 than from DRAM."""
+    """The columns `cold_log` and `hot_log`. No residual makes a kernel faster than its engine's
+    peak, or slower from L2 than from DRAM."""
     from_dram = np.maximum(terms.compute_s, terms.cold_s)
     from_l2 = np.maximum(terms.compute_s, terms.hot_s)
     if smooth(curve):
@@ -228,9 +228,9 @@ def _residual_logs(
 def _floor_s(work: Work, gpu: GPU) -> Any:
     """Lower bound of the seconds of a work.
 
-    On tensor cores, the FLOPs (of causal attention only those of the pairs that it computes) at the
-    data sheet's peak; 0 for convolutions, which may compute fewer FLOPs (Winograd, FFT). For vector
-    work, `least_s`."""
+    On tensor cores it is the time of the FLOPs (for causal attention, of the computed pairs only)
+    at the data sheet's peak, or 0 for convolutions, which may compute fewer FLOPs (Winograd, FFT).
+    For vector work it is `least_s`."""
     if work.engine == "vector":
         return least_s(work, gpu)
     if work.family == "conv" or not anywhere(work.flops):

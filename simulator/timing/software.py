@@ -1,8 +1,8 @@
 """The vendor's kernels on a GPU, and the interval of predictions if these are unknown.
 
 The profiles hold NVIDIA's libraries and PyTorch's own kernels for CUDA. Another vendor's GPU runs
-other kernels, which its data sheet does not describe: the roofline carries over, the shares that
-libraries reach do not. `profiles/software.toml` names the software of each vendor, and what is
+other kernels, which its data sheet does not describe: the roofline applies to them, but the shares
+that libraries reach do not. `profiles/software.toml` names the software of each vendor, and what is
 known about it.
 """
 
@@ -51,8 +51,8 @@ def uncalibrated(gpu: GPU) -> Software | None:
 
 
 def tier(gpu: GPU, profile: Profile) -> Tier:
-    """The tier of its kernel times: interpolated between measurements on this GPU, transferred from
-    another GPU's shares of the peaks, or from the data sheet alone."""
+    """The tier of a GPU's kernel times: interpolated between measurements on this GPU, transferred
+    from another GPU's shares of the peaks, or from the data sheet alone."""
     if gpu.id == profile.gpu:
         return "interpolated"
     own = uncalibrated(gpu)

@@ -1,11 +1,11 @@
 """Transfer the measured shares of a GPU's peaks to another GPU.
 
-A share does not carry over unchanged. The work that keeps a kernel below a peak (addresses, loads
-into registers, exponentials) takes clocks of a streaming multiprocessor, and takes the same
-number of clocks on a card whose tensor cores are an eighth as fast. Nor do the bytes in flight per
-multiprocessor depend on the memory. So the measured time is split into the time of the engine or
-the memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum
-of their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the time.
+A share is not the same on both GPUs. The work that keeps a kernel below a peak (addresses, loads
+into registers, exponentials) takes clocks of a streaming multiprocessor, and takes the same number
+of clocks on a card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor
+do not depend on the memory either. So the measured time is split into the time of the engine or the
+memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum of
+their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the time.
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
@@ -66,14 +66,16 @@ def transfer_slowdown(
     measured: GPU | None,
 ) -> Floats:
     """Slowdown on `gpu` [works], relative to the same share of the peak, of kernels that reach
-    `share` of the peak on the measured GPU. `here` and `there` are the peaks on the two GPUs."""
+    `share` of the peak on the measured GPU. `here` is the peak on `gpu`, `there` the peak on the
+    measured GPU."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
     sustained = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
-    engine = np.maximum(share, had)  # share of the measured peak if only the engine took time
+    # share of the peak on the measured GPU if only the engine took time
+    engine = np.maximum(share, had)
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
-    # An engine with more FLOPs per clock has its own kernels, which keep it as busy.
+    # An engine with more FLOPs per clock has separate kernels, which keep it equally busy.
     slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * sustained * here)
     both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
@@ -89,10 +91,10 @@ def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Fl
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
-    """Instructions per clock and FP32 lane of a kernel that issues one on the measured GPU. Volta,
-    Turing and the A100 have half of Hopper's FP32 lanes and as many separate integer lanes, so that
-    other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of AMD's CDNA issues to
-    64 lanes; a higher peak counts packed pairs (AMD's CDNA3 whitepaper)."""
+    """Instructions per clock and FP32 lane of a kernel that issues one instruction on the measured
+    GPU. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many separate integer
+    lanes, so that other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of AMD's
+    CDNA issues to 64 lanes; a higher peak counts packed pairs (AMD's CDNA3 whitepaper)."""
     measured, sustained = measured_on(profile.gpu), gpu.sustained_vector or 1.0
     if gpu.vendor == "AMD":
         counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)
@@ -103,8 +105,8 @@ def issue(gpu: GPU, profile: Profile) -> float:
 
 
 def issuing(gpu: GPU, profile: Profile) -> float:
-    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU: some of
-    them wait for FP32 lanes."""
+    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU. Some of
+    the instructions wait for FP32 lanes."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
@@ -165,7 +167,8 @@ def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) 
 
 def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
     """A curve's tiles, or those of its base curve if it was not measured."""
-    kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper does not run these kernels
+    # Hopper GPUs do not run these kernels
+    kind = "gemm_vector" if curve == "conv_vector" else curve
     while kind not in profile.tiles and "_" in kind:
         kind = kind.rpartition("_")[0]
     tiles = profile.tiles.get(kind)
@@ -181,8 +184,8 @@ def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
 
 
 def traffic_of(curve: str, profile: Profile) -> Traffic:
-    """A curve's traffic; that of its base curve if it was not measured; or that of elementwise
-    kernels."""
+    """The traffic of a curve; if the curve was not measured, the traffic of its base curve, or else
+    that of elementwise kernels."""
     kind = curve
     while kind not in profile.traffic and "_" in kind:
         kind = kind.rpartition("_")[0]

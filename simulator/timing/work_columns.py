@@ -35,11 +35,11 @@ class AttentionBlocks(NamedTuple):
     """How attention is divided into blocks and tiles: numbers, or arrays [works].
 
     count         blocks, each of which runs on one unit
-    tiles         of all blocks
-    longest       tiles of the longest block
-    edge_tiles    tiles at the edge of a band
+    tiles         number of tiles of all blocks
+    longest       number of tiles of the longest block
+    edge_tiles    number of tiles at the edge of a band
     tile_flops    FLOPs of one tile
-    width         of a tile: channels of a head
+    width         width of a tile: the channels of a head
     is_masked     1 if a mask is read
     random_slots  issue slots of one tile's random numbers
     """
@@ -59,10 +59,10 @@ class Group:
     """Works of one curve as columns [works]. `product` is any tiled work; `blocks` is for
     attention, None for other curves. `rows` are distributed over units. `programs` counts the
     programs of a handwritten kernel (0 for others), each of which loops over `trips` parts of a
-    row. `again` are bytes that are reread from L2, as a share of `bytes`. `counts` is the number of
-    rows of each work, one per point; with None, each work has one row. For kernels that give every
-    operand as many blocks as the largest one, `widest_blocks` are the blocks of the largest,
-    `others` the number of other operands and `other_blocks` the blocks that these need."""
+    row. `again` holds the bytes that are reread from L2, as a share of `bytes`. `counts` is the
+    number of rows of each work, one per point; with None, each work has one row. For kernels that
+    give every operand as many blocks as the largest one, `widest_blocks` are the blocks of the
+    largest, `others` the number of other operands and `other_blocks` the blocks that these need."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -165,7 +165,7 @@ def _product(work: Work) -> Product:
     if work.family == "gemm":
         return Product(d["b"], d["m"], d["n"], d["k"])
     groups = d["groups"]
-    if "positions" in d:  # lowered: to a product of patches
+    if "positions" in d:  # lowered to a product of patches
         return Product(d.get("batch", groups), d["positions"], d["columns"], d["depth"])
     taps, out, into = (1.0 * prod(d[name]) for name in ("kernel", "spatial_out", "spatial_in"))
     cin, cout = d["cin"] / groups, d["cout"] / groups

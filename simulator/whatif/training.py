@@ -49,7 +49,8 @@ def recompute(
     edit = Cut(budget) if modules == MINCUT else Recomputed(modules)
     if any(isinstance(e, Recomputed | Cut) and e != edit for e in resolved.edits):
         raise InputError(
-            "recompute: other modules are already recomputed: expected one pattern; undo that first"
+            "recompute: other modules are already recomputed: expected one pattern; undo the "
+            "earlier one first"
         )
     return resolved.edited(edit)
 

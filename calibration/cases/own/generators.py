@@ -102,7 +102,8 @@ class DDPM(Own):
 
 
 class Generator(Own):
-    """The generator's step of a DCGAN: it generates pictures and runs the discriminator on them."""
+    """The generator's step of a DCGAN, which generates pictures and runs the discriminator on
+    them."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()

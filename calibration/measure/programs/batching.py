@@ -32,7 +32,7 @@ class Server(Protocol):
 
 
 class Clock:
-    """Seconds since the clock started."""
+    """A clock that counts seconds from its start."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -70,7 +70,7 @@ def run(
     count = len(load.arrival_s)
     served = Run([float("nan")] * count, [float("nan")] * count)
     waiting: deque[int] = deque()
-    cut: list[int] = []  # [request, tokens of its prompt in the cache]
+    cut: list[int] = []  # [request, number of tokens of its prompt in the cache]
     decoding: dict[int, list[int]] = {}  # request: [tokens cached, tokens to come]
     coming = 0
     clock = clock or Clock()

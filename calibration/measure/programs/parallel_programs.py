@@ -77,9 +77,10 @@ def split(how: str, step: Step, ranks: int) -> None:
             step.update = step.optimizer.step
     elif how == "tensor":
         tensor_parallel(step.module, ranks)
+        # inputs of four dimensions are caches, whose heads are split
         step.inputs = tuple(
             x[:, : x.shape[1] // ranks].clone() if x.dim() == 4 else x for x in step.inputs
-        )  # the heads of a cache
+        )
     elif how == "experts":
         for child in step.module.modules():
             if isinstance(child, nn.Linear):

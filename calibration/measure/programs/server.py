@@ -43,9 +43,10 @@ def captured(call: Callable[[], object], pool: Any) -> torch.cuda.CUDAGraph:
 
 
 class LlamaServer:
-    """Iterations of a Llama with `slots` sequences of up to `length` tokens. With `graphs` the
-    decodes are replays, padded to the next of `batches` and at the nearest of `contexts`; they are
-    captured here. Without, contexts are also rounded to `contexts`."""
+    """Iterations of a Llama with `slots` sequences of up to `length` tokens. With `graphs`, decodes
+    replay CUDA graphs, which are captured here; batches are padded to the next of `batches`, and
+    contexts are rounded to the nearest of `contexts`. Without `graphs`, contexts are rounded in the
+    same way."""
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ def index_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("index_put", 60, _rows))
 def index_put(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """x[where] = more: `picked` rows of [rows, cols] replaced."""
+    """x[where] = more: replace `picked` rows of [rows, cols]."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     more = random(picked, cols, dtype=dtype)
     return lambda: x.index_put_((where,), more)

@@ -97,7 +97,7 @@ def _picture(rng: Random) -> Params | None:
 
 @operation(sweep("to_channels_last", 90, _picture))
 def to_channels_last(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """[batch, channels, side, side] to channels last."""
+    """Copy [batch, channels, side, side] to channels last."""
     x = random(batch, channels, side, side, dtype=dtype)
     return lambda: x.contiguous(memory_format=torch.channels_last)
 
@@ -149,7 +149,7 @@ def _framed(rng: Random) -> Params | None:
 
 @operation(sweep("move_pixels", 30, _framed))
 def move_pixels(dtype: str, batch: int, channels: int, side: int, name: str) -> Call:
-    """A picture padded by one all round, rolled by three both ways, or flipped."""
+    """Pad a picture by one on all sides, roll it by three along both sides, or flip it."""
     x = random(batch, channels, side, side, dtype=dtype)
     if name == "pad":
         return lambda: F.pad(x, (1, 1, 1, 1))

@@ -22,7 +22,7 @@ def _fits(
 def _uneven(rng: Random) -> Params | None:
     kind = dtype(rng)
     inward, outward = (whole(rng, 5, 768) for _ in range(2))
-    if rng.random() < 0.5:  # one of the two is a round width
+    if rng.random() < 0.5:  # one of the two widths is a multiple of 8
         outward = width(rng, 16, 768, 32)
         if rng.random() < 0.5:
             inward, outward = outward, inward
@@ -104,7 +104,7 @@ def few_images(
     kernel: int,
     stride: int,
 ) -> Call:
-    """One to four images [inward, side, side] to `outward` channels."""
+    """Convolve one to four images [inward, side, side] to `outward` channels."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
@@ -138,7 +138,7 @@ def stem(
     kernel: int,
     stride: int,
 ) -> Call:
-    """A picture's first convolution: of one to four channels."""
+    """The first convolution of a network, on pictures of one to four channels."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
@@ -153,7 +153,8 @@ def stem_backward(
     kernel: int,
     stride: int,
 ) -> Call:
-    """The gradient of the weights of a first convolution, and of a picture of four channels."""
+    """The gradient of the weights of a first convolution, and that of the picture if it has four
+    channels."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False
     )

@@ -47,7 +47,7 @@ def _layer(rng: Random, dims: int) -> Params | None:
     largest = max(batch * side**dims * inward, elements * outward) * ITEM_BYTES[kind]
     most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
     if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
-        return None  # depthwise ones run on the vector units and are not as well tuned
+        return None  # depthwise convolutions run on the vector units and are not as well tuned
     return {
         "dtype": kind,
         "dims": dims,
@@ -101,8 +101,8 @@ def convolution(
     groups: int,
     bias: bool,
 ) -> Call:
-    """[batch, inward, side, ...] to [batch, outward, ...] of `dims` dimensions; `last` is channels
-    last in memory. Padded by half the kernel, except for patches."""
+    """Convolve [batch, inward, side, ...] to [batch, outward, ...] along `dims` dimensions; `last`
+    is channels last in memory. The padding is half the kernel, except for patches."""
     x, w, b = _operands(
         dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, False
     )

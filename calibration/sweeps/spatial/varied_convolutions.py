@@ -22,8 +22,8 @@ _KERNELS = {"1": 1.0, "2": 1.0, "3": 4.0, "4": 1.0, "5": 1.5, "7": 1.5, "9": 0.3
 
 
 def _channels(rng: Random, low: int, high: int) -> int:
-    """A log-uniform number of channels: any number, a multiple of 8 or of 64, each a third of the
-    time."""
+    """A log-uniform number of channels. It is any number, a multiple of 8 or a multiple of 64, with
+    equal probability."""
     count, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return round(count / step) * step or count
 
@@ -82,7 +82,7 @@ def _operands(p: Params, grad: bool) -> tuple[Tensor, Tensor, Tensor | None, dic
 
 @operation(sweep("varied_convolution", 800, _layer))
 def varied_convolution(**params: Any) -> Call:
-    """A convolution with `params` drawn by `_layer`; `up` is a transposed one."""
+    """A convolution with `params` drawn by `_layer`; with `up` it is transposed."""
     x, w, b, rest = _operands(params, False)
     function = F.conv_transpose2d if params["up"] else F.conv2d
     return lambda: function(x, w, b, **rest)

@@ -76,9 +76,9 @@ def design(
     sample: int | None = None,
     seed: int = 0,
 ) -> Design:
-    """A design with its axes in the order that predicts fastest: the network first, batch and
-    sequence last. Raises InputError if it has no axis, no combination or too many, or a sample
-    larger than the number of combinations."""
+    """A design with its axes in the order in which predictions are fastest: the network first,
+    batch and sequence last. Raises InputError if it has no axis, no combination or too many, or a
+    sample larger than the number of combinations."""
     if not axes:
         raise InputError("a design without axes: expected one, such as batch=1:512; add it")
     for name, values in axes.items():

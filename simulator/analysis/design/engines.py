@@ -67,7 +67,7 @@ class DesignTask:
             return predicted(self.design, chunk)
 
     def _supervise(self) -> None:
-        """Run a user's code as the process does that made the task."""
+        """Run a user's code under the same supervision as in the process that created the task."""
         if self.limits is None:
             ISOLATION.end()
         else:
@@ -122,8 +122,8 @@ def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
 
 
 def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Workers of the scheduler at `address`, by Dask. Dask itself gives the tasks of a worker that
-    ends to another one."""
+    """Workers of the scheduler at `address`, by Dask. If a worker ends, Dask gives its tasks to
+    another one."""
     distributed = _extra("dask", "distributed")
     getLogger("distributed").setLevel(CRITICAL)  # a loss is reported once, below
     try:
@@ -158,8 +158,8 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
 
 
 def ray(address: str | None, workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Workers of the Ray cluster at `address`, or of a cluster started here. Ray itself repeats the
-    tasks of a worker that ends."""
+    """Workers of the Ray cluster at `address`, or of a cluster started here. If a worker ends, Ray
+    repeats its tasks."""
     package = _extra("ray", "ray")
     try:
         quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}

@@ -1,4 +1,5 @@
-"""The contents of the files that a design's networks are read from: rows hold for these alone."""
+"""The contents of the files that define a design's networks. Rows are valid only for these
+contents."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ Digests = Mapping[str, Mapping[str, str]]
 
 def network_files(design: Design) -> Digests:
     """The files of a design's networks: a user's file and those that it imports, a configuration,
-    or a saved trace. An installed package that it imports counts with its size and time."""
+    or a saved trace. An installed package that it imports is represented by its size and time."""
     networks = dict.fromkeys([design.scenario.network, *design.axes.get("network", ())])
     digests = {f"{network}": _digests(f"{network}") for network in networks}
     return {network: files for network, files in digests.items() if files}

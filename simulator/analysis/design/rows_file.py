@@ -139,7 +139,7 @@ class RowsFile:
                 {int(point): reason for point, reason in line["refused"].items()},
             )
             self._keep(rows)
-        if lines[-1]:  # a cut line: the next row starts a line of its own
+        if lines[-1]:  # the last line was cut off: the next row starts a new line
             self._file.write(b"\n")
 
     def _header(self) -> dict[str, Any]:

@@ -14,14 +14,15 @@ from simulator.records import Signature
 
 @cost("compiled.flex_attention.default")
 def flex_attention(op: Signature) -> Work:
-    """2·pairs·d for q·kᵀ and 2·pairs·dv for the product with v; reads q, k and v once."""
+    """One kernel of 2·pairs·d FLOPs for q·kᵀ and 2·pairs·dv for the product with v, which reads q,
+    k and v once."""
     width, value_width = op["query"].shape[-1], op["value"].shape[-1]
     return _work(op, 2 * (width + value_width), "fwd")
 
 
 @cost("compiled.flex_attention_backward.default")
 def flex_attention_backward(op: Signature) -> tuple[Work, ...]:
-    """sum(dO·O) per row, then three products of width d and two of width dv."""
+    """Two kernels: sum(dO·O) per row, then three products of width d and two of width dv."""
     grad, out, lse = op["grad_out"], op["out"], op["logsumexp"]
     width, value_width = op["query"].shape[-1], op["value"].shape[-1]
     delta = reduction(lse.numel, value_width, grad.nbytes + out.nbytes, lse.nbytes, flops=2)

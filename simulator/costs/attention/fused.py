@@ -18,7 +18,7 @@ from simulator.records import Signature, Tensor
 DRAWN = 33
 """Issue slots of dropout's random number per score, which overlap with nothing else. 33 and 34 fit
 cuDNN's forward kernels best (8 × 12 heads of length 128, 4 × 12 of 512), 33 and 30 fit two held-out
-ones (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 the backward kernels."""
+kernels (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 fit the backward kernels."""
 
 
 class _Shape(NamedTuple):
@@ -57,8 +57,8 @@ def attention(op: Signature) -> Work:
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
 def cudnn_attention(op: Signature) -> tuple[Work, ...]:
-    """cuDNN unpacks the seed of a dropout and clears its tile counter first, except for one
-    query."""
+    """cuDNN's kernel, after kernels that unpack the seed of a dropout and clear its tile counter,
+    which a single query does not need."""
     main = _forward(op)
     if _shape(op).sq == 1:
         return (main,)
@@ -74,8 +74,8 @@ def cudnn_attention(op: Signature) -> tuple[Work, ...]:
     "aten._cudnn_attention_backward.default",
 )
 def flash_backward(op: Signature) -> tuple[Work, ...]:
-    """sum(dO·O) per row, the gradients with dQ in float32, then dQ cast to its dtype. Flash's ATen
-    wrapper first copies dO and O if their tokens are not contiguous.
+    """Three kernels: sum(dO·O) per row, the gradients with dQ in float32, and dQ cast to its dtype.
+    Flash's ATen wrapper first copies dO and O if their tokens are not contiguous.
 
     With fewer key heads than query heads, flash writes dK and dV for every query head and then
     sums them over each group of heads (flash_api.cpp, mha_bwd).
@@ -144,8 +144,8 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
     """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels precede it.
 
     The three are a product, a sum and a transposition (kKernelComputesDelta in kernel_backward.h).
-    If the keys are split over blocks, these add to a float32 dQ under locks, which is cleared
-    first.
+    If the keys are split over blocks, the blocks add to a float32 dQ under locks, and a kernel
+    clears dQ first.
     """
     shape, grad = _shape(op), op["grad_out_"]
     rows = 4 * shape.b * shape.h * shape.sq
@@ -174,7 +174,7 @@ def _splits_keys(shape: _Shape, itemsize: int) -> bool:
 
 
 def _forward(op: Signature) -> Work:
-    """2·pairs·d for q·kᵀ and 2·pairs·dv for the product with v."""
+    """One kernel of 2·pairs·d FLOPs for q·kᵀ and 2·pairs·dv for the product with v."""
     shape = _shape(op)
     pairs = shape.b * shape.h * shape.sq * shape.sk
     read = op.read_bytes - _unread(op, shape)
@@ -182,7 +182,8 @@ def _forward(op: Signature) -> Work:
 
 
 def _backward(op: Signature, *, read: int, write: int) -> Work:
-    """Three products of width d (scores again, dQ, dK) and two of width dv (dP, dV)."""
+    """One kernel of three products of width d (recomputed scores, dQ, dK) and two of width dv (dP,
+    dV)."""
     shape = _shape(op)
     pairs = shape.b * shape.h * shape.sq * shape.sk
     read -= _unread(op, shape)
@@ -205,7 +206,8 @@ def _work(op: Signature, flops: int, read: int, write: int, direction: str) -> W
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
-    """float32 runs as three TF32 products (CUTLASS's OpMultiplyAddFastF32)."""
+    """Engine and dtype of the products: float32 runs as three TF32 products (CUTLASS's
+    OpMultiplyAddFastF32)."""
     return "tensor", "tf32" if dtype == "float32" else dtype
 
 
@@ -219,7 +221,7 @@ def _is_sdpa(op: Signature) -> bool:
 
 
 def _shape(op: Signature) -> _Shape:
-    """The sizes of the call; every packed sequence counts with the length of the longest."""
+    """The sizes of the call; every packed sequence counts as long as the longest one."""
     q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
     lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
     if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):
@@ -247,7 +249,7 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
 
 @curve_rule("attention")
 def attention_curve(work: Work) -> str:
-    """One curve per backend and direction."""
+    """Name of the curve: one per backend and direction."""
     return f"attention_{work.dims['backend']}_{work.dims['direction']}"
 
 

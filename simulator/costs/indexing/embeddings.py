@@ -30,8 +30,8 @@ _BAGS = 1024 * 8
 
 @cost("aten.embedding.default")
 def embedding(op: Signature) -> tuple[Work, ...]:
-    """The rows, after a copy of indices that cannot be viewed as one dimension, such as expanded
-    ones (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
+    """Gather the rows, after a copy of indices that cannot be viewed as one dimension, such as
+    expanded indices (ATen/native/Embedding.cpp: `weight.index_select(0, indices.reshape(-1))`)."""
     indices = op["indices"]
     copies = () if _is_flat(indices) else (copy(indices, indices.numel * indices.itemsize),)
     return *copies, rows(op)
@@ -47,8 +47,8 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     """Zeros for every row, then the n rows of the gradient added to the looked-up rows.
 
     With a sort: a contiguous copy of the gradient, an index range, the sort by all 64 bits, zeros;
-    then the first entry of each row, the number of parts of 10 in each row, their starts, their
-    total and their positions. The parts are summed in float32 and then scattered
+    then the first entry of each row, the number of parts of 10 entries in each row, their starts,
+    their total and their positions. The parts are summed in float32 and then scattered
     (EmbeddingBackwardKernel.cu). If each row of a narrow table is looked up often, atomics add the
     parts to their rows, in float32 that is cast at the end: measured for up to 832 columns with 55
     or more look-ups per row, but not for 4,416 columns or 39 look-ups.
@@ -62,7 +62,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
     looked_up = min(n, table)
     first_of_row = helper_kernel(looked_up, 8 * looked_up, 8 * looked_up)
-    # one thread per row visits its parts; the spread of look-ups over rows is data
+    # one thread per row visits its parts; the number of look-ups per row depends on the data
     part_starts = helper_kernel(
         looked_up, 8 * looked_up, 8 * parts, steps=-(-n // max(_PARTIAL * looked_up, 1))
     )

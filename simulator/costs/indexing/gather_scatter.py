@@ -1,7 +1,7 @@
 """Indexed reads and writes, and the sorts and scans that some of them launch.
 
-Bytes count each touched row once, and the whole table at most, because the repetition of an index
-is data.
+Bytes count a row for each index, and the whole table at most, because repeated indices depend on
+the data.
 """
 
 from __future__ import annotations
@@ -63,14 +63,15 @@ def _pick(op: Signature, table: Tensor, index: int, width: int, **dims: float | 
 
 
 def _whole_rows(op: Signature, table: Tensor, index: int, picks: int) -> Work:
-    """One block per 4 KiB of each row, in words of 16 bytes (`vectorized_gather_kernel`)."""
+    """One kernel with a block per 4 KiB of each row, copied in words of 16 bytes
+    (`vectorized_gather_kernel`)."""
     width = op.out.numel // max(picks, 1)
     parts = -(-width * table.itemsize // 4096)
     return _pick(op, table, index, width, variant="rows", runs=picks * parts)
 
 
 def _elements(op: Signature, table: Tensor, index: int, width: int, variant: str) -> Work:
-    """Element by element, from 32-byte sectors that neighbours in a row share."""
+    """One kernel that copies element by element; neighbours in a row share 32-byte sectors."""
     word = max(1, min(width, 32 // table.itemsize))
     return _pick(op, table, index, width, variant=variant, runs=-(-op.out.numel // word))
 
@@ -81,8 +82,9 @@ def _words(table: Tensor, width: int) -> bool:
 
 
 def rows(op: Signature) -> Work:
-    """Rows by index: every thread processes up to 16 serially (`indexSelectSmallIndex`); more are
-    copied in 16-byte words, or element by element if a row is not a multiple of these."""
+    """Rows by index: each thread processes up to 16 rows serially (`indexSelectSmallIndex`); more
+    rows are copied in 16-byte words, or element by element if a row is not a whole number of
+    words."""
     table = op.get("weight") or op["self"]
     index = op.get("indices") or op["index"]
     dim = op.arg("dim", 0) if "select" in op.name else 0
@@ -144,7 +146,7 @@ def _written(
     width: int,
     **dims: float | str,
 ) -> tuple[Work, ...]:
-    """A clone unless in place, then one kernel; an addition also reads its target."""
+    """A clone unless the op works in place, then one kernel; an addition also reads its target."""
     target = op["self"]
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
@@ -170,7 +172,7 @@ def _written(
     "aten.put_.default",
 )
 def scatter(op: Signature) -> tuple[Work, ...]:
-    """One element per index."""
+    """Write one element per index."""
     index = op["index"]
     return _written(
         op,
@@ -192,7 +194,7 @@ def scatter(op: Signature) -> tuple[Work, ...]:
     *(f"aten.index_fill{place}.int_{kind}" for place in ("", "_") for kind in ("Tensor", "Scalar")),
 )
 def index_rows(op: Signature) -> tuple[Work, ...]:
-    """One slice along `dim` per index."""
+    """Write one slice along `dim` per index."""
     index, target = op["index"], op["self"]
     dim = int(op.arg("dim", 0)) % max(len(target.shape), 1)
     places = target.numel // max(target.shape[dim] if target.shape else 1, 1) * index.numel
@@ -224,10 +226,10 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     check, wrap and scale each index, add them, divide by the slice, number, sort, sum. A check is
     an extremum, a comparison and an assertion, without a wait of the host.
 
-    `index_put` that accumulates is the gradient of indexing, which the tracer and the recorder of
-    ops see out of place. In a run without them it writes into its zeros and checks nothing: in a
-    whole step Swin-T's twelve calls launch 84 kernels less (a copy and six kernels of checks each),
-    and DLRM's call with two indices 13 less.
+    An accumulating `index_put` is the gradient of indexing. The tracer and the recorder of ops see
+    it as an op out of place. In a run without a tracer or recorder, it writes into its zeros and
+    checks nothing: in a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
+    kernels of checks each), and DLRM's call with two indices launches 13 fewer.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)

@@ -1,4 +1,4 @@
-"""Ops that read or write where a mask holds."""
+"""Ops that read or write elements whose mask is true."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def bincount(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.repeat_interleave.Tensor")
 def repeat_interleave(op: Signature) -> tuple[Work, ...]:
-    """A scan of the repeats, their sum to the host unless `output_size` is given, and the
+    """A scan of the repeats, a copy of their sum to the host unless `output_size` is given, and the
     scatter."""
     repeats, out = op["repeats"], op.out
     n = repeats.numel
@@ -94,8 +94,8 @@ def repeat_interleave(op: Signature) -> tuple[Work, ...]:
     "aten.unique_dim_consecutive.default",
 )
 def unique(op: Signature) -> tuple[Work, ...]:
-    """A sort (unless only consecutive values are compared), a selection, and its length to the
-    host.
+    """A sort (unless only consecutive values are compared), a selection, and a copy of its length
+    to the host.
 
     The inverse is a comparison of neighbours, a scan and a scatter; the counts are differences.
     The columns of `unique_dim` count as one key, which underestimates their comparison.

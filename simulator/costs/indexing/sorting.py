@@ -146,7 +146,8 @@ def median(op: Signature) -> tuple[Work, ...]:
     "aten._logcumsumexp.default",
 )
 def cumsum(op: Signature) -> tuple[Work, ...]:
-    """A cast if the result has another dtype, or a copy if memory has gaps; then the scan."""
+    """A cast if the result has another dtype, or a copy if the input's memory has gaps; then the
+    scan."""
     x, out = op["self"], op.out
     if x.numel == 0:
         return ()
@@ -161,7 +162,7 @@ def cumsum(op: Signature) -> tuple[Work, ...]:
 @cost("aten.cummax.default", "aten.cummin.default")
 @cost("aten._cummax_helper.default", "aten._cummin_helper.default")
 def cummax(op: Signature) -> Work:
-    """Values and their indices, one kernel (ScanKernels.cpp)."""
+    """One kernel for the values and their indices (ScanKernels.cpp)."""
     x = op["self"]
     rows, cols = rows_along(x, op.arg("dim", 0))
     write = x.numel * (x.itemsize + 8)

@@ -94,7 +94,8 @@ def converts(op: Signature) -> bool:
 
 @curve_rule("pointwise")
 def pointwise_curve(work: Work) -> str:
-    """Kernels that compute offsets, convert operands or load vectors have separate curves."""
+    """Name of the curve: kernels that compute offsets, convert operands or load vectors have
+    separate ones."""
     if not work.dims.get("contiguous", True):
         return "pointwise_strided"
     return "pointwise_widening" if work.dims.get("widens", False) else "pointwise"

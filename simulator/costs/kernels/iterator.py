@@ -153,6 +153,6 @@ def offset_slots(axes: int, operands: int) -> int:
 
 
 def converting_slots(operands: int) -> int:
-    """Instructions per element whose operands are converted on load and store, each by a switch
-    over dtypes (`fetch_and_cast`)."""
+    """Instructions per element of a kernel that converts each operand on load and store, by a
+    switch over dtypes (`fetch_and_cast`)."""
     return 20 + 20 * operands

@@ -22,7 +22,7 @@ _TILE = 4096
 _SHORT_MEMCPY = 2**20
 _PAGE = 4096
 """Above 1 MiB a copy within the GPU that is not a whole number of pages takes 1.9 µs longer
-(H200, driver 580; its code is not public)."""
+(H200, driver 580; the driver's code is not public)."""
 
 
 def vector_dtype(dtype: str) -> str:
@@ -58,8 +58,8 @@ def memset(nbytes: int) -> Work:
 
 
 def index_range(elements: int, itemsize: int = 8) -> Work:
-    """0, 1, 2, …: each element computed from its index by `elementwise_kernel_with_index`, which
-    has no vector stores (ATen/native/cuda/RangeFactories.cu)."""
+    """Write 0, 1, 2, …: `elementwise_kernel_with_index` computes each element from its index,
+    without vector stores (ATen/native/cuda/RangeFactories.cu)."""
     size = elements * itemsize
     return Work("arange", write_bytes=size, instructions=30 * elements, dims={"elements": elements})
 
@@ -126,13 +126,13 @@ def fastest_dim(tensor: Tensor) -> int:
 
 @curve_rule("copy")
 def copy_curve(work: Work) -> str:
-    """A transposition has its own curve."""
+    """Name of the curve: a transposition has its own."""
     return "copy_transposed" if work.dims.get("transposed", False) else "copy"
 
 
 @curve_rule("memcpy")
 def memcpy_curve(work: Work) -> str:
-    """One curve per direction."""
+    """Name of the curve: one per direction."""
     return f"memcpy_{work.dims['direction']}"
 
 
@@ -201,7 +201,7 @@ def reduction(
 
 @curve_rule("reduction")
 def reduction_curve(work: Work) -> str:
-    """Reductions along memory and across it."""
+    """Name of the curve: one for reductions along memory, one for reductions across it."""
     return "reduction_across" if work.dims.get("inner", 1) > 1 else "reduction"
 
 
@@ -227,8 +227,8 @@ def row_scan(elements: int, read: int, write: int) -> tuple[Work, Work]:
 def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
     """Running sums along a dimension: CUB's scan for a single row (ScanUtils.cuh), else one kernel.
 
-    Contiguous rows are scanned in shared memory by powers of 2, twice `wide` elements at a time;
-    otherwise one thread scans each column.
+    Contiguous rows are scanned in shared memory, two elements per thread at a time, in about
+    log2(threads) steps; otherwise one thread scans each column.
     """
     cols = x.shape[dim] if x.shape else 1
     if cols == x.numel:

@@ -25,14 +25,15 @@ def batched_shape(x: Tensor) -> tuple[int, int, int]:
 _DIRECT = ("cholesky", "lu", "solve", "inverse")
 _TRIANGULAR = ("triangular", "cholesky_solve", "lu_solve")
 _WARP = 32
-"""Largest matrix side for which one kernel rotates a whole batch."""
+"""Largest matrix side for which one kernel applies Jacobi rotations to a whole batch."""
 
 
 def _algorithm(
     name: str, op: Signature, x: Tensor, flops: float, steps: int, columns: int = 1
 ) -> tuple[Work, ...]:
-    """One algorithm over a batch: `flops` and serial `steps` per matrix. cuSOLVER reflects the
-    matrices of a batch one after another, and also rotates large ones one after another."""
+    """One algorithm over a batch: `flops` and serial `steps` per matrix. cuSOLVER applies
+    Householder reflections to the matrices of a batch one after another, and also Jacobi rotations
+    to large matrices."""
     batch, rows, side = batched_shape(x)
     if not prod(x.shape):
         return ()
@@ -86,7 +87,7 @@ def check_errors(op: Signature) -> tuple[Work, ...]:
     "aten.cholesky_inverse.default",
 )
 def cholesky(op: Signature) -> tuple[Work, ...]:
-    """n³/3; 2/3·n³ for an inverse from the factor."""
+    """n³/3 FLOPs, or 2/3·n³ for an inverse from the factor."""
     x = op.inputs[0]
     n = x.shape[-1]
     flops = n**3 / 3 * (2 if "inverse" in op.name else 1)
@@ -102,7 +103,8 @@ def cholesky(op: Signature) -> tuple[Work, ...]:
     "aten.linalg_ldl_factor_ex.default",
 )
 def lu(op: Signature) -> tuple[Work, ...]:
-    """m·n·k − (m + n)·k²/2 + k³/3 multiply-adds, k the shorter side; half as many if symmetric."""
+    """m·n·k − (m + n)·k²/2 + k³/3 multiply-adds, where k is the shorter side; half as many if the
+    matrix is symmetric."""
     return *_column_major_copy(op.inputs[0]), *_lu(op, op.inputs[0])
 
 
@@ -191,7 +193,7 @@ def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> t
     "aten.ormqr.default",
 )
 def qr(op: Signature) -> tuple[Work, ...]:
-    """2·m·k² − 2/3·k³ of the reflections, and the same again to form Q."""
+    """2·m·k² − 2/3·k³ FLOPs of the reflections, and as many to form Q."""
     x = op.inputs[0]
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -202,7 +204,7 @@ def qr(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._linalg_svd.default", "aten._linalg_svd.U")
 def svd(op: Signature) -> tuple[Work, ...]:
-    """4·m·n² + 8·n³ for values and vectors, or 4·m·n² − 4/3·n³ for values only."""
+    """4·m·n² + 8·n³ FLOPs for values and vectors, or 4·m·n² − 4/3·n³ for values only."""
     return *_column_major_copy(op.inputs[0]), *_svd(
         op, op.inputs[0], bool(op.arg("compute_uv", True))
     )
@@ -228,7 +230,7 @@ def pseudoinverse(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
 def eigh(op: Signature) -> tuple[Work, ...]:
-    """9·n³ for eigenvalues and vectors of a symmetric matrix, or 4/3·n³ for values only."""
+    """9·n³ FLOPs for eigenvalues and vectors of a symmetric matrix, or 4/3·n³ for values only."""
     x = op.inputs[0]
     return *_column_major_copy(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
 
@@ -241,7 +243,7 @@ def _eigh(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
 
 @cost("aten.linalg_eig.default", "aten._linalg_eigvals.default")
 def eig(op: Signature) -> tuple[Work, ...]:
-    """25·n³ for eigenvalues and vectors of a general matrix, or 10·n³ for values only."""
+    """25·n³ FLOPs for eigenvalues and vectors of a general matrix, or 10·n³ for values only."""
     x = op.inputs[0]
     vectors = "eigvals" not in op.name
     return *_column_major_copy(x), *_algorithm(

@@ -21,8 +21,8 @@ from simulator.varying import in_arrays
     "aten._scaled_grouped_mm_v2.default",
 )
 def grouped_mm(op: Signature) -> tuple[Work, ...]:
-    """One product per group; group sizes are data, their sum is a shape. The weights of groups
-    without rows are not read (`simulator.costs.matmul.routing`).
+    """One product per group. The sizes of the groups depend on the data; only their sum is known
+    from shapes. The weights of groups without rows are not read (`simulator.costs.matmul.routing`).
 
     [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
     [g, m, k] @ [k, N] -> [m, N]      N is split

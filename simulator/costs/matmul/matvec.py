@@ -10,8 +10,8 @@ from simulator.records import Signature
 
 @cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
 def mv(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [k], memory-bound: each element of the matrix is used once. In 16 bits, cuBLAS runs
-    an ordinary product (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
+    """[m, k] @ [k]. The product is memory-bound, because each element of the matrix is used once.
+    In 16 bits, cuBLAS runs an ordinary product (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
     matrix = op.get("mat") or op["self"]
     m, k = matrix.shape
     out, read = op.out.nbytes, op.read_bytes

@@ -36,8 +36,8 @@ def transposed(matrix: Tensor) -> bool:
 
 
 def _needs_copy(matrix: Tensor) -> bool:
-    """True unless one of the two dimensions has stride 1 and the other no overlap, as cuBLAS
-    requires."""
+    """True unless one of the two dimensions has stride 1 and the other one does not overlap, as
+    cuBLAS requires."""
     (rows, columns), (down, across) = matrix.shape[-2:], matrix.stride[-2:]
     if rows <= 1 or columns <= 1:
         return False
@@ -64,8 +64,9 @@ def by_dot_products(work: Work) -> bool:
 
 @curve_rule("gemm")
 def product_curve(work: Work) -> str:
-    """cuBLAS has separate kernels for each width of numbers and, in 16 bits, for lines that bulk
-    loads (multiples of 16 bytes) or asynchronous copies (multiples of 4) cannot fetch."""
+    """Name of the curve. cuBLAS has separate kernels for each width of numbers and, in 16 bits, for
+    lines that bulk loads (multiples of 16 bytes) or asynchronous copies (multiples of 4 bytes)
+    cannot fetch."""
     if by_dot_products(work):
         return "gemv"
     if work.engine == "vector":

@@ -1,8 +1,8 @@
-"""How rows that choose their groups at random are spread over them.
+"""The distribution of rows over groups if each row chooses its group at random.
 
-A mixture of experts sends rows to experts by data that no trace has. Each of `rows` rows is assumed
-to choose one of `groups` groups with equal probability, so that a group's rows have a binomial
-distribution.
+A mixture of experts sends rows to experts depending on data that a trace does not have. Each of
+`rows` rows is assumed to choose one of `groups` groups with equal probability, so that a group's
+rows have a binomial distribution.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from simulator.varying import in_arrays
 
 _FULL = 16
-"""Tiles of a mean group from which its last tile is taken to be half full."""
+"""From this number of tiles in a group of mean size on, the last tile is assumed to be half
+full."""
 _LOGISTIC = 1.702
 """1 / (1 + exp(−1.702 z)) is within 0.01 of the normal distribution (Camilli 1994, "Origin of the
 Scaling Constant d = 1.7")."""
@@ -30,8 +31,8 @@ def groups_with_rows(rows: Any, groups: Any) -> Any:
 @in_arrays
 def row_tiles(rows: Any, groups: Any, height: int) -> Any:
     """The expected number of tiles of `height` rows that cover all groups, where a tile has rows of
-    one group only: groups with a row, and for each further tile those with more rows than the tiles
-    before it hold."""
+    one group only: the number of groups with a row plus, for each further tile, the number of
+    groups with more rows than the tiles before it hold."""
     mean = np.asarray(rows, np.float64) / groups
     deviation = np.sqrt(np.maximum(mean * (1 - 1 / np.asarray(groups, np.float64)), 1e-9))
     further = np.zeros_like(mean)

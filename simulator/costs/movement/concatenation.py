@@ -92,16 +92,17 @@ def _batch(
 
 
 def _slots(splits: int, contiguous: bool) -> int:
-    """Instructions of one element, whose position takes `splits` divisions of its index: one
-    position if tensors are contiguous, else those of source and result."""
+    """Instructions of one element. Its position takes `splits` divisions of its index; if tensors
+    are not contiguous, the positions in source and result are computed separately."""
     return _FRAME + _DIVISION * splits * (1 if contiguous else 2)
 
 
 def _is_new_last(op: Signature, part: Tensor) -> bool:
-    """Whether a stack adds its dimension after all others, and so to its parts: recorded stacks of
-    four-dimensional tensors along the last dimension ran as one copy per tensor. Any other stack
-    runs as a concatenation of its parts: the same tensors stacked along the first dimension ran as
-    one `CatArrayBatchedCopy`, and tensors of five dimensions as one copy each."""
+    """Whether a stack adds its dimension after all others. If so, each part gets the dimension
+    before the parts are copied: recorded stacks of four-dimensional tensors along the last
+    dimension ran as one copy per tensor. Any other stack runs as a concatenation of its parts: the
+    same tensors stacked along the first dimension ran as one `CatArrayBatchedCopy`, and tensors of
+    five dimensions as one copy each."""
     rank = len(part.shape)
     return "stack" in op.name and op.arg("dim", 0) % (rank + 1) == rank
 
@@ -151,5 +152,5 @@ def _is_channels_last(t: Tensor) -> bool:
 
 @curve_rule("concat")
 def concat_curve(work: Work) -> str:
-    """The vectorized kernel has its own curve."""
+    """Name of the curve: the vectorized kernel has its own."""
     return "concat_vectorized" if work.dims["vectorized"] else "concat"

@@ -50,7 +50,7 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
 
 
 _NARROWED = ("bfloat16", "float16")
-"""Casts from float32 to these have a kernel that loads vectors (Copy.cu,
+"""Casts from float32 to these dtypes have a kernel that loads vectors (Copy.cu,
 `bfloat16_copy_kernel_cuda`); other casts convert element by element."""
 
 
@@ -97,7 +97,7 @@ def copy(op: Signature) -> tuple[Work, ...]:
 )
 def clone(op: Signature) -> tuple[Work, ...]:
     """One copy of the input, to another dtype, device or layout."""
-    if op.inputs[0].numel != op.out.numel:  # only some elements
+    if op.inputs[0].numel != op.out.numel:  # not all elements are copied
         return permuted_copy(op, op.out.numel * op.inputs[0].itemsize)
     if op.inputs[0].shape != op.out.shape:
         return permuted_copy(op, op.read_bytes)
@@ -131,7 +131,7 @@ def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple
     "aten.pixel_unshuffle.default",
 )
 def rearrange(op: Signature) -> tuple[Work, ...]:
-    """One kernel; the input is read once, however often it is written."""
+    """One kernel; the input is read once, however often its elements are written."""
     return permuted_copy(op, read_of(op, "self"))
 
 
@@ -144,7 +144,7 @@ def rearrange(op: Signature) -> tuple[Work, ...]:
     "aten.triu.out",
 )
 def triangle(op: Signature) -> tuple[Work, ...]:
-    """One kernel; elements beyond the diagonal are not read, but count here
+    """One kernel; elements beyond the diagonal are not read, but they are counted here
     (ATen/native/cuda/TriangularOps.cu)."""
     return permuted_copy(op, read_of(op, "self"), "triangle")
 

@@ -107,17 +107,17 @@ def allclose(op: Signature) -> tuple[Work, ...]:
     steps = (
         (2 * numbers, flags, 2),  # self == other
         (numbers, numbers, 1),  # rtol·other
-        (numbers, numbers, 1),  # its size
-        (numbers, numbers, 1),  # plus atol
+        (numbers, numbers, 1),  # its absolute value
+        (numbers, numbers, 1),  # atol + |rtol·other|
         (2 * numbers, numbers, 2),  # self − other
-        (numbers, numbers, 1),  # its size
+        (numbers, numbers, 1),  # its absolute value
         (numbers, flags, 1),  # isfinite: equal to itself
-        (numbers, numbers, 1),  # its size
+        (numbers, numbers, 1),  # its absolute value
         (numbers, flags, 1),  # not infinite
-        (2 * flags, flags, 2),  # both
+        (2 * flags, flags, 2),  # both of these: finite
         (2 * numbers, flags, 2),  # within the allowed error
-        (2 * flags, flags, 2),  # and finite
-        (2 * flags, flags, 2),  # or equal
+        (2 * flags, flags, 2),  # finite and within the allowed error
+        (2 * flags, flags, 2),  # or self == other
     )
     kernels = [
         pointwise(n, read, write, inputs=inputs, dtype=source.dtype)

@@ -58,7 +58,7 @@ def slice_scatter(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.diag_embed.default", "aten.block_diag.default")
 def into_zeros(op: Signature) -> tuple[Work, ...]:
-    """Zeros, then a copy of each input to its position."""
+    """Fill with zeros, then copy each input to its position."""
     steps = row_major(op.out.shape)
     parts: list[Work] = []
     for x in op.inputs:

@@ -23,7 +23,8 @@ _APPLIED, _BATCH, _BACKWARD = "norm_apply", "batch_norm", "batch_norm_backward"
 _APPLY: Steps = (4, 5)
 _THREADS = 512
 _CHANNEL_BYTES = 112 * 1024
-"""Largest channel that a block of cuDNN keeps on chip: half the shared memory of an SM."""
+"""Bytes of the largest channel that a block of cuDNN keeps on chip: half the shared memory of an
+SM."""
 
 
 def _is_last(source: Tensor) -> bool:
@@ -107,7 +108,7 @@ def _reducing(source: Tensor, passes: int, last: bool) -> dict[str, Any]:
 
 def _applying(source: Tensor, again: bool, last: bool) -> dict[str, Any]:
     """Coordinates of ATen's kernels that apply the statistics: tiles if channels are last, else
-    planes; `again` if the previous kernel has just read the same tensor."""
+    planes; `again` is true if the previous kernel has just read the same tensor."""
     dims, pixels = _channels(source), source.numel // max(source.shape[1], 1)
     dims["again"] = again
     if last:
@@ -157,7 +158,8 @@ def _counters(last: bool) -> tuple[Work, ...]:
 
 @cost("aten.cudnn_batch_norm.default")
 def cudnn_batch_norm(op: Signature) -> tuple[Work, ...]:
-    """One kernel, in training for moments and application; with channels last after a memset."""
+    """One kernel, which in training also computes the moments; with channels last a memset precedes
+    it."""
     source = op["input"]
     running = read_of(op, "running_mean", "running_var")
     if not op.arg("training"):
@@ -229,7 +231,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
         )
     dims = _reducing(source, 1, last)
     moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * statistic_bytes, dims, _BATCH)
-    # variance + eps, its root; each running value an interpolation of 3
+    # variance + eps, its root; each running value is an interpolation of 3 FLOPs
     update = statistics_kernel(
         op, (8, 16), channels, 2 * statistic_bytes + running, statistic_bytes + running
     )
@@ -264,8 +266,8 @@ def _semaphores(dims: dict[str, Any]) -> tuple[Work, ...]:
 
 @cost("aten.native_batch_norm_backward.default", "aten.batch_norm_backward.default")
 def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """One kernel reduces and applies; with channels last there is one for each (Normalization.cu,
-    `batch_norm_backward_cuda`)."""
+    """One kernel reduces and applies; with channels last there is one kernel for each of the two
+    (Normalization.cu, `batch_norm_backward_cuda`)."""
     source = op["input"]
     wanted = wanted_gradients(op)
     statistic_bytes = _statistics(op, source.shape[1])

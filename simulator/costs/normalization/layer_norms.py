@@ -81,8 +81,8 @@ def _blocks(
 
 
 def _rms_variant(variant: str, rms: bool) -> str:
-    """Name of a kernel. RMS norm has separate variants: its rows take half the clocks of layer
-    norm, which combines means and variances by divisions."""
+    """The variant of a kernel. RMS norm has separate variants: its rows take half the clocks of
+    layer norm, which combines means and variances by divisions."""
     return f"{variant}_rms" if rms else variant
 
 
@@ -148,7 +148,8 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
     base = read_of(op, "grad_out", "input", "mean", "rstd")
     launches: list[Work] = [*_packed(gradient), *_packed(source)]
     if wanted[0]:
-        # x̂ of 2 (RMS: 1), g·w 1, the two sums of g·w and g·w·x̂ 3 (RMS: 2), combined in 5 (RMS: 3)
+        # FLOPs: x̂ 2 (RMS: 1), g·w 1, the sums of g·w and g·w·x̂ 3 (RMS: 2), combining them 5 (RMS:
+        # 3)
         steps = (7, 10) if rms else (11, 14)
         read = base + read_of(op, "weight")
         width = 4 if cols % 4 == 0 and source.dtype != "float64" else 1
@@ -170,7 +171,7 @@ def _weight_gradient(
     """Column sums, 32 columns per block: the more rows, the more warps in a block, each of 8 rows
     at a time. With many rows and few columns a warp sums 32 rows, and a reduction adds the partial
     sums (`ConfigureAndLaunchGammaBetaBackwardKernel`)."""
-    # x̂ of 2 (RMS: 1), g·x̂ and its sum; the bias's sum
+    # x̂ (2 FLOPs; RMS: 1), g·x̂ and its sum; the bias's sum
     steps = (2 + (1 if "rms" in op.name else 2) + (affine - 1), 6)
     item, across = source.itemsize, -(-cols // 32)
     dims = {"outputs": cols, "cols": rows, "itemsize": item, "affine": affine}

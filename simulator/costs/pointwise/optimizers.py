@@ -10,8 +10,8 @@ from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
 _ADAM = (15, 36)
-"""Weight decay 2, first moment 3, second 4, root / correction + eps 3, step·m divided by it 3: 15
-in all, with 2 divisions and a root."""
+"""FLOPs per element: weight decay 2, first moment 3, second moment 4, root / correction + eps 3,
+step·m divided by that 3; 15 in all, with 2 divisions and a root."""
 
 
 @cost(
@@ -34,8 +34,8 @@ def fused_adam(op: Signature) -> Work:
 
 @cost("aten._fused_sgd_.default", "aten._fused_sgd_.tensor_lr")
 def fused_sgd(op: Signature) -> Work:
-    """Weight decay 2, momentum 3 (Nesterov 2 more), update 2; the momentum of the first step is the
-    gradient itself and is only written (ATen/native/cuda/FusedSgdKernel.cu)."""
+    """FLOPs: weight decay 2, momentum 3 (Nesterov 2 more), update 2. The momentum of the first step
+    is the gradient itself and is only written (ATen/native/cuda/FusedSgdKernel.cu)."""
     momentum = "momentum_buffer_list" in op.names
     flops = 2 + 2 * (op.arg("weight_decay", 0) != 0) + 2 * bool(op.arg("nesterov", False))
     flops += 3 * (momentum and not op.arg("is_first_step", False))
@@ -50,7 +50,7 @@ def fused_sgd(op: Signature) -> Work:
 
 @cost("aten._fused_adagrad_.default", "aten._fused_adagrad_.tensor_lr")
 def fused_adagrad(op: Signature) -> Work:
-    """Weight decay 2, the sum of squares 2, root + eps 2, step·g divided by it 3."""
+    """FLOPs: weight decay 2, sum of squares 2, root + eps 2, step·g divided by that 3."""
     numels = [t.numel for t in op.tensors("self")]
     return multi_tensor_work(op, (9, 30), ("self", "state_sums"), 3, numels, "fused")
 

@@ -22,7 +22,7 @@ _POLYNOMIALS = (
     )
 )
 def polynomial(op: Signature) -> tuple[Work, ...]:
-    """A recurrence of `degree` steps; the degree is data, 10 is assumed."""
+    """A recurrence of `degree` steps. The degree depends on the data; 10 is assumed."""
     return elementwise(op, (30, 60))
 
 

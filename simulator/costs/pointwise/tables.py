@@ -9,7 +9,7 @@ Half precisions compute in float32, as `opmath_t` does; a complex or integer lan
 one.
 
 Composite ops (`divide`, `relu6`, `isclose`, `where.ScalarOther` ...) never reach the dispatcher's
-lower half, so they have no row.
+lower half, so no table has a row for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNARY: dict[str, Steps] = {
     "erfc": (1, 25), "erfinv": (1, 30), "lgamma": (1, 60), "digamma": (1, 60), "i0": (1, 40),
     "sinc": (3, 35), "logit": (3, 20), "nan_to_num": (3, 3), "logical_not": (1, 1),
     "bitwise_not": (1, 1), "conj_physical": (1, 1),
-    # negate, exp, add, divide; silu divides x itself
+    # negate, exp, add, divide; for silu the dividend is x
     "sigmoid": (4, 12), "silu": (4, 14),
     # x·0.5·(1 + erf(x·√½)): three multiplies, erf, add
     "gelu": (5, 25),
@@ -181,8 +181,8 @@ _REAL_OF_COMPLEX = ("abs", "angle")
 
 
 def _real(steps: Steps) -> Cost:
-    """A real result of complex numbers is computed as a complex one, whose real part is copied
-    (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
+    """Cost of a real result of complex numbers: it is computed as a complex one, whose real part is
+    copied (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
 
     def rule(op: Signature) -> tuple[Work, ...]:
         out, numbers = op.out, op["self"].dtype

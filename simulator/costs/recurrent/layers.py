@@ -76,7 +76,8 @@ def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._cudnn_rnn_backward.default")
 def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction, last first, the recurrence and dX; then all weight gradients.
+    """For each layer and direction, in reverse order, the recurrence and dX; then all weight
+    gradients.
 
     ATen runs the two parts one after the other, and first fills missing gradients with zeros
     (`_cudnn_rnn_backward`, ATen/native/cudnn/RNN.cpp).
@@ -113,7 +114,7 @@ def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """The copy to [steps, batch, features], which cuDNN requires, if the batch comes first."""
+    """The copy to [steps, batch, features], which cuDNN requires; none if the steps come first."""
     if not op.arg("batch_first", False) or len(x.shape) < 3:
         return ()
     (b, steps, width), (batch_step, time_step, feature_step) = x.shape, x.stride
@@ -180,7 +181,8 @@ def _layers(op: Signature) -> list[_Layer]:
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
-    """cuDNN may use TF32 for float32 (torch.backends.cudnn.allow_tf32, on by default)."""
+    """Engine and dtype of the products. cuDNN may use TF32 for float32
+    (torch.backends.cudnn.allow_tf32, on by default)."""
     if dtype == "float64":
         return "vector", dtype
     return "tensor", "tf32" if dtype == "float32" else dtype

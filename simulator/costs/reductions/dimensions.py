@@ -81,12 +81,12 @@ def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4)
 
 
 def sum_over_rows(rows: int, cols: int, dtype: str) -> Work:
-    """The sum over the rows of a packed matrix, kept in its dtype."""
+    """The sum over the rows of a packed matrix; the result has the matrix's dtype."""
     return _sum(Tensor((rows, cols), dtype, (cols, 1)), cols)
 
 
 def total(elements: int, dtype: str) -> Work:
-    """The sum of packed elements, kept in their dtype."""
+    """The sum of packed elements; the result has their dtype."""
     return _sum(Tensor((elements,), dtype, (1,)), 1)
 
 

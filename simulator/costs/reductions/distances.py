@@ -75,7 +75,7 @@ def pdist(op: Signature) -> tuple[Work, ...]:
     pairs = n * (n - 1) // 2
     if "backward" not in op.name:
         return (reduction(pairs, m, op.read_bytes, op.out.nbytes, flops=3, dtype=x.dtype),)
-    full = n * n * m * x.itemsize  # each pair twice, to sum the row of a point
+    full = n * n * m * x.itemsize  # each pair is read twice, to sum the row of a point
     terms = pointwise_terms(op, pairs * m, 4, op.read_bytes, full)
     return terms, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)
 

@@ -63,7 +63,7 @@ def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
 def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros (`zeros_like`, in Loss.cpp), then the gradient written over them.
 
-    Difference, scaling, gradient: 3; two comparisons more for losses with branches.
+    Difference, scaling, gradient: 3 FLOPs; two more comparisons for losses with branches.
     """
     n = op["self"].numel
     flops = 3 if "mse" in op.name else 5

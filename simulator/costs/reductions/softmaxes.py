@@ -28,23 +28,25 @@ _FRAME = 16
 _KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
 """Slots of a warp for each element of the padded row (load, maximum, exponential, sum), and for
 each element that is written: a difference, or a division. On an H200 full rows of 256 take 54 slots
-per element and their logarithm 39, rows of 192 take 63 and 48. In rows beyond 1024 a write takes
-half as long again (78 for 1,902), because their lanes hold so many registers that few other warps
-can run."""
+per element in softmax and 39 in log-softmax, rows of 192 take 63 and 48 slots. In rows of more than
+1,024 elements a write takes 1.5 times as long (78 slots for 1,902 elements), because their lanes
+hold so many registers that few other warps can run."""
 _WAITS = 66
 """Slots from one division of a lane to its next: divisions are serial, and each checks its
-operands. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
+operands. A row of 1,211 takes 5.5 µs in softmax and 3.0 µs in log-softmax."""
 _ZERO = 30
 """Additional instructions of a warp's division of 0, as under a mask, which takes the path of
-denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 without,
-32 × 1,024 rows of 1,024 in fp16 77 and 49, and T5's decoder 16 against its encoder's 12."""
+denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 µs without
+a mask, 32 × 1,024 rows of 1,024 in fp16 take 77 and 49 µs, and the softmax of T5's decoder takes 16
+µs, that of its encoder 12 µs."""
 _ZERO_WAITS = 200
 """Additional slots of a lane before its next division if all that it divides is 0: 12 × 64 rows of
 64 take 1.9 µs instead of 1.4."""
 _PAIRED = 128
-"""Largest row of which a warp takes two (`WARP_BATCH` of PersistentSoftmax.cuh)."""
+"""Elements of the longest rows of which a warp takes two (`WARP_BATCH` of
+PersistentSoftmax.cuh)."""
 _REGISTERS = 9
-"""Most elements of a row that a thread holds in registers."""
+"""Maximum number of elements of a row that a thread holds in registers."""
 
 
 def _power(value: int) -> int:
@@ -216,5 +218,5 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
 
 @curve_rule("softmax")
 def softmax_curve(work: Work) -> str:
-    """Rows up to 1,024 elements are those of the warp kernel."""
+    """Name of the curve: the warp kernel computes rows of up to 1,024 elements."""
     return "softmax_warp" if work.dims.get("cols", 0) <= 1024 else "softmax"

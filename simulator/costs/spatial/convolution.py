@@ -111,7 +111,8 @@ def _direction_work(op: Signature, direction: str, a: Tensor, b: Tensor, out: Te
 
 
 def _unit(dtype: str, *, depthwise: bool) -> tuple[Engine, str]:
-    """cuDNN's float32 convolutions use TF32 by default (torch.backends.cudnn.allow_tf32).
+    """Engine and dtype: cuDNN's float32 convolutions use TF32 by default
+    (torch.backends.cudnn.allow_tf32).
 
     A depthwise convolution contains no matrix product for tensor cores: it sums in float32.
     """
@@ -188,7 +189,7 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
 
 @curve_rule("conv")
 def convolution_curve(work: Work) -> str:
-    """One curve per direction, except for depthwise convolutions."""
+    """Name of the curve: one per direction, except for depthwise convolutions."""
     return "conv" if work.dims["depthwise"] else f"conv_{work.dims['direction']}"
 
 

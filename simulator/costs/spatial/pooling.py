@@ -68,7 +68,7 @@ def adaptive_pool(op: Signature) -> Work:
     "aten.adaptive_max_pool3d_backward.default",
 )
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each gradient to the index of its maximum: one thread per input
+    """Write zeros, then add each gradient at the index of its maximum: one thread per input
     (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
@@ -80,7 +80,7 @@ def max_pool_backward(op: Signature) -> tuple[Work, Work]:
 
 @cost("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
 def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
-    """Each input gathers the windows that cover it; in 3-d windows add to zeros
+    """Each input gathers the windows that cover it; in 3-d, windows are added to zeros
     (AveragePool3d.cu)."""
     grad, out = op["grad_output"], op.out
     taps = max(1, -(-grad.numel * _window_taps(op, spatial_dims(op)) // max(out.numel, 1)))
@@ -90,7 +90,7 @@ def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
 def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then the share of each input (AdaptiveAveragePooling.cu, `zeros_like`)."""
+    """Write zeros, then the share of each input (AdaptiveAveragePooling.cu, `zeros_like`)."""
     grad, out = op["grad_output"], op.out
     steps = (
         0 if channels_last(grad) else prod(out.shape[-spatial_dims(op) :])
@@ -103,6 +103,6 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
 
 @cost("aten.max_unpool2d.default", "aten.max_unpool3d.default")
 def max_unpool(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each value to its index."""
+    """Write zeros, then write each value at its index."""
     x = op["self"]
     return fill_like(op.out), window("pool", op, x.numel, 1, op.read_bytes, x.nbytes)

@@ -74,15 +74,16 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def _to_rows(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """The copy of a tensor with gaps for kernels that ignore strides: antialiased ones, and nearest
-    ones, which also accept channels last."""
+    """The copy of a tensor with gaps for kernels that ignore strides: those of antialiased and of
+    nearest interpolation. Nearest kernels also accept channels last."""
     takes = "nearest" in op.name and channels_last(x)
     strided = "nearest" not in op.name and "_aa" not in op.name
     return () if x.contiguous or takes or strided else (copy_onto(x, _rows(x)),)
 
 
 def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
-    """Whether a bilinear interpolation keeps the size. Other interpolations compute even then."""
+    """Whether a bilinear interpolation keeps the size, so that it only copies. Other interpolations
+    compute even if they keep the size."""
     return (
         "upsample_bilinear2d" in op.name and "_aa" not in op.name and (source.shape == target.shape)
     )
@@ -106,9 +107,9 @@ def _variant(op: Signature, kind: str) -> str:
 
 @cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
 def upsample_backward(op: Signature) -> tuple[Work, ...]:
-    """Nearest gathers, image after image unless channels are innermost. The others add to zeros
-    with atomics; bilinear and trilinear have one thread per output, and bilinear to the same size
-    copies."""
+    """Nearest interpolation gathers, image after image unless channels are innermost. The others
+    add to zeros with atomics; bilinear and trilinear have one thread per output, and bilinear to
+    the same size copies."""
     grad, out = op["grad_output"], op.out
     if _is_copy(op, grad, out):
         return move(grad, out)
@@ -145,7 +146,8 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _grid_taps(op: Signature) -> int:
-    """interpolation_mode 0 (bi- or trilinear), 1 (nearest), 2 (bicubic)."""
+    """Inputs per output, for interpolation_mode 0 (bi- or trilinear), 1 (nearest) and 2
+    (bicubic)."""
     corners = 8 if "3d" in op.name else 4
     mode: int = op.arg("interpolation_mode", 0)
     return (corners, 1, 16)[mode]
@@ -194,7 +196,8 @@ def affine_grid(op: Signature) -> Work:
 def roi(op: Signature) -> Work:
     """Bins of each region: the mean of sampling_ratio² samples of four neighbours, or a maximum.
 
-    A ratio of 0 or less adapts to the size of the region, which is data: 2 per side is assumed.
+    A ratio of 0 or less adapts to the size of the region, which depends on the data: 2 per side is
+    assumed.
     """
     x, out, ratio = op["input"], op.out, op.arg("sampling_ratio", 0)
     places = (ratio if ratio > 0 else 2) ** 2

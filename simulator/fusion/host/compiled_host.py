@@ -20,8 +20,8 @@ class HostCosts:
     weight_s         a weight or buffer of the module: its guard, its checks and its look-up
     backward_s       the backward's node and the call of its code
     gradient_s       a gradient assigned to its weight, and cleared
-    triton_s         the wrapper's work for a generated kernel, with the allocation of its result;
-                     the driver's call (`Host.launch_s`) comes on top, as for any other kernel
+    triton_s         the wrapper's work for a generated kernel, with the allocation of its result,
+                     but without the driver's call (`Host.launch_s`)
     backward_triton_s  added per kernel in the backward pass: autograd runs in another thread, with
                      colder caches, and each kernel has more tensors
     product_s        a matrix product called from the wrapper, without its launch
@@ -58,7 +58,7 @@ class ReplayCosts:
     """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
 
     graph_s     the tree selects the next graph and returns its results
-    held_s      a tensor that a graph finds in its memory, copies included, or passes on
+    held_s      a tensor that a graph receives in its memory, copies included, or passes on
     gradient_s  a gradient assigned to its weight, and cleared; no result is allocated
     backward_s  the backward's node and the call of its graph
     """

@@ -59,7 +59,7 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
 
 
 def _held(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
-    """For each graph, the number of tensors that it passes on or receives: those kept for the
+    """For each graph, the number of tensors that it passes on or receives: those stored for the
     backward pass, and copies of inputs. Weights are recognized by their addresses at no cost."""
     ops = plan.trace.ops
     touched: dict[int, set[int]] = {}

@@ -24,7 +24,7 @@ from simulator.fusion.tangents import is_tangent
 from simulator.hardware.waits import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
 
-_LARGEST_ITEM = 8  # bytes per element of a copied storage whose shape no op tells
+_LARGEST_ITEM = 8  # bytes per element of a copied storage that no op reads as a whole
 
 
 _REPLAYED = Derived[Fused]()
@@ -92,7 +92,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _uncaptured(op: Op) -> str:
-    """The reason why an op is not captured, or an empty string."""
+    """Return the reason why an op is not captured, or an empty string."""
     if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
         return "autograd"  # the gradients that start a backward pass
     if syncs(op.signature):
@@ -161,7 +161,8 @@ def _with(
     storages: list[Storage],
     moved: dict[int, int],
 ) -> Fused:
-    """The step with a copy before the op of each number; captured ops read the copies."""
+    """The step with each copy inserted before the op of its number; captured ops read the
+    copies."""
     trace = fusion.trace
     ops: list[Op] = []
     groups: list[Group] = []
@@ -191,7 +192,7 @@ def _with(
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
-    """The storages, where a graph's own memory lives from the copy to the last op that reads it:
+    """The storages, where the copy of an input lives from the copy op to the last op that reads it:
     each replay copies again, and later results of the graph may reuse the memory."""
     first, last = touches(ops)
     for number in moved.values():

@@ -1,7 +1,7 @@
 """The offset and the order in which a loop reads a value, as in Inductor's `MemoryDep`. Two loops
 share a read only if they read the same elements in the same order (`score_fusion_memory` of
-torch/_inductor/scheduler.py), and a loop joins the loop before it only if it reads in the order of
-the other's writes (`fusable_read_and_write`)."""
+torch/_inductor/scheduler.py), and a loop joins the preceding loop only if it reads in the order in
+which that loop writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from simulator.fusion.node import Key
 from simulator.records import Op, Tensor, row_major
 
 Map = tuple[Any, ...]
-"""The order of a read: () for the order of memory, else a description, equal for equal orders."""
+"""The order of a read: () for the order of memory, else a description that is equal for equal
+orders."""
 
 _MOVING = {
     "roll": "self", "flip": "self", "index": "self", "index_select": "self", "gather": "self",
@@ -55,7 +56,7 @@ def region_of(key: Key) -> Key:
 
 
 def read(key: Key, offset: int, way: Map) -> Key:
-    """The key of a read through another offset and map on top of `key`."""
+    """The key of a read through a further offset and map, applied to `key`."""
     if not offset and not way:
         return key
     if isinstance(key, Part):
@@ -78,8 +79,8 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
 
 
 def reordered(key: Key, elements: int) -> tuple[Key, Map]:
-    """Separate a read of `elements`, by a loop whose dimensions may be reordered, from its final
-    walks that only permute all elements. Return the rest of the read, and these walks."""
+    """Split the key of a read of `elements`, by a loop whose dimensions may be reordered. Return
+    the key without the final walks that only permute all elements, and these walks."""
     if not isinstance(key, Part):
         return key, ()
     at = len(key.way)

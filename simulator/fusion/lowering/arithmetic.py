@@ -23,13 +23,14 @@ _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81
 
 _NORMALIZED = (7, 19)
-"""FLOPs and slots of an inference batch norm per element: x − mean, var + ε, a square root that
-takes 8, a reciprocal that takes 8, three more. Eager kernels compute a channel's factors once."""
+"""FLOPs and slots of an inference batch norm per element: x − mean, var + ε, a square root of 8
+slots, a reciprocal of 8 slots, and three others. Eager kernels compute a channel's factors once."""
 
 _PHILOX, _SHARED_PHILOX = 80, 50
-"""Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
-rate. Eager kernels share a round's four numbers among four elements. So does a handwritten kernel,
-which passes them on through shared memory: 35 in its machine code, and seven barriers."""
+"""Slots of a random number: ten rounds, 55 instructions, of which 20 are wide multiplies at half
+the rate. Eager kernels share a round's four numbers among four elements. A handwritten kernel
+shares them too, through shared memory: it takes 35 instructions in its machine code, and seven
+barriers."""
 
 ROWS: dict[str, tuple[int, int]] = {
     name: traits.row_slots for name, traits in TRAITS.items() if traits.row_slots is not None
@@ -37,8 +38,8 @@ ROWS: dict[str, tuple[int, int]] = {
 """Slots per element if its row stays in registers, and if the kernel loops along the row."""
 
 PERSISTENT = 1024
-"""Most elements of a row that a kernel holds in registers. It loops along a longer row, and again
-if ops after the sum read the row (torch/_inductor/choices.py,
+"""Maximum number of elements of a row that a kernel holds in registers. It loops along a longer
+row, and loops a second time if ops after the sum read the row (torch/_inductor/choices.py,
 `should_use_persistent_reduction`)."""
 
 _ROWS, _APART = 64, 64  # rows per multiprocessor, and elements of a row
@@ -49,9 +50,9 @@ _APPLIED = 5  # slots of a norm after its statistics: subtract, scale, weight, b
 def arithmetic(
     op: Signature, persistent: int = PERSISTENT, by_hand: bool = False
 ) -> tuple[int, int]:
-    """FLOPs and instructions of an op, without loads and stores, in a generated kernel that holds
-    rows of up to `persistent` elements in registers; or in a kernel written `by_hand`, which
-    rescales its running sums once per part of a row, not per element."""
+    """FLOPs and instructions of an op, without loads and stores. A generated kernel holds rows of
+    up to `persistent` elements in registers. A kernel written `by_hand` rescales its running sums
+    once per part of a row, not per element."""
     if by_hand:
         persistent = sys.maxsize
     works = costed(op) or ()
@@ -65,9 +66,9 @@ def arithmetic(
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:
-    """The longest row, in elements, that a kernel holds in registers: shorter if it reads many rows
-    `apart`, in another order than that of memory (`Reduction.num_splits` of ir.py,
-    `get_reduction_hint` of codegen/simd_kernel_features.py)."""
+    """The longest row, in elements, that a kernel holds in registers. The limit is smaller if the
+    kernel reads many rows `apart`, that is, across the order of memory (`Reduction.num_splits` of
+    ir.py, `get_reduction_hint` of codegen/simd_kernel_features.py)."""
     return _APART if apart and rows >= _ROWS * units else PERSISTENT
 
 

@@ -1,8 +1,8 @@
 """A product and a sum contracted into one instruction.
 
 Triton lets the compiler contract `a·b + c` (its `enable_fp_fusion`, on by default), in registers
-and thus within one kernel: the multiplication costs no issue slot of its own. On an H200 512
-multiply-adds of 2²⁴ floats take 275 µs; one slot per pair gives 257 µs.
+and thus within one kernel: the multiplication takes no additional issue slot. On an H200, 512
+multiply-adds of 2²⁴ floats take 275 µs; with one slot per pair the prediction is 257 µs.
 """
 
 from __future__ import annotations

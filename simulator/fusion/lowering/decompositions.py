@@ -113,8 +113,8 @@ def _sums_across(
     results: list[tuple[Value, Tensor]],
     work: tuple[int, int],
 ) -> None:
-    """Add sums across the rows to the kernel that sums along them. It leaves parts, and one eager
-    kernel per result sums these; in half precision a loop then casts the sums."""
+    """Add sums across the rows to the kernel that sums along them. The kernel writes partial sums,
+    and one eager kernel per result adds them up; in half precision a loop then casts the sums."""
     rows, cols = lowering.nodes[-1].rows, lowering.nodes[-1].cols
     wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
     across = lowering.node("reduction", rows, cols, True, wanted, (index,), *work)
@@ -154,8 +154,8 @@ def _moments(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _batch_norm(lowering: Lowering, index: int, op: Op) -> None:
-    """In training, the moments of each channel and the running moments, of equal size; then one
-    loop over elements."""
+    """In training, lower the moments of each channel and the running moments, which have equal
+    sizes; then one loop over elements."""
     source = op.inputs[0]
     rows, cols = _channels(source)
     out, *saved = lowering.flow.makes[index]
@@ -224,7 +224,7 @@ def _scan(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _whole(lowering: Lowering, index: int, op: Op) -> None:
-    """A loss: the sum of one looked-up element per row."""
+    """Lower a loss that is the sum of one looked-up element per row."""
     target = op.signature["target"]
     reads = lowering.inputs(index, op)
     picked = lowering.flow.reads[index][op.signature.names.index("self")]
@@ -233,12 +233,12 @@ def _whole(lowering: Lowering, index: int, op: Op) -> None:
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
     first = len(lowering.nodes)
     reduce(lowering, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    node = lowering.nodes[first]  # if the sum is split, the part that reads the rows
+    node = lowering.nodes[first]  # if the sum is split, the first step, which reads the rows
     whole = max(op.signature["self"].numel, 1)
-    if picked in lowering.pending:  # computed for the looked-up elements only
+    if picked in lowering.pending:  # pending values are computed for the looked-up elements only
         held = lowering.pending[picked]
         node.flops -= held.flops - held.flops * target.numel // whole
-    for key in node.reads:  # pending values too: one element per row
+    for key in node.reads:  # of pending values, too, one element per row is read
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
 

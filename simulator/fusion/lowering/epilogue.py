@@ -14,8 +14,8 @@ _OWN = ("product", "out", "regions", "flops", "instructions", "ops", "template")
 @cost("fused.product.default")
 def product(op: Signature) -> tuple[Work, ...]:
     """The product's launches. The last also reads the loop's inputs, runs its arithmetic and writes
-    its results. The time of tiles is the product's: the loop runs on vector units during the next
-    tile."""
+    its results. The tiles take the time of the product alone, because the loop runs on vector units
+    during the next tile."""
     mine = op.names.index("reads") if "reads" in op.names else len(op.names)
     shape, dtype, stride = op.arg("out")
     plain = Signature(
@@ -56,9 +56,9 @@ def with_epilogue(
     ops: str,
     template: bool = False,
 ) -> Signature:
-    """The signature of a product followed by a loop, which also reads `reads` and alone writes
-    results; `work` is the loop's FLOPs and instructions. The kernel is the library's, or a
-    generated `template`."""
+    """The signature of a product followed by a loop. The loop also reads `reads`, and only its
+    results `writes` are written; `work` is its FLOPs and instructions. The kernel is the library's,
+    or a generated `template`."""
     out = op.outputs[0]
     args = dict(op.signature.args) | {
         "product": op.name,

@@ -41,7 +41,8 @@ def accumulated(lowering: Lowering) -> None:
 
 
 def _weight_gradient(lowering: Lowering, index: int, op: Op) -> tuple[Value, Tensor] | None:
-    """The gradient of a convolution's weight as autograd receives it: after its cast, if any."""
+    """The gradient of a convolution's weight as autograd receives it, after its cast if there is
+    one."""
     shape = op.signature["weight"].shape
     for value, tensor in zip(lowering.flow.makes[index], op.outputs, strict=True):
         if tensor.shape == shape:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _FULL_BYTES = 4  # bytes per element in full precision
-_CHAIN = 4  # ops searched back from a gradient
+_CHAIN = 4  # maximum number of ops searched back from a gradient
 
 
 class LibraryCalls:
@@ -55,7 +55,7 @@ class LibraryCalls:
     def _call(
         self, index: int, op: Op, call: Op | None, reads: Sequence[Key], makes: Sequence[Key]
     ) -> None:
-        """Add the op, or `call` in its place, on these values."""
+        """Add the op, or `call` in its place, which reads and writes these values."""
         node = Node("library", 1, ops=(index,), call=call)
         call = call or op
         turns = self.channels_last and "convolution" in op.name
@@ -76,7 +76,7 @@ class LibraryCalls:
 
     def _permuted(self, value: Key, tensor: Tensor, ops: int = _CHAIN) -> bool:
         """Whether an image, or a value from which loops compute it, is a permuted view of rows with
-        channels last. Inductor writes such an image in its own order."""
+        channels last. Inductor writes such an image in an order that cuDNN cannot read."""
         node = self.lowering.computed.get(value)
         if node is None or node.numel != tensor.numel or not ops:
             return False
@@ -89,7 +89,7 @@ class LibraryCalls:
         return any(self._permuted(each, seen, ops - 1) for each, seen in operands)
 
     def _relaid_by_cudnn(self, index: int, op: Op, value: Key, tensor: Tensor) -> Key:
-        """A gradient in a layout that cuDNN does not support: the call copies it
+        """The key of a gradient whose layout cuDNN does not support: the call copies the gradient
         (`convolution_backward` of ATen/native/Convolution.cpp)."""
         self.lowering.store(value)
         plain = replace(tensor, stride=row_major(tensor.shape))
@@ -118,8 +118,8 @@ class LibraryCalls:
         self.lowering.nodes.append(node)
 
     def _laid(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """An image, or a copy of it if it is a view of a library's result that is not row-major
-        (`require_stride_order` of ir.py)."""
+        """The key of an image, or of a copy if the image is a view of a library's result that is
+        not row-major (`require_stride_order` of ir.py)."""
         loop = value in self.lowering.computed or not self.lowering.inductor
         if loop or tensor.contiguous or (len(tensor.shape) == 4 and not needs_copy(tensor)):
             return value
@@ -140,9 +140,10 @@ class LibraryCalls:
         return key
 
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """The value, or a copy of it in two cases: its rows are padded and the call cannot skip the
-        padding; or it is an image's gradient that the backward graph computes row-major (without a
-        convolution that requires channels last), and the call's view crosses this order."""
+        """The key of a value, or of a copy of it in two cases. In the first case, the rows of the
+        value are padded and the call cannot skip the padding. In the second case, the value is the
+        gradient of an image in a backward graph that computes it row-major, because no convolution
+        requires channels last, and the call reads it through a view that needs another order."""
         node = self.lowering.computed.get(value)
         if node is None:
             return value
@@ -205,7 +206,8 @@ class LibraryCalls:
         return True
 
     def _turn(self, index: int, value: Value, tensor: Tensor) -> Key:
-        """An input or a weight in channels-last layout, converted once by a kernel if necessary."""
+        """The key of an input or a weight in channels-last layout; a kernel converts it once if
+        necessary."""
         if not needs_copy(tensor):
             return value
         if value not in self.turned:

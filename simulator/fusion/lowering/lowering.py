@@ -32,7 +32,7 @@ from simulator.hardware.gpu import GPU
 from simulator.records import Op, Tensor, Trace
 from simulator.timing.rates import UNITS_SEEN
 
-_JOINED = 8  # most operands that one loop concatenates (config.max_pointwise_cat_inputs)
+_JOINED = 8  # maximum operands that one loop concatenates (config.max_pointwise_cat_inputs)
 _SCALAR_BYTES = 8
 _SCATTERED = (
     "aten.embedding_dense_backward.default",
@@ -41,9 +41,9 @@ _SCATTERED = (
 
 
 class Lowering:
-    """Builds the loop nests of one trace; `nodes` are in program order. With `only`, other ops are
-    calls that read and write memory, as in eager mode. If the compiler is not `inductor`, images
-    keep their layout and products their biases."""
+    """Builds the loop nests of one trace; `nodes` are in program order. With `only`, all ops except
+    these are calls that read and write memory, as in eager mode. If the compiler is not `inductor`,
+    images keep their layout, and products keep their biases."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class Lowering:
     ) -> None:
         self.only = only
         self.inductor = inductor and only is None
-        self.computed: dict[Value, Tensor] = {}  # computed by loops, here or where they are read
-        self.computed_by: dict[Value, int] = {}  # its op
+        self.computed: dict[Value, Tensor] = {}  # values of loops, stored or pending
+        self.computed_by: dict[Value, int] = {}  # the op of each value
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
         self.graphs = graphs(trace)
@@ -143,14 +143,15 @@ class Lowering:
         return self.pending[value].ops[-1] if value in self.pending else -1
 
     def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
-        """Most elements of a row that a kernel with these reads holds in registers."""
+        """Maximum number of elements of a row that a kernel with these reads holds in registers."""
         apart = any(isinstance(key, Part) and key.way for key in self.through(reads)[0])
         return in_registers(rows, inner and apart, self.gpu.units or UNITS_SEEN)
 
     # -- values -----------------------------------------------------------------------------------
 
     def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
-        """Bytes that an op touches to read its inputs (of these names, if any), by value."""
+        """Bytes that an op touches to read its inputs (only those with these names, if names are
+        given), by value."""
         reads: dict[Key, int] = {}
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
         for place, (value, tensor, name) in enumerate(
@@ -173,7 +174,8 @@ class Lowering:
         flops: int,
         instructions: int,
     ) -> None:
-        """Lower one loop over elements: keep its results pending, and store those that must be."""
+        """Lower one loop over elements: keep its results pending, and store those that must be
+        stored."""
         shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0

@@ -21,8 +21,8 @@ def is_outside(lowering: Lowering, value: Value) -> bool:
 
 
 class PaddedProducts:
-    """Adds the padded products of a lowering; `seconds` of a product decide whether padding pays.
-    None: no product is padded."""
+    """Adds the padded products of a lowering; `seconds` predicts the time of a product, to decide
+    whether padding pays; if it is None, no product is padded."""
 
     def __init__(self, lowering: Lowering, seconds: Seconds | None) -> None:
         self.lowering, self.seconds = lowering, seconds
@@ -45,14 +45,15 @@ class PaddedProducts:
         return self.wide[key]
 
     def pads(self, index: int, value: Value) -> bool:
-        """Whether the call pads every operand that is this value, so a loop reads it."""
+        """Whether the call pads every operand that is this value, so that a loop reads the
+        value."""
         op = self.lowering.trace.ops[index]
         call = None if self._in_places(value) else self.padded(index, op)
         places = [i for i, read in enumerate(self.lowering.flow.reads[index]) if read == value]
         return call is not None and all(op.inputs[i].shape != call.inputs[i].shape for i in places)
 
     def _in_places(self, value: Value) -> bool:
-        """Whether a value is a concatenation whose parts other ops read too, so that each is
+        """Whether a value is a concatenation whose parts other ops read too, so that each part is
         written into its place (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)."""
         index = self.lowering.computed_by.get(value)
         if index is None or self.lowering.trace.ops[index].name != "aten.cat.default":
@@ -62,8 +63,8 @@ class PaddedProducts:
 
     def add(self, index: int, op: Op, call: Signature) -> None:
         """Add a padded product. A loop copies each operand that grows, or computes it if it was
-        pending. An operand that other calls read too is written next to zeros by the loop that
-        makes it, and copied for the next call (`cat` of torch/_inductor/lowering.py)."""
+        pending. If other calls read an operand too, the loop that computes it writes it next to
+        zeros, and it is copied for the next call (`cat` of torch/_inductor/lowering.py)."""
         node = Node("library", 1, ops=(index,))
         for value, tensor, wide in zip(
             self.lowering.flow.reads[index], op.inputs, call.inputs, strict=True
@@ -87,7 +88,7 @@ class PaddedProducts:
         self.lowering.nodes.append(node)
 
     def _made_here(self, index: int, value: Value) -> bool:
-        """Whether a loop of this pass made a value."""
+        """Whether a loop of the same pass computes a value."""
         ops, producer = self.lowering.trace.ops, self.lowering.computed_by.get(value)
         return producer is not None and ops[producer].phase == ops[index].phase
 
@@ -100,7 +101,7 @@ class PaddedProducts:
         )
 
     def _copied(self, index: int, value: Value, tensor: Tensor, reader: Node, fuses: bool) -> None:
-        """Add a loop over the elements of `tensor` that makes an operand of a call."""
+        """Add a loop over the elements of `tensor` that writes an operand of a call."""
         copy = self.lowering.node(
             "pointwise",
             tensor.numel,

@@ -34,7 +34,7 @@ def timer(gpu: GPU, profile: Profile) -> Seconds:
 
 def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature | None:
     """The product on padded operands; None if it is not padded. `free[i]` is True if a loop writes
-    operand i, which it can then write padded at no cost."""
+    operand i, since a loop can write padded rows at no cost."""
     if op.name not in PRODUCTS:
         return None
     item = op.inputs[-1].itemsize

@@ -32,7 +32,7 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
         )
     )
     node = lowering.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-    node.writes[held] = node.reads[held] = source.numel * item  # it also reads the sums
+    node.writes[held] = node.reads[held] = source.numel * item  # the cast also reads the sums
     node.atomic = True
     lowering.nodes.append(node)
     if wide:

@@ -21,7 +21,8 @@ def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
 
 def instructions(nodes: Sequence[Node]) -> int:
     """Issue slots of the kernel of these nodes. A value that several nodes recompute counts once,
-    unless a reduction loops along the rows: after it the kernel recomputes all values."""
+    unless a reduction loops along the rows: after such a reduction the kernel recomputes all
+    values."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
     again = sums is not None and sums.looped
@@ -38,7 +39,8 @@ def instructions(nodes: Sequence[Node]) -> int:
 
 def _spread(value: Recomputed, elements: int, sums: Node | None) -> int:
     """Slots of a value in a loop over `elements`. Next to a reduction, a value that is constant
-    along a row is computed once per row, and a value that all rows share once per block of rows."""
+    along a row is computed once per row, and a value that all rows share is computed once per block
+    of rows."""
     own = prod(value.shape)
     if sums is not None and sums.cols > 1 and elements == sums.elements:
         if own == sums.rows or value.shape[-1:] == (1,):

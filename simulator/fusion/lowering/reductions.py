@@ -1,5 +1,6 @@
 """The number of steps of a reduction, as Inductor splits it (torch/_inductor/choices.py,
-`reduction_split_factor`): few results would leave units idle, so parts are reduced first."""
+`reduction_split_factor`): a reduction to few results would leave units idle, so it is split into
+parts that are reduced first."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from simulator.timing.rates import UNITS_SEEN
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements per thread
 _INNER_UNSPLIT = 8192
-_BUSY_ROWS = 64  # results per multiprocessor, from which none is split (`Reduction.num_splits`)
+_BUSY_ROWS = 64  # with as many results per multiprocessor, none is split (`Reduction.num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 

@@ -29,7 +29,7 @@ _ANEW = (
 
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     """Values that are not padded: those that reach a convolution before a reduction in the graph
-    that makes them, and the results of an inference step."""
+    that computes them, and the results of an inference step."""
     values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
     of = graphs(trace).of
     wanted: dict[Value, Graph] = {}
@@ -81,14 +81,14 @@ def joins(made: Tensor, view: Tensor) -> bool:
 
 
 def crosses(made: Tensor, view: Tensor) -> bool:
-    """Whether a view of a whole eager buffer with permuted dimensions is no view of the same buffer
-    in row-major order (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which freezes the
-    layout of a view's base)."""
+    """Whether a view of a whole eager buffer with permuted dimensions cannot be a view of the same
+    buffer in row-major order (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which freezes
+    the layout of a view's base)."""
     plain = row_major(made.shape)
     if made.stride == plain or not made.dense or view.numel != made.numel:
         return False
     lying = sorted(zip(made.stride, made.shape, plain, strict=True))
-    left = [[size, step] for _, size, step in lying if size > 1]  # from the smallest stride
+    left = [[size, step] for _, size, step in lying if size > 1]  # smallest stride first
     for _, size in sorted(zip(view.stride, view.shape, strict=True)):
         following = 0
         while size > 1:

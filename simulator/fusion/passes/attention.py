@@ -4,8 +4,8 @@
 These patterns were compared with the real Inductor (torch 2.13): scores divided by a number, with
 or without an added mask; scores multiplied by a number, without a mask. Only half precision matches
 (`_sfdp_params_check`), with a softmax in float32 or not. Scores without a scale, filled by a mask,
-or of scaled queries do not match, nor does any pattern of which another op reads an intermediate
-result. A trace does not tell whether a network returns such a result. Training steps are not
+or of scaled queries do not match, nor does any pattern if another op reads one of its intermediate
+results. A trace does not record whether a network returns such a result. Training steps are not
 changed, though Inductor has patterns for them too.
 """
 
@@ -39,7 +39,7 @@ class Match:
 
 
 def attended(trace: Trace, gpu: GPU) -> JointGraph:
-    """The step with calls in the place of matches; the step itself without a match."""
+    """The step in which calls replace the matches; the step itself if nothing matches."""
     if gpu.vendor != "NVIDIA" or trace.phase != "inference":
         return JointGraph(trace)
     softmaxes = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
@@ -105,7 +105,7 @@ class _Matching:
 
     def _scores(self, softmax: int) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
         """The ops from the softmax back to the product of queries and keys, the mask that is added,
-        and whether copies before products are replaced too."""
+        and whether the call also replaces copies before products."""
         inside: list[int] = []
         mask: tuple[Tensor, int] | None = None
         divides: bool | None = None
@@ -170,7 +170,8 @@ class _Matching:
     def _result(
         self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
-        """The result: token by token if a copy after the product lays it so, else unchanged."""
+        """The result of the call. It is stored token by token if a copy after the product stores it
+        so, else as by the product."""
         flat = self.trace.ops[product].outputs[0]
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])

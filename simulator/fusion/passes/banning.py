@@ -12,16 +12,17 @@ from simulator.fusion.passes.joint import Joint
 from simulator.fusion.passes.op_types import is_intensive, is_recomputable
 from simulator.records import Op, Tensor
 
-_CHAIN = 100  # ops after which a fusible chain is cut
+_CHAIN = 100  # maximum number of ops in a fusible chain
 _REDUCED = 4  # a result this many times smaller than its inputs is kept
 
 
 @dataclass(frozen=True)
 class Bans:
-    """The kinds of banned ops. `used_far_apart`: readers of one tensor beyond an op that does not
-    fuse; `long_chains` of fusible ops; `materialized_backward`: ops whose result an unfusible
-    backward op reads; `not_listed`: ops that are not on the list (if False, only random and
-    compute-intensive ops); `reductions`."""
+    """The kinds of ops that are banned. `used_far_apart` are ops whose result is also read beyond
+    an op that does not fuse; `long_chains` are ops that end a long chain of fusible ops;
+    `materialized_backward` are ops whose result an unfusible backward op reads; `not_listed` are
+    ops that are not on the list (if False, only random and compute-intensive ops are banned);
+    `reductions` are ops whose results are much smaller than their inputs."""
 
     used_far_apart: bool = True
     long_chains: bool = True
@@ -45,7 +46,7 @@ def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
 
     if bans.used_far_apart:
         for tensor, users in enumerate(joint.users):
-            if len(users) < 2:  # a single reader is behind no other
+            if len(users) < 2:  # a single reader comes after no other reader
                 continue
             first = _first_unfusible(joint, users)
             for user in users:
@@ -75,7 +76,7 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _given_bytes(op: Op) -> int:
-    """Bytes of the inputs of an op without lists of tensors, which the partitioner ignores."""
+    """Bytes of the inputs of an op, except for lists of tensors, which the partitioner ignores."""
     often = Counter(op.signature.names)
     named = zip(op.inputs, op.signature.names, strict=True)
     return sum(_bytes(tensor) for tensor, name in named if often[name] == 1)

@@ -14,16 +14,16 @@ from simulator.fusion.passes.cut import tensors_to_keep
 from simulator.fusion.passes.joint import FAR, Joint
 from simulator.fusion.passes.op_types import is_intensive
 
-_PARTS = 10_000  # units of the budget, in which the knapsack counts
+_PARTS = 10_000  # number of units into which the knapsack divides the budget
 
 
 def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
-    """The tensors to keep, with at most this share (0 to 1) of the bytes that the default cut keeps
-    beyond the step's inputs, if possible: 1 is the default cut.
+    """The tensors to keep. If possible they have at most this share (0 to 1) of the bytes that the
+    default cut keeps in addition to the step's inputs; 1 gives the default cut.
 
     Below 1 the heuristics are lifted, those about speed first, then the list of ops. Then banned
     ops whose results exceed the budget run again, those with the fewest FLOPs per byte first (a 0-1
-    knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
+    knapsack). No random op runs again here, while torch replays the state of its generators.
     """
     usual = Bans()
     saved = tensors_to_keep(joint, banned(joint, usual))
@@ -51,7 +51,7 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
 
 
 def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:
-    """Bytes of tensors that forward ops made, as the partitioner sums them: views count."""
+    """Bytes of tensors that forward ops write, as the partitioner sums them: views count too."""
     return sum(joint.tensors[t].nbytes for t in tensors if joint.tensors[t].op >= 0)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 
 def behind(edges: Mapping[tuple[int, int], int], nodes: int, source: int, sink: int) -> set[int]:
-    """The nodes from which the sink can still be reached under a maximum flow: the sink's side of
-    the minimum cut nearest to it, which all maximum flows share.
+    """The nodes from which the sink can still be reached under a maximum flow. They are the sink's
+    side of the minimum cut nearest to the sink, which is the same for all maximum flows.
 
-    `edges` are whole capacities by (from, to) of nodes 0 to `nodes` − 1.
+    `edges` maps pairs (from, to) of nodes 0 to `nodes` − 1 to whole capacities.
     """
     residual = _Residual(edges, nodes)
     while (levels := residual.levels(source, sink))[sink] >= 0:

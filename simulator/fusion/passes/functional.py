@@ -1,5 +1,5 @@
 """A trace in which no loop writes its operands: AOTAutograd makes a graph functional before the
-partition, so a loop that overwrites a whole activation makes a new one instead."""
+partition, so a loop that overwrites a whole activation writes a new tensor instead."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simulator.records import Op, Signature, Storage, Trace
 def functional(trace: Trace) -> Trace:
     """The trace in which an out-of-place loop replaces each in-place loop that overwrites a whole
     activation; later ops read its result."""
-    stands: dict[int, int] = {}  # by storage, the new storage of its contents
-    fresh: list[tuple[int, int]] = []  # the old storage, and the op that makes the new one
+    stands: dict[int, int] = {}  # for each storage, the new storage of its contents
+    fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one
     plain: dict[int, Signature | None] = {}
     ops: list[Op] = []
     parts = graphs(trace)

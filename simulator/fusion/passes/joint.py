@@ -1,4 +1,4 @@
-"""A training step as torch's partitioner sees it: the tensors that forward ops make, and the
+"""A training step as torch's partitioner sees it: the tensors that forward ops write, and the
 forward and backward ops that read them.
 
 The ops are those of eager mode, so a norm is one op; views are ops too. A trace names storages, not
@@ -31,7 +31,7 @@ class Made:
 
 
 def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
-    """The predicate, with its answers cached by signature."""
+    """A predicate whose results are cached by signature."""
     known: dict[int, bool] = {}
 
     def answered(op: Op) -> bool:
@@ -46,8 +46,9 @@ def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
 class Joint:
     """`reads[i]` and `makes[i]` are tensors (indices into `tensors`) of forward op i, `users[t]`
     the forward ops that read a tensor, `readers[t]` the backward ops; `backward_reads` is the
-    reverse of `readers`. `fusible` tells which ops fuse with each other. `op_distance` and
-    `distance` count steps to the backward pass; `FAR` if it needs no result."""
+    reverse of `readers`. `fusible` decides which ops fuse with each other. `op_distance` and
+    `distance` are the numbers of steps from an op and a tensor to the backward pass, `FAR` if the
+    backward pass does not need them."""
 
     def __init__(self, trace: Trace, fusible: Callable[[Op], bool] = is_fusible) -> None:
         self.trace = trace
@@ -80,7 +81,7 @@ class Joint:
         return [tensor for tensor, readers in enumerate(self.readers) if readers]
 
     def fuse(self, tensor: int, user: int) -> bool:
-        """`is_fusible`: whether a tensor's op fuses with a reader. A concatenation absorbs its
+        """Whether a tensor's op fuses with a reader (`is_fusible`). A concatenation absorbs its
         inputs, and no op absorbs a concatenation."""
         op = self.trace.ops[user]
         if base(op) == "cat":
@@ -103,7 +104,7 @@ class Joint:
         )
 
     def made_forward(self, value: Value) -> bool:
-        """Whether this step's forward pass made a value."""
+        """Whether this step's forward pass computes a value."""
         storage, version = value
         return value in self._oldest and (version > 0 or self.trace.storages[storage].born >= 0)
 

@@ -83,7 +83,7 @@ class _RowOps:
         return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
 
     def done(self, last: Operand) -> tuple[Op, ...]:
-        """The ops; the result is that of the last op, or its cast."""
+        """The ops of the softmax. Its result is that of the last op, or the cast of it."""
         tensor = last[1]
         result = self.op.outputs[0], self.op.storages[1]
         if result[0].dtype == tensor.dtype:
@@ -153,8 +153,8 @@ def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
 
 
 def _widened(graph: GraphBuilder, op: Op, value: Value) -> tuple[Op, ...]:
-    """A norm's backward that reads its gradient in full precision, after a cast; norms that read
-    the same gradient share the cast."""
+    """The backward op of a norm, which reads its gradient in full precision after a cast; norms
+    that read the same gradient share the cast."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
     parts: list[Op] = []
@@ -209,8 +209,8 @@ def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
 
 
 def _tangent(graph: GraphBuilder, index: int) -> None:
-    """Add zeros at the beginning of the backward pass, and their sum with the gradient of op
-    `index`."""
+    """Add an op that writes zeros at the beginning of the backward pass, and one that adds them to
+    the gradient of op `index`."""
     op = graph.trace.ops[index]
     *before, last = graph.parts.get(index, (op,))
     out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))

@@ -53,9 +53,9 @@ def joint_graph(trace: Trace) -> JointGraph:
 
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:
-    """`dataflow` takes a storage that ends with the forward pass for one of its results. A storage
-    that was not a result ends one op earlier, since its inputs may live longer after recomputation
-    and the backward pass reads less."""
+    """The trace without results that the eager step did not have. `dataflow` treats a storage that
+    ends with the forward pass as a result of that pass. Recomputation may let other storages end
+    there, so these end one op earlier here."""
     ends = [_backward(each) for each in (joint.trace, after)]
     results = {
         storage for storage, _ in joint.flow.kept if joint.trace.storages[storage].freed == ends[0]

@@ -54,13 +54,14 @@ def is_fusible(op: Op) -> bool:
 
 
 def is_random(op: Op) -> bool:
-    """Whether an op would draw other numbers in a second run. (torch names three ops, and replays
-    the state of others; no random op runs again here.)"""
+    """Whether an op would draw other numbers in a second run. (torch lists three ops and restores
+    the generator's state for others; here no random op is recomputed.)"""
     name = base(op)
     return any(part in name for part in _RANDOM) and not name.endswith("backward")
 
 
 def is_intensive(op: Op) -> bool:
-    """Whether an op is a product, convolution or attention, rerun only if a budget requires it."""
+    """Whether an op is a product, convolution or attention, which is recomputed only if a budget
+    requires it."""
     name = base(op)
     return _class(op) == "intensive" or any(p in name for p in ("convolution", "attention", "_rnn"))

@@ -13,7 +13,7 @@ from typing import Any
 from simulator.fusion.kinds import kind
 from simulator.records import Signature
 
-_IN_REGISTERS = 16384  # most elements of a row in registers, with its padding
+_IN_REGISTERS = 16384  # maximum elements of a row in registers, with its padding
 _PART = 4096  # elements of a part of a longer row
 _ALONE, _ROWS = 1024, 2048  # elements of a program
 _WARP = 512  # elements of a row that one warp sums
@@ -39,9 +39,9 @@ def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
 def slots(arithmetic: int, operands: int, elements: int, rows: int, cols: int) -> int:
     """Issue slots: the arithmetic and, per element, a load or store of each of `operands`.
 
-    Triton knows that rows are aligned if 16 divides their length. Otherwise each element has its
-    own load, with an address and a bound: 3.5 to 4.7 slots more, by the machine code and by the
-    times of rows of 50,257 against rows of 32,000."""
+    Triton knows that rows are aligned if 16 divides their length. Otherwise each element has a
+    separate load, with an address and a bound. That takes 3.5 to 4.7 more slots, according to the
+    machine code and to the times of rows of 50,257 and of 32,000 elements."""
     loads = operands + (_ONE_BY_ONE if rows and cols % _VECTOR else 0)
     return -(-(arithmetic + loads * elements) * programs(elements, rows, cols)[1] // elements)
 
@@ -61,7 +61,8 @@ def sums(ops: Iterable[Signature]) -> int:
 
 
 def waiting(cols: int, sums: int) -> int:
-    """Slots that pass while a program sums a row `sums` times, and before its next part."""
+    """Slots that a program waits while it sums a row `sums` times, and before it starts the next
+    part of the row."""
     part = cols if cols <= _IN_REGISTERS else _PART
     halvings = min(5, max(part // (_WARP // 32), 1).bit_length() - 1)
     each = _SHUFFLE * halvings + (_EXCHANGE if part > _WARP else 0)

@@ -1,5 +1,5 @@
-"""The longest chains of ops that are one kernel: those of the partition rule, and products with the
-loops that read their results."""
+"""The longest chains of ops that run as one kernel: those of the partition rule, and products with
+the loops that read their results."""
 
 from __future__ import annotations
 

@@ -30,13 +30,14 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""Decides whether reductions are split, because an edit of a trace does not know the GPU."""
+"""The GPU for which reductions are split, because an edit of a trace does not know the user's
+GPU."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel in the place of ops `members` (indices in order). `op` replaces them; only they
-    touch the values `inside`."""
+    """A kernel in the place of ops `members` (indices in order). `op` replaces the members, and
+    only the members touch the values `inside`."""
 
     members: tuple[int, ...]
     op: Op
@@ -239,8 +240,8 @@ class Chosen:
         return outside or value in self.flow.kept or value in self._fetched
 
     def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
-        """Bytes that members with this value as input read: of a table, only the rows that are
-        looked up."""
+        """Bytes of this value that the members read; of a table, only the rows that are looked
+        up."""
         return sum(
             work.read_bytes
             for index in members

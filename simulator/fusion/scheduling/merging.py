@@ -1,4 +1,4 @@
-"""A trace in which each set of ops is one op, in an order that respects dependencies."""
+"""Traces in which each chosen set of ops is one op, in an order that respects dependencies."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
 
 
 def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> list[Storage]:
-    """Storages that only kernels touched are never allocated. Storages that ended with their last
-    use do so again; others end where they ended before."""
+    """The storages with new lifetimes. A storage that is only used inside a kernel is never
+    allocated. A storage that ended with its last use still does so; others end where they ended
+    before."""
     used = {storage: index for index, op in enumerate(trace.ops) for storage in op.storages}
     last: dict[int, int] = {}
     for index, op in enumerate(ops):

@@ -11,9 +11,9 @@ from simulator.fusion.group import Group
 from simulator.fusion.lowering.access import Part, reordered, value_of
 from simulator.fusion.node import Key, Node
 
-_NODES = 64  # most nodes of one kernel (config.max_fusion_size)
-_APART = 64  # most nodes between two siblings (`are_long_distant_nodes`)
-_SHARED_BYTES = 10  # least bytes that two share (config.score_fusion_memory_threshold)
+_NODES = 64  # maximum number of nodes of one kernel (config.max_fusion_size)
+_APART = 64  # maximum number of nodes between two siblings (`are_long_distant_nodes`)
+_SHARED_BYTES = 10  # minimum bytes that two nodes share (config.score_fusion_memory_threshold)
 
 
 def groups(
@@ -109,7 +109,7 @@ def can_share_kernel(one: Node, other: Node) -> bool:
     if one.kind == other.kind == "reduction":
         return (one.rows, one.cols, one.inner) == (other.rows, other.cols, other.inner)
     reduction, loop = (one, other) if one.kind == "reduction" else (other, one)
-    if loop.rows == reduction.rows:  # after the reduction, one result at a time
+    if loop.rows == reduction.rows:  # the loop follows the reduction and has one element per result
         return reduction is one and not reduction.partial
     return loop.rows == reduction.elements and not reduction.partial
 
@@ -176,7 +176,8 @@ def ordered(unordered: list[Group]) -> list[Group]:
         while stack:
             one = stack[-1]
             missing = [s for s in one.sources if s not in done]
-            missing.sort(key=lambda s: s.first, reverse=True)  # the last of the stack is next
+            # the last group of the stack is visited next
+            missing.sort(key=lambda s: s.first, reverse=True)
             if missing and len(stack) < 10_000:
                 stack += missing
             else:

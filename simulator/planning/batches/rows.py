@@ -16,7 +16,8 @@ from simulator.planning.wording import above, amount, duration, usd
 def inferred(
     spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float], binds: str
 ) -> list[Row]:
-    """The row with enough replicas for the rate if steps take the slow end of their interval."""
+    """The row of a card with enough replicas to carry the rate if steps take the slow end of their
+    interval."""
     limits = spec.limits
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     rate = spec.rate_per_s or c["samples_per_s"]

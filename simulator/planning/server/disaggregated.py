@@ -27,7 +27,7 @@ _ROUTER_SEED = 20_240
 
 def served(load: Requests, step: StepTime, rules: Rules) -> Served:
     """Simulate the whole load on one replica: a server, or pools of prefill and decode servers."""
-    return serve(load, step, rules) if rules.pools is None else _apart(load, step, rules)
+    return serve(load, step, rules) if rules.pools is None else _serve_apart(load, step, rules)
 
 
 def decode_rules(rules: Rules) -> Rules:
@@ -35,7 +35,7 @@ def decode_rules(rules: Rules) -> Rules:
     return replace(rules, pools=None, prefix_hit=1.0)
 
 
-def _apart(load: Requests, step: StepTime, rules: Rules) -> Served:
+def _serve_apart(load: Requests, step: StepTime, rules: Rules) -> Served:
     assert rules.pools is not None
     draw = np.random.default_rng(_ROUTER_SEED)
     count = len(load)

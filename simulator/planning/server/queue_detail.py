@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class QueueDetail:
     """One replica of a candidate, as simulated at the middle of the step's interval, without the
-    warm-up. `token_s` are the times of iterations and `tokens` how many sequences each advanced;
-    `first_s` the time to the first token by request. `prompt_s` is the time of one prompt alone, in
-    pieces of at most `budget` tokens; `prompt_share` is the share of the time in which prompts are
-    read, rate · prompt_s, at most 1. `slots` is how many sequences can decode at once, `batch` the
-    mean number that do."""
+    warm-up. `token_s` holds the times of iterations, `tokens` the number of sequences that each of
+    them advanced, and `first_s` the time to the first token of each request. `prompt_s` is the time
+    of one prompt alone, in pieces of at most `budget` tokens; `prompt_share` is the share of the
+    time in which prompts are read, rate · prompt_s, at most 1. `slots` is the number of sequences
+    that can decode at once, and `batch` is the mean number that do."""
 
     rate_per_s: float
     replicas: int

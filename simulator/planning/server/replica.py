@@ -100,8 +100,9 @@ def gaps(replica: Served) -> tuple[Floats, Floats]:
 
 
 def factor(step: StepTime, quantile: float, batch: float) -> float:
-    """How many times as long as predicted a step of `batch` decodes takes, at a quantile of its 80%
-    interval: two halves of lognormals that meet at the prediction."""
+    """The duration of a step of `batch` decodes at a quantile, as a multiple of its prediction. The
+    distribution is two halves of lognormals that meet at the prediction and have the ends of the
+    80% interval."""
     z = NormalDist().inv_cdf(quantile)
     low, high = step.ends(batch)
     return float((high if z > 0 else low) ** (abs(z) / _TAIL))

@@ -41,9 +41,9 @@ class Pools:
 
 @dataclass(frozen=True)
 class Rules:
-    """The limits of a server: tokens of an iteration, sequences, tokens of cache. `prefix_hit` is
-    the share of each prompt that is already cached; `pools` is set if a replica has separate
-    prefill and decode servers."""
+    """The limits of a server: tokens per iteration, sequences, and tokens in its cache.
+    `prefix_hit` is the share of each prompt that is already cached; `pools` is set if a replica has
+    separate prefill and decode servers."""
 
     token_budget: int
     max_requests: int
@@ -55,11 +55,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class Served:
-    """Results of a simulation. By request: seconds to the first and the last token, NaN if the
-    request never fits. By iteration with decodes: its seconds and the number of decodes. `busy_s`
-    is the time in iterations, `cached_tokens` the mean in use, `preempted` how often a sequence
-    started again. `handover_s` [requests] are the seconds from the first token to the second if
-    another server decodes, NaN without a second token."""
+    """Results of a simulation. `first_s` and `last_s` [requests] are the seconds to the first and
+    the last token, NaN if the request never fits. `gap_s` and `decoded` are the seconds and the
+    number of decodes of each iteration with decodes. `busy_s` is the time in iterations,
+    `cached_tokens` the mean number of cached tokens, and `preempted` the number of times that a
+    sequence started again. `handover_s` [requests] are the seconds from the first token to the
+    second if another server decodes, NaN without a second token."""
 
     first_s: Floats
     last_s: Floats
@@ -78,7 +79,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     arrivals, prompts, outputs = (a.tolist() for a in (load.arrival_s, load.prompt, load.output))
     count = len(arrivals)
     first, last = [float("nan")] * count, [float("nan")] * count
-    done = [0] * count  # tokens generated before the sequence was pre-empted
+    generated = [0] * count  # tokens generated before the sequence was pre-empted
     _, decode_s, near, far = step.lists
     knee, host = step.knee, step.host_s
     room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
@@ -144,7 +145,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             since, had = entered.pop(victim)
             tokens = tick - since
             held -= had + tokens
-            done[victim] += tokens
+            generated[victim] += tokens
             ends = [e for e in ends if e[1] != victim]
             heapq.heapify(ends)
             waiting.appendleft(victim)
@@ -158,7 +159,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
                 if not waiting or batch + len(finished) >= most:
                     break
                 who = waiting[0]
-                size = prompts[who] + done[who]
+                size = prompts[who] + generated[who]
                 hit = int(prompts[who] * rules.prefix_hit)
                 need = prompts[who] + outputs[who] if rules.reserve else size + batch + 1
                 if (reserved if rules.reserve else held) + need > room:
@@ -206,16 +207,16 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             held += batch
         retire()
         for who in finished:
-            if not done[who]:
+            if not generated[who]:
                 first[who] = clock
-            done[who] += 1
-            if done[who] >= outputs[who]:
+            generated[who] += 1
+            if generated[who] >= outputs[who]:
                 last[who] = clock
-                held -= prompts[who] + done[who] - 1
+                held -= prompts[who] + generated[who] - 1
                 reserved -= prompts[who] + outputs[who]
                 continue
-            entered[who] = tick, prompts[who] + done[who] - 1
-            heapq.heappush(ends, (tick + outputs[who] - done[who], who))
+            entered[who] = tick, prompts[who] + generated[who] - 1
+            heapq.heappush(ends, (tick + outputs[who] - generated[who], who))
     arrival = load.arrival_s
     span = max(clock, 1e-12)
     return Served(

@@ -29,16 +29,16 @@ class Steady:
 def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, output: float) -> Steady:
     """The steady state for requests of these mean lengths."""
     if rules.pools is not None:
-        return _apart(step, rules, rules.pools, rate_per_s, prompt, output)
+        return _steady_apart(step, rules, rules.pools, rate_per_s, prompt, output)
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
-    held = prompt + output / 2
+    cached = prompt + output / 2
     most = min(
-        rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else held)
+        rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else cached)
     )
     if most < 1:
         return Steady(inf, 0.0, 0.0, "cache")
-    seconds, batch, tokens = step.decode(1, held), 0.0, 0.0
+    seconds, batch, tokens = step.decode(1, cached), 0.0, 0.0
     for _ in range(60):
         batch, tokens = rate_per_s * decodes * seconds, rate_per_s * fresh * seconds
         if batch > most:
@@ -46,15 +46,15 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
             return Steady(inf, most, 0.0, binds)
         if tokens + batch > rules.token_budget:
             return Steady(inf, batch, 1.0, "tokens")
-        iteration_s = _iteration(step, tokens, fresh, prompt, batch, held)
+        iteration_s = _iteration(step, tokens, fresh, prompt, batch, cached)
         if abs(iteration_s - seconds) < 1e-4 * seconds:
             break
         seconds += 0.7 * (iteration_s - seconds)
-    alone = _iteration(step, 0.0, fresh, prompt, batch, held)
+    alone = _iteration(step, 0.0, fresh, prompt, batch, cached)
     return Steady(seconds, batch, max(0.0, 1 - alone / seconds))
 
 
-def _apart(
+def _steady_apart(
     step: StepTime, rules: Rules, pools: Pools, rate_per_s: float, prompt: float, output: float
 ) -> Steady:
     """The state of a decode server with separate prefill servers, each with its share of the load.
@@ -88,7 +88,7 @@ def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> 
 
 
 def _iteration(
-    step: StepTime, tokens: float, fresh: float, prompt: float, batch: float, held: float
+    step: StepTime, tokens: float, fresh: float, prompt: float, batch: float, cached: float
 ) -> float:
     """Seconds of an iteration, linear between whole numbers of decodes and of prompt tokens."""
     below = int(batch)
@@ -98,12 +98,14 @@ def _iteration(
     def at(b: int) -> float:
         b = min(b, len(step.decode_s) - 1)
         if tokens < 1e-9:
-            return step.decode(b, b * held) if b else step.host_s
+            return step.decode(b, b * cached) if b else step.host_s
         whole = max(int(tokens), 1)
-        upper = step.mixed(whole + 1, squares, b, b * held)
-        lower = step.mixed(whole, squares, b, b * held)
+        upper = step.mixed(whole + 1, squares, b, b * cached)
+        lower = step.mixed(whole, squares, b, b * cached)
         if tokens < 1:  # most iterations hold no prompt
-            return (1 - tokens) * (step.decode(b, b * held) if b else step.host_s) + tokens * lower
+            return (1 - tokens) * (
+                step.decode(b, b * cached) if b else step.host_s
+            ) + tokens * lower
         return lower + (tokens - whole) * (upper - lower)
 
     return (1 - share) * at(below) + share * at(below + 1)

@@ -18,7 +18,8 @@ _LATENCY_BYTES = 1024
 
 def direct_s(message_bytes: float, group: Cluster) -> float:
     """Seconds on the GPU: NCCL's latency between two ranks, plus the bytes that a rank receives in
-    both halves of an all-reduce over one direction of its link. Infinite if engines use NCCL."""
+    both halves of an all-reduce, divided by the bandwidth of one direction of its link. Infinite if
+    engines use NCCL for this size."""
     link, both_ways = group.gpu.interconnect or "", group.gpu.interconnect_bytes_per_s
     if not link.startswith("NVLink") or both_ways is None or message_bytes > _MOST_BYTES:
         return inf

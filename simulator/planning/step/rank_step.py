@@ -35,8 +35,8 @@ _NEAR = 1e-6  # a step whose host and period differ by less than this share is h
 @dataclass(frozen=True)
 class Communication:
     """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
-    their interval, on the host that issues them, and `direct_s` with an engine's own
-    all-reduces."""
+    their interval, and on the host that issues them. `direct_s` is the time on the GPU with an
+    engine's own all-reduces."""
 
     seconds: Floats
     low_s: Floats
@@ -118,5 +118,5 @@ def with_communication(
 
 
 def communication_share(step: StepColumns[Floats]) -> Floats:
-    """The share of communication: what the other shares of steps with collectives leave."""
+    """The share of communication in steps with collectives: 1 minus the other shares."""
     return 1 - step.compute - step.memory - step.overhead

@@ -4,7 +4,7 @@
 
 L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
        from one to the budget, or the decode of n sequences if the batch has no prompt
-h      the share of L that the head takes: a server computes logits of last tokens only
+h      the share of L that the head takes: a server computes logits for last tokens only
 q      seconds per squared token, from two prefills of the same total: one long prompt; short ones
 a      seconds that k cached tokens in total add to the decode of b sequences
 p, c   tokens of prompts in this iteration, and the tokens that their sequences have cached before

@@ -45,7 +45,8 @@ from simulator.whatif import apply
 Floats = NDArray[np.float64]
 
 FUSED = ("compiled+graph", "vllm")
-"""Engines with fused kernels. Others run the kernels of eager PyTorch, captured but in "eager"."""
+"""Engines with fused kernels. Other engines run the kernels of eager PyTorch, captured in a CUDA
+graph except in "eager"."""
 KNEE = 1024  # tokens of mean context at which the slope in cached tokens changes
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
@@ -58,11 +59,12 @@ WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights", "nvfp4": "nvfp4"}
 
 @dataclass(frozen=True)
 class Machine:
-    """One replica: a GPU, or `split` GPUs of a tensor-parallel group. Its step; bytes on each GPU
-    of weights, of activations at their peak, and of cache per token; `shares` of compute, memory,
-    overhead and communication in a decode, and the share of communication in a prefill; watts of
-    each GPU in decodes by batch and in prefills by tokens, NaN if unknown; `largest`, a cache of
-    largest rates. `pools` are its numbers of (prefill, decode) servers if they are separate."""
+    """One replica: a GPU, or `split` GPUs of a tensor-parallel group. The fields are its step; the
+    bytes on each GPU of weights, of activations at their peak, and of cache per token; the `shares`
+    of compute, memory, overhead and communication in a decode, and the share of communication in a
+    prefill; the watts of each GPU in decodes by batch and in prefills by tokens, NaN if unknown;
+    and `largest`, a cache of largest rates. `pools` are its numbers of (prefill, decode) servers if
+    they are separate."""
 
     step: StepTime
     weight_bytes: float
@@ -79,7 +81,7 @@ class Machine:
 
     @property
     def gpus(self) -> int:
-        """GPUs of a replica."""
+        """The number of GPUs of a replica."""
         return self.split * sum(self.pools or (1,))
 
     def busy_w(self, batch: float, prompt: float, prompt_share: float) -> float:
@@ -157,7 +159,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
-    row = slice(len(sizes), 2 * len(sizes))  # of the grid: decodes of KNEE tokens each
+    row = slice(len(sizes), 2 * len(sizes))  # decodes of KNEE tokens each in the grid
     middle_of_grid, longest = len(sizes) + min(3, len(sizes) - 1), len(longs) - 1
     decode_moves = prefill_moves = 0.0
     kernels, moved = decodes, None

@@ -62,7 +62,8 @@ def few_layers(scenario: Scenario) -> tuple[int, int]:
 
 
 def repeats(scenario: Scenario) -> float:
-    """How often the layers between `few_layers` are added to the first of them."""
+    """The number of times that the difference between the two `few_layers` is added to the first of
+    them."""
     each, _ = few_layers(scenario)
     return (sizes_of(scenario.network)["layers"] - each) / each
 
@@ -84,7 +85,7 @@ def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[
 
 def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
     first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
-    # Captured and eager steps have the same kernels: both are predicted for the price of one.
+    # Captured and eager steps have the same kernels: one prediction serves both.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
 
     def predicted() -> Floats:
@@ -103,7 +104,7 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
 
 def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
-    """The trace of a setting at a batch and a sequence."""
+    """The trace of a resolved scenario at a batch and a sequence length."""
     known = family(replace(resolved, request=replace(resolved.request, batch=batch, seq=seq)))
     if known is None:
         return trace_resolved(

@@ -1,4 +1,5 @@
-"""The packaged requests, each for cards whose traces differ, and their names."""
+"""The packaged requests and their names. Each request is packaged for every class of cards with
+equal traces."""
 
 from __future__ import annotations
 
@@ -118,7 +119,7 @@ def name_of(request: TraceRequest) -> str | None:
 
 
 def card_of(network: str, gpu: GPU) -> str | None:
-    """The card of `CARDS` that shares its traces of a network with a GPU, or None."""
+    """The card of `CARDS` whose traces of a network equal those of a GPU; None if there is none."""
     own = seen(network, gpu)
     return next((card for card in CARDS if _seen(network, card) == own), None)
 

@@ -76,7 +76,7 @@ def torch_version() -> str | None:
 
 def versions_agree(index: Index) -> bool:
     """Whether this process has the versions of torch and Python that made the files. Without torch
-    no fresh trace could differ, so the files serve under every Python."""
+    no network can be traced again, so the files are valid under every version of Python."""
     return torch_version() in (None, index.torch) and (
         torch_version() is None or python_version() == index.python
     )
@@ -115,5 +115,5 @@ def _network_sources(module: str) -> list[str]:
 
 
 def _text(path: Path) -> bytes:
-    """A source file with the line ends of Unix, which a checkout may have converted."""
+    """The contents of a source file with Unix line ends, because a checkout may convert them."""
     return path.read_bytes().replace(b"\r\n", b"\n")

@@ -45,8 +45,8 @@ def current(name: str, network: str) -> bool:
 
 
 def make(request: TraceRequest, card: str) -> str:
-    """Make the file of a request on a card. Return how: checked, with new counts, shared, fitted or
-    refused."""
+    """Make the file of a request on a card. Return how it was made: checked, shared with another
+    card, counted again, converted from bf16, fitted or refused."""
     gpu, name = find_gpu(card), f"{name_of(request)}.{card}"
     own = FOLDER / f"{name}.families"
     entries = read_index().entries
@@ -129,8 +129,9 @@ def _agrees(
     guessed: bool,
     trace: ModuleTracer = trace_module,
 ) -> bool:
-    """Whether the families of a file give fresh traces. Families that other code fitted to this
-    request are compared at one point each, `guessed` ones at two ends of each cell."""
+    """Whether the families of a file give the same traces as fresh tracing. Families that other
+    code fitted to this request are compared at one point each; `guessed` families are compared at
+    two ends of each cell."""
     try:
         families = load(path, _tracer(request, gpu, trace))
         cells = families.families
@@ -153,7 +154,7 @@ def _tracer(request: TraceRequest, gpu: GPU, trace: ModuleTracer = trace_module)
 
 def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
     """Whether a family gives the trace of a point. The first trace of a process may include work
-    that is done only once, so a second one is tried."""
+    that is done only once, so the point is traced a second time if the first trace differs."""
     batch, seq = point
     ours = families.at(batch, seq if families.has_seq else None)
     for _ in range(2):

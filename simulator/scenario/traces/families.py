@@ -137,7 +137,8 @@ class TraceFamilies:
         return candidates
 
     def _loads_or_fits(self, batch: int | None, seq: int | None) -> bool:
-        """Load families that may hold this point, or fit them if that pays. True if any are new."""
+        """Load families that may hold this point, or fit them if that takes fewer traces. Return
+        True if any are new."""
         for line, (b, s) in _lines(batch, seq):
             if line in self._families:
                 continue

@@ -1,6 +1,7 @@
 """The networks that query how they run: only these are traced again if the mode changes.
 
-The first trace of a network tells: a step that queries nothing has the same trace in all runs.
+The first trace of a network shows which ones do: a step that queries nothing has the same trace in
+all runs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class ModeQueries:
         return replace(request, run=first) if first else request
 
     def learn(self, request: TraceRequest, trace: Trace) -> None:
-        """Record whether a trace queried the run; a network needs to do so at one size only."""
+        """Record whether a trace queried the run. If a network does so at one size, it counts as
+        one that queries at every size."""
         if request.saved or request.network in CATALOGUE:
             return
         network = _network(request)

@@ -11,7 +11,8 @@ _SUFFIXES = (".json", ".msgpack", ".rpt")
 
 
 def facts_of_file(path: str, trace: Trace) -> Facts:
-    """The name of the file, the trace's batch and, if samples are whole, its sequence length."""
+    """The name of the file, the trace's batch and, if all samples have the same number of tokens,
+    its sequence length."""
     name = Path(path).name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)

@@ -74,7 +74,8 @@ class _Repetition:
         )
 
     def _once_more(self, ops: list[Op], storages: list[Storage]) -> list[int]:
-        """Append one more forward and backward; returns the place of each op of the first pass."""
+        """Append one more forward and backward pass; return the place of each op of the first
+        pass."""
         start = len(ops)
         mapped: dict[int, int] = {}
         place: list[int] = []

@@ -19,7 +19,7 @@ from simulator.hardware.host import host
 from simulator.records import Op, Signature, Tensor, Trace
 from simulator.whatif.edits.rewriting import Rewriting, dense
 
-_ARGUMENTS = 250  # of one kernel (config.combo_kernel_max_num_args)
+_ARGUMENTS = 250  # maximum arguments of one kernel (config.combo_kernel_max_num_args)
 
 
 @dataclass
@@ -34,9 +34,9 @@ class _Loop:
 
     @property
     def arguments(self) -> int:
-        """Arguments as Inductor counts them: the buffers read, and for each buffer written the
-        write, its ordering after the reads, and, except for the last buffer, the value read
-        later."""
+        """Arguments as Inductor counts them: one for each buffer read. Each buffer written counts
+        as two, the write and its ordering after the reads, and all except the last one also as a
+        value that is read later."""
         return len(self.reads) + 3 * len(self.writes) - 1
 
 
@@ -87,7 +87,7 @@ def _loops(
     trace: Trace, listed: Sequence[int], change: Rewriting
 ) -> tuple[list[_Loop], list[_Loop]]:
     """One loop for each weight, and one for each step counter."""
-    loops: dict[int, _Loop] = {}  # by storage that the loop touches
+    loops: dict[int, _Loop] = {}  # the loop of each storage that it touches
     counters: list[_Loop] = []
     inside: set[int] = set()
     for index in listed:

@@ -15,8 +15,8 @@ from simulator.schedule.memory import memory
 
 @dataclass(frozen=True)
 class Cut:
-    """Keep or recompute what the backward pass needs, by the minimum cut. `budget` is the share of
-    the default cut's bytes that may be kept (`simulator.fusion.passes.budget`)."""
+    """Store or recompute the tensors that the backward pass needs, by the minimum cut. `budget` is
+    the share of the default cut's bytes that may be kept (`simulator.fusion.passes.budget`)."""
 
     budget: float = 1.0
     rank: int = 3

@@ -20,7 +20,7 @@ PAIR, SCALE = "float4_e2m1fn_x2", "float8_e4m3fn"
 _TWO = "int32"  # two values of an activation of 16 bits, which become one pair
 GROUP = 16
 """Values that share a scale."""
-_ALIGNED = 32  # the last dimension of an operand fills 16 bytes
+_ALIGNED = 32  # values in 16 bytes, which the last dimension of an operand fills
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Float4:
 def _quantised(trace: Trace, products: list[Product]) -> Trace:
     change, shared = Rewriting(trace), Shared()
     replaceable = only_for(trace, {p.index for p in products})
-    copies: dict[int, tuple[int, int]] = {}  # operand -> storages of its pairs, its scales
+    copies: dict[int, tuple[int, int]] = {}  # operand -> storages of its pairs and of its scales
     for p in products:
         m, n, k = p.sizes
         lines = p.experts * n
@@ -81,7 +81,8 @@ def _quantised(trace: Trace, products: list[Product]) -> Trace:
                 change.resize(own, size)
             else:
                 own = change.storage(size, "weight", kept=True)
-            # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
+            # the scales lie in the weight's storage; the op also reads a storage of 0 bytes for
+            # them
             copies[p.b[1]] = own, change.storage(0, "weight", kept=True)
         a, scale_a = zip(_stored(m, k), copies[p.a[1]], strict=True)
         scales, at = _stored(lines, k)[1], copies[p.b[1]]

@@ -1,10 +1,10 @@
 """Linear layers in float8, as Transformer Engine runs them with current scaling.
 
-Each operand of a product is quantised once: one kernel finds its largest magnitude, one casts it.
-Inference stores weights in float8: they are half as large and need no kernel. Training stores them
-unchanged and quantises each once per step. Products whose sizes are not multiples of 16 stay
-unchanged, and so do experts in training. Rows of experts have a scale each. Memory in training is
-an upper bound, since a fused library frees some tensors earlier.
+Each operand of a product is quantised once: one kernel computes its largest magnitude, and one
+casts it. Inference stores weights in float8: they are half as large and need no kernel. Training
+stores weights unchanged and quantises each one once per step. Products whose sizes are not
+multiples of 16 stay unchanged, and so do experts in training. Each row of an expert has a scale.
+Memory in training is an upper bound, since a fused library frees some tensors earlier.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Float8:
 
 def _is_aligned(p: Product) -> bool:
     m, n, k = p.sizes
-    # the last dimension of each operand must fill 16 bytes; rows only if they are reduced over
+    # the last dimension of each operand must fill 16 bytes; rows must only if the product sums over
+    # them
     return k % 16 == 0 and n % 16 == 0 and (p.weight or m % 16 == 0)
 
 
@@ -89,7 +90,8 @@ class _Quantisation:
         return {"scale_a": (rows, self.scale), "scale_b": (columns, self.scale), "offs": p.ends}
 
     def _operand(self, p: Product, x: tuple[Tensor, int], before: list[Op]) -> tuple[Tensor, int]:
-        """The operand in float8, same layout; the ops that quantise it are added to `before`."""
+        """The operand in float8, in the same layout; the ops that quantise it are added to
+        `before`."""
         tensor, storage = x
         dtype = _GRADIENT if p.op.phase == "backward" and self._is_gradient(storage) else _FLOAT8
         small = replace(tensor, dtype=dtype)

@@ -70,7 +70,7 @@ def _mixtures(trace: Trace) -> list[str]:
 
 
 def _routers(trace: Trace, mixtures: Sequence[str]) -> set[str]:
-    """Modules beside the mixtures that choose the experts."""
+    """The modules next to the mixtures that choose the experts."""
     parents = {m.rpartition(".")[0] for m in mixtures}
     chosen = {op.module for op in trace.ops if op.name.startswith("aten.topk")}
     return {m for m in chosen - set(mixtures) if m.rpartition(".")[0] in parents}
@@ -81,7 +81,7 @@ def _is_grouped(op: Op) -> bool:
 
 
 def _before(trace: Trace, index: int) -> Iterator[Op]:
-    """What is left of an op before the first product."""
+    """The ops that remain of an op before the first product."""
     op = trace.ops[index]
     scores, place = op.inputs[0] if op.inputs else None, op.storages[0]
     if op.name.startswith(_PRODUCTS) or _quantises(op):
@@ -95,7 +95,7 @@ def _before(trace: Trace, index: int) -> Iterator[Op]:
 
 
 def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator[Op]:
-    """What is left of an op from the first product on."""
+    """The ops that remain of an op from the first product on."""
     op = trace.ops[index]
     if _is_grouped(op):
         signature = replace(op.signature, args={**op.signature.args, "fused": True})
@@ -113,7 +113,8 @@ def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator
 
 
 def _activation(trace: Trace, last: int, own: Sequence[int]) -> int:
-    """The last op before the last product that is not part of its quantisation."""
+    """The last op before the last product that does not belong to the quantisation of that
+    product's operand."""
     operand = ("aten.amax", "aten._to_copy")
     return max(i for i in own if i < last and not trace.ops[i].name.startswith(operand))
 

@@ -67,7 +67,8 @@ class FusedOps:
 
 
 def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
-    """The kernels that a choice makes. Raises InputError, with the reason, if it makes none."""
+    """The kernels into which a choice fuses ops. Raises InputError, with the reason, if there are
+    none."""
     if choice.numbers:
         return [_kernel(chosen, choice.numbers, choice)]
     sets = _sets(chosen.trace, choice)
@@ -153,8 +154,8 @@ def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choi
 
 
 def _why_none(chosen: Chosen, sets: dict[tuple[str, str], list[int]]) -> str:
-    """Why two ops of a set cannot be one kernel: an op and a reader of its output if the set has
-    them, else the first two."""
+    """The reason why two ops of a set cannot be one kernel. The two are an op and a reader of its
+    output if the set has such a pair, else the first two ops."""
     pair: Sequence[int] = ()
     for indices in sets.values():
         members = chosen.computing(indices)

@@ -24,8 +24,9 @@ _TRANSPOSITIONS = ("aten.t.default", "aten.transpose.int")
 class Product:
     """The product of op `index`: a [m, k] · b [k, n] (+ bias), each with its storage.
 
-    `weight`: b is a weight, as in the forward pass and for the gradient of an activation. False for
-    the gradient of a weight. `ends` are the last rows of the experts if b is [experts, k, n].
+    `weight` is True if b is a weight, as in the forward pass and for the gradient of an activation,
+    and False for the gradient of a weight. `ends` are the last rows of the experts if b is
+    [experts, k, n].
     """
 
     index: int
@@ -44,7 +45,7 @@ class Product:
 
     @property
     def experts(self) -> int:
-        """Weights that b consists of: 1 for a linear layer."""
+        """The number of weights in b: 1 for a linear layer."""
         return self.b[0].shape[0] if self.ends is not None else 1
 
 

@@ -79,7 +79,7 @@ def _block(trace: Trace, path: str, first: int, stop: int, backward: frozenset[i
         if any(s in read and first <= trace.storages[s].born < stop for s in written):
             until = index + 1
     while until < stop and works(trace.ops[until].signature) == ():
-        until += 1  # views up to the op whose inputs are the last that were saved
+        until += 1  # without trailing views, up to the op that reads the last saved tensors
     return Block(path, first, stop, until, min(backward), backward)
 
 
@@ -91,7 +91,7 @@ def _recompute(trace: Trace, blocks: Sequence[Block]) -> Trace:
     }  # storage -> its recomputed copy
     ops: list[Op] = []
     place: list[int] = []
-    ends: list[int] = []  # new place of frees before each old op: before the recomputed ops
+    ends: list[int] = []  # storages freed before an op are freed before its recomputed ops
     extra: list[int] = []  # the original of each recomputed storage
     for index, op in enumerate(trace.ops):
         ends.append(len(ops))

@@ -14,9 +14,9 @@ from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_m
 class Rewriting:
     """Collects changes; `done()` returns the changed trace and leaves `trace` unchanged.
 
-    `put(i, ops)` replaces op i; no ops remove it. `storage(...)` is the id of a new allocation,
-    which lives from its first to its last use, or through the whole step if `kept`. `resize`
-    changes the size of an allocation from before the step.
+    `put(i, ops)` replaces op i by `ops`, or removes it if `ops` is empty. `storage(...)` is the id
+    of a new allocation, which lives from its first to its last use, or through the whole step if
+    `kept`. `resize` changes the size of an allocation from before the step.
     """
 
     trace: Trace
@@ -40,7 +40,7 @@ class Rewriting:
             return self.trace
         old = self.trace
         ops: list[Op] = []
-        place: list[int] = []  # start of each old op's group
+        place: list[int] = []  # index of the first op that replaces each old op
         for index, op in enumerate(old.ops):
             place.append(len(ops))
             ops.extend(self._groups.get(index, (op,)))
@@ -81,7 +81,7 @@ def call(
 ) -> Op:
     """An op in the module and phase of another op; each tensor comes with its storage.
 
-    With `counted` it takes over the Python and module calls before the other op.
+    With `counted`, the Python and module calls before the other op are counted for it.
     """
     storages = tuple(s for _, s in (*inputs.values(), *outputs))
     order: dict[int, int] = {}

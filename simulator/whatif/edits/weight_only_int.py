@@ -8,8 +8,9 @@ into a product, if it has one row (`simulator.fusion.passes.dot_products`).
 
 NVFP4 has 4 bits per value and a scale of 8 bits for each 16 values (`float4`). A card without 4-bit
 products reads NVFP4 weights and multiplies in the activation's dtype, as Marlin's kernels do;
-PyTorch has no op for that, so that its cost is that of int4 with these scales. Nor has it one for
-experts: their packed weights are an operand of the grouped product, as in vLLM's fused kernels.
+PyTorch has no op for that, so its cost is that of int4 with these scales. PyTorch has no op for
+experts either: their packed weights are an operand of the grouped product, as in vLLM's fused
+kernels.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class SmallWeights:
     def _ops(
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
     ) -> list[Op]:
-        # the weight's storage includes the scales; their own has 0 bytes, and the op reads both
+        # the scales lie in the weight's storage; the op also reads a storage of 0 bytes for them
         side = change.storage(0, "weight", kept=True)
         if p.ends is not None:
             operands = {"self": p.a, "mat2": weight, "scales": (extra, side), "offs": p.ends}

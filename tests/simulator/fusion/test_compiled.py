@@ -65,12 +65,12 @@ def test_the_explanation_accounts_for_every_kernel_and_second() -> None:
     step = network("bert-base", batch=2, seq=64, dtype="bf16")
     p = predict_trace(step, mode="compiled")
     report = explain(p)
-    kernels = sum(m.launches for m in report.merged) + sum(left.launches for left in report.left)
-    seconds = sum(m.after_s for m in report.merged) + sum(left.seconds for left in report.left)
+    kernels = sum(m.launches for m in report.merged) + sum(each.launches for each in report.unfused)
+    seconds = sum(m.after_s for m in report.merged) + sum(each.seconds for each in report.unfused)
     assert kernels == p.kernel_count and seconds == pytest.approx(p.gpu_busy_s)
     gelu = next(m for m in report.merged if m.ops == ("gelu",))
     assert (gelu.count, gelu.launches, gelu.bytes_saved) == (12, 12, 0)
-    assert ("addmm", "cuBLAS runs matrix products") in {(o.op, o.reason) for o in report.left}
+    assert ("addmm", "cuBLAS runs matrix products") in {(o.op, o.reason) for o in report.unfused}
 
 
 def test_eager_steps_have_nothing_to_explain() -> None:

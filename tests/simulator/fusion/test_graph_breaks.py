@@ -94,7 +94,7 @@ def test_a_function_with_a_break_in_a_loop_is_not_compiled() -> None:
     p = compiled(breaking.Looped())
     assert launches(p) == ["t addmm relu", *block, *block, "mul relu"]
     left = {
-        (o.op, o.count) for o in explain(p).left if o.reason == "it runs where the graph breaks"
+        (o.op, o.count) for o in explain(p).unfused if o.reason == "it runs where the graph breaks"
     }
     assert left == {("addmm", 1), ("relu", 2), ("mul", 1), ("_local_scalar_dense", 2)}
 

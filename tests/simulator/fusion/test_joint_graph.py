@@ -124,11 +124,11 @@ def test_kernels_name_the_ops_of_the_eager_step():
     softmax = next(i for i, op in enumerate(step.ops) if op.name == "aten._log_softmax.default")
     assert softmax in named
     report = explain(p)
-    kernels = sum(m.launches for m in report.merged) + sum(left.launches for left in report.left)
+    kernels = sum(m.launches for m in report.merged) + sum(left.launches for left in report.unfused)
     assert kernels == p.kernel_count
     assert report.eager.kernel_count == predict_trace(step).kernel_count
-    assert report.again is not None and dict(report.again.ops)["silu"] == 2  # one a block
-    assert report.again.bytes < report.again.eager_bytes
+    assert report.recomputed is not None and dict(report.recomputed.ops)["silu"] == 2  # one a block
+    assert report.recomputed.bytes < report.recomputed.eager_bytes
 
 
 def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
@@ -136,7 +136,7 @@ def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
     sums its parts."""
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
-    reasons = {left.op: left.reason for left in report.left}
+    reasons = {left.op: left.reason for left in report.unfused}
     assert reasons["sum"] == "torch adds up the partial sums of a generated kernel's blocks"
     norms = [m for m in report.merged if "native_layer_norm_backward" in m.ops]
     assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4  # two in, one out
@@ -145,7 +145,7 @@ def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
 def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
     scenario = small_scenario("bert-base", seq=16, training=True, sizes={"layers": 1, "vocab": 64})
     report = explain(predict(apply(scenario, "fusion", {"level": "pointwise"})))
-    reasons = {left.op: left.reason for left in report.left}
+    reasons = {left.op: left.reason for left in report.unfused}
     assert (
         reasons["sum"] == reasons["native_layer_norm"] == ("the chosen fusion leaves it unchanged")
     )

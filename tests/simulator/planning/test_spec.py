@@ -83,7 +83,7 @@ def test_a_gpu_has_choices_of_its_own():
     ({"l40s": 2}, "candidates.per_gpu.l40s = 2: expected a section; write "
      "[candidates.per_gpu.l40s]"),
     ({"l40s": {"use": False}, "h200": {"use": False}}, "every GPU has use = false: expected one to "
-     "choose from; use one"),
+     "choose from; set use = true for one"),
 ])  # fmt: skip
 def test_choices_of_a_gpu_that_are_refused(per_gpu: Any, message: str):
     with pytest.raises(InputError) as error:

@@ -86,7 +86,8 @@ def test_it_goes_with_a_graph_and_with_accumulation():
         (lambda: cut(GPT2, budget=2),
          "recompute: budget is 2: expected 0 to 1; correct it"),
         (lambda: cut(apply(GPT2, "recompute")),
-         "recompute: other modules are already recomputed: expected one pattern; undo that first"),
+         "recompute: other modules are already recomputed: expected one pattern; undo the "
+         "earlier one first"),
         (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
          "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
@@ -100,7 +101,8 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
          "leave one of the two out"),
         (lambda: cut(cut(GPT2), budget=0.5),
-         "recompute: other modules are already recomputed: expected one pattern; undo that first"),
+         "recompute: other modules are already recomputed: expected one pattern; undo the "
+         "earlier one first"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
