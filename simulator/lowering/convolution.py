@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise, grouped_direct
+from simulator.lowering.convolution_grouped import run_together, together
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
@@ -37,7 +38,7 @@ _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # limits in multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
-_THIN, _WIDE_OF_FEW, _WIDE = 4, 11, 47  # channels of a group
+_THIN, _THIN_OF_FEW = 4, 8  # channels of a group
 
 
 @lowering("conv")
@@ -74,19 +75,23 @@ def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
     d = c.work.dims
     groups, tf32, forward = d["groups"], not c.half, c.direction == "fwd"
+    last = d["channels_last"]
     if groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
         yield grouped_direct(c.work, c.sources[1])
-    elif groups > 1 and _group_by_group(c):
+    elif c.long or (groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last):
+        # filters are too long, or groups are too thin, for tensor cores
+        yield from [_group_share(c.direct(), groups)] * groups if not c.long else [c.direct()]
+    elif groups > 1 and not c.planar and run_together(c):
+        before, joined, after = together(c)
+        yield from (*before, *_main_kernel(joined), *after)
+    elif groups > 1 and not c.planar and ((last and tf32) or _few_thin(c)) and forward:
+        yield from [_group_share(c.direct(), groups)] * groups
+    elif groups > 1 and not (c.unit and tf32 and not last):
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif d["channels_last"]:
         yield from _nhwc(c)
     elif c.unit and not c.strided and groups == 1 and not c.sliced:
         yield from pointwise_convolution(c)
-    elif c.long:
-        yield c.direct()
-    elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
-        # groups are too thin, so they run one by one
-        yield from [_group_share(c.direct(), groups)] * groups
     elif c.unit and tf32 and groups > 1:
         yield c.direct()
     elif c.few and forward and not _worth_padding(c):
@@ -103,12 +108,10 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from _implicit(c)
 
 
-def _group_by_group(c: Product) -> bool:
-    """Whether each group is a separate convolution: if groups are wide, or if there are two or
-    three."""
+def _few_thin(c: Product) -> bool:
+    """Whether there are two or three thin groups, which cuDNN computes one by one on lanes."""
     d = c.work.dims
-    widest = max(d["cin"], d["cout"]) // d["groups"]
-    return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
+    return d["groups"] < 4 and max(d["cin"], d["cout"]) <= _THIN_OF_FEW * d["groups"]
 
 
 def _of_slices(c: Product) -> Iterator[Work]:

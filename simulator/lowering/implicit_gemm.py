@@ -36,7 +36,8 @@ class Product:
 
     `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
     observed. `planar` kernels, of Volta and Turing, write NCHW directly. `sliced` is true for one
-    group of a convolution, whose channels are stored between those of other groups.
+    group of a convolution, whose channels are stored between those of other groups. `joined` is
+    true if a group stands for several groups (`simulator.lowering.convolution_grouped`).
     """
 
     work: Work
@@ -54,6 +55,7 @@ class Product:
     strided: bool
     few: bool
     sliced: bool = False
+    joined: bool = False
 
     @property
     def adds(self) -> int:
@@ -99,7 +101,9 @@ class Product:
         d = self.work.dims
         columns, depth = self.columns, self.depth
         many_taps = prod(d["kernel"]) > _TAPS and self.direction != "dgrad"
-        if self.direction == "dgrad":  # strides leave gaps that are not multiplied
+        if self.joined:
+            extra_dims["variant"] = f"{self.direction}_joined"
+        elif self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
         if not self.few and "variant" not in extra_dims:
             depth = self._loaded(depth)

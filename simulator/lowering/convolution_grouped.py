@@ -1,0 +1,114 @@
+"""Grouped convolutions of which one tensor-core kernel multiplies several groups at once.
+
+cuDNN's kernels such as `sm90_xmma_fprop_implicit_gemm_…_g8_…` multiply all channels of neighbouring
+groups with each other: 64 channels in half precision, 32 in TF32, or one wider group. Groups whose
+number of channels is not a power of two are first padded to one. The kernels of 700 convolutions
+with as many channels out of a group as into it were recorded on an H200 (cuDNN 9.19): thin groups,
+and wide ones over many positions, run together; the others one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, prod
+
+import msgspec
+
+from simulator.costs import Work
+from simulator.lowering.implicit_gemm import Product
+from simulator.lowering.layouts import nhwc_conversion, padded_zeros, padding_copy
+from simulator.lowering.single_pixel import has_one_pixel
+from simulator.records import Tensor
+
+_TILE, _TILE_TF32 = 64, 32
+"""Channels that a kernel multiplies with each other."""
+_MANY_GROUPS, _SOME_GROUPS = 8, 4
+_POSITIONS, _POSITIONS_PADDED, _POSITIONS_OF_FEW, _POSITIONS_BACKWARD = 9_000, 1_500, 40_000, 700
+"""Positions of the output from which wide groups run together: without padding, with padding, 32
+channels in few groups, and gradients of padded groups or 1×1 kernels."""
+
+
+def group_width(c: Product) -> int:
+    """The channels of a padded group: the next power of two."""
+    d = c.work.dims
+    return 1 << (max(d["cin"], d["cout"]) // d["groups"] - 1).bit_length()
+
+
+def run_together(c: Product) -> bool:
+    """Whether one kernel computes all groups."""
+    d, width, forward = c.work.dims, group_width(c), c.direction == "fwd"
+    groups, side = d["groups"], max(d["kernel"])
+    positions = d["n"] * prod(d["spatial_out"])
+    if c.unit:
+        if not forward:
+            return width >= _TILE_TF32 and positions >= _POSITIONS_BACKWARD
+        return width <= 8 if c.half else width >= _TILE
+    if not c.half:
+        return side < 7
+    if width <= 16:
+        return groups >= (_SOME_GROUPS if width <= 8 else _MANY_GROUPS)
+    if width == 32:
+        some = groups >= _MANY_GROUPS and (side <= 3 or not forward)
+        return some or positions >= _POSITIONS_OF_FEW
+    if max(d["cin"], d["cout"]) // groups == width:
+        return positions >= _POSITIONS
+    return positions >= (_POSITIONS_PADDED if forward else _POSITIONS_BACKWARD)
+
+
+def together(c: Product) -> tuple[list[Work], Product, list[Work]]:
+    """The copies before the kernel, the product that it computes, and the copies after it."""
+    last = c.work.dims["channels_last"]
+    before: list[Work] = []
+    for index, tensor in enumerate(c.sources):
+        is_weight = index == 1 and c.direction != "wgrad"
+        if _is_padded(c, tensor, is_weight):
+            copy = _generic if last or is_weight else nhwc_conversion
+            before += [padded_zeros(tensor), copy(tensor)]
+        elif not last and not has_one_pixel(tensor):
+            before.append(nhwc_conversion(tensor))
+    is_weight = c.direction == "wgrad"
+    after: list[Work] = []
+    if _is_padded(c, c.target, is_weight) and (last or is_weight):
+        after.append(_generic(c.target))
+    elif not last and not has_one_pixel(c.target):
+        after.append(nhwc_conversion(c.target, back=True))
+    return before, _joined(c), after
+
+
+def _generic(tensor: Tensor) -> Work:
+    return padding_copy(tensor, generic=True)
+
+
+def _is_padded(c: Product, tensor: Tensor, is_weight: bool) -> bool:
+    """Whether the channels of a group are fewer than those of a padded one."""
+    groups = c.work.dims["groups"]
+    sizes = (
+        (tensor.shape[0] // groups, tensor.shape[1]) if is_weight else (tensor.shape[1] // groups,)
+    )
+    return any(size != group_width(c) for size in sizes)
+
+
+def _joined(c: Product) -> Product:
+    """The dense product of the padded channels of neighbouring groups."""
+    d = c.work.dims
+    width = group_width(c)
+    tile = max(width, min(_TILE if c.half else _TILE_TF32, width * d["groups"]))
+    parts = -(-width * d["groups"] // tile)
+    taps = prod(d["kernel"])
+    rows, columns, depth = {
+        "fwd": (c.rows, tile, tile * taps),
+        "dgrad": (c.rows, tile, max(1, tile * taps // prod(d["stride"]))),
+        "wgrad": (tile, tile * taps, c.depth),
+    }[c.direction]
+    scale = c.blocks / (d["groups"] * ceil(c.rows / 128) * ceil(c.columns / 128))
+    dims = d | {"cin": tile * parts, "cout": tile * parts, "groups": parts}
+    return replace(
+        c,
+        work=msgspec.structs.replace(c.work, dims=dims),
+        rows=rows,
+        columns=columns,
+        depth=depth,
+        blocks=parts * ceil(rows / 128) * ceil(columns / 128) * scale,
+        few=False,
+        joined=True,
+    )
