@@ -6,8 +6,9 @@ The first trace of a network tells: a step that queries nothing has the same tra
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from threading import RLock
+
+from msgspec.structs import replace
 
 from simulator.modes import Run
 from simulator.networks.catalogue import CATALOGUE
