@@ -44,15 +44,7 @@ def fit_residual(
     judged = random.permutation(len(values))[:_JUDGED]
     lengths, spread, noise = _most_likely(table[judged], values[judged])
     spread, noise = _digits(np.array([spread, noise]))
-    residual = Residual(
-        features=names,
-        lengths=tuple(_digits(lengths)),
-        points=tuple(tuple(row) for row in table.tolist()),
-        values=tuple(values.tolist()),
-        spread=spread,
-        noise=noise,
-    )
-    return solved(residual)
+    return solved(Residual.measured(names, _digits(lengths), table, values, spread, noise))
 
 
 def _digits(values: Floats) -> list[float]:

@@ -25,8 +25,7 @@ _ROUNDS = 3
 
 def solved(residual: Residual) -> Residual:
     """A residual with its experts."""
-    points = np.array(residual.points) / np.array(residual.lengths)
-    values = np.array(residual.values)
+    points, values = residual.scaled_points, residual.logs
     noise = student_noise(points, values, residual.spread, residual.noise)
     return replace(residual, experts=local_experts(points, values, residual.spread, noise))
 

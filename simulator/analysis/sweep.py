@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
+from math import prod
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -24,6 +25,8 @@ from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
 
 Predictor = Callable[[Scenario], Prediction]
+_Variant = tuple[ResolvedScenario, tuple[Applied, ...]]
+"""A resolved scenario, and the what-ifs that were added."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,35 @@ class Variants(Sequence[Scenario]):
         return len(self._added)
 
 
+class Points(Sequence[Mapping[str, Value]]):
+    """Every combination of the axes' values, the last axis fastest, made on access."""
+
+    def __init__(self, axes: Mapping[str, Sequence[Value]]) -> None:
+        self._axes = {name: tuple(values) for name, values in axes.items()}
+        self._length = prod(map(len, axes.values()))
+
+    @overload
+    def __getitem__(self, row: int) -> Mapping[str, Value]: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Mapping[str, Value]]: ...
+    def __getitem__(self, row: int | slice) -> Mapping[str, Value] | Sequence[Mapping[str, Value]]:
+        if isinstance(row, slice):
+            return [self[place] for place in range(*row.indices(self._length))]
+        rest = range(self._length)[row]
+        values: list[Value] = []
+        for choices in reversed(self._axes.values()):
+            rest, place = divmod(rest, len(choices))
+            values.append(choices[place])
+        return dict(zip(self._axes, reversed(values), strict=True))
+
+    def __iter__(self) -> Iterator[Mapping[str, Value]]:
+        for values in product(*self._axes.values()):
+            yield dict(zip(self._axes, values, strict=True))
+
+    def __len__(self) -> int:
+        return self._length
+
+
 @dataclass(frozen=True)
 class Sweep:
     """The predictions of scenarios, one row each.
@@ -116,7 +148,7 @@ class Sweep:
     """
 
     scenarios: Sequence[Scenario]
-    points: tuple[Mapping[str, Value], ...]
+    points: Sequence[Mapping[str, Value]]
     columns: Mapping[str, NDArray[np.float64]]
     refused: Mapping[int, str]
     retraced: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -153,42 +185,49 @@ def sweep(
     of rows done.
     """
     directions = [axis(scenario, name) for name in axes]
-    steps = [[line.applied(value) for value in axes[line.name]] for line in directions]
-    added: list[tuple[Applied, ...]] = []
-    resolved: dict[int, ResolvedScenario] = {}
+    variants = [(resolve(scenario), ())]
     refused: dict[int, str] = {}
-
-    def go(depth: int, before: ResolvedScenario, whatifs: tuple[Applied, ...], why: str) -> None:
-        if depth == len(steps):
-            if why:
-                refused[len(added)] = why
-            resolved[len(added)] = before
-            added.append(() if why else whatifs)
-            return
-        for step in steps[depth]:
-            after, more, reason = before, whatifs, why
-            if not why:
-                try:
-                    if isinstance(step, InputError):
-                        raise step
-                    after = changed_by(step, before)
-                    more = whatifs if after == before else (*whatifs, step)
-                except InputError as error:
-                    reason = str(error)
-            go(depth + 1, after, more, reason)
-
-    go(0, resolve(scenario), (), "")
-    scenarios = Variants(scenario, added)
-    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    for line in directions:
+        variants, refused = _along(line, axes[line.name], variants, refused)
+    resolved, added = [each for each, _ in variants], [whatifs for _, whatifs in variants]
+    for row in refused:
+        added[row] = ()
+    scenarios, points = Variants(scenario, added), Points(axes)
     if predictor is not predict:
         return _one_by_one(scenarios, points, refused, predictor)
     return _at_once(scenarios, resolved, points, refused, counted)
 
 
+def _along(
+    line: Axis, values: Sequence[Value], variants: Sequence[_Variant], refused: Mapping[int, str]
+) -> tuple[list[_Variant], dict[int, str]]:
+    """Each variant at each value of an axis, and the rows of the result that are refused."""
+    steps = [line.applied(value) for value in values]
+    along: list[_Variant] = []
+    reasons: dict[int, str] = {}
+    for row, variant in enumerate(variants):
+        before, whatifs = variant
+        if row in refused:
+            reasons |= dict.fromkeys(range(len(along), len(along) + len(steps)), refused[row])
+            along += [variant] * len(steps)
+            continue
+        for step in steps:
+            try:
+                if isinstance(step, InputError):
+                    raise step
+                after = changed_by(step, before)
+            except InputError as error:
+                reasons[len(along)] = str(error)
+                along.append(variant)
+                continue
+            along.append(variant if after == before else (after, (*whatifs, step)))
+    return along, reasons
+
+
 def sweep_of(scenarios: Iterable[Scenario], predictor: Predictor = predict) -> Sweep:
     """Predict a list of scenarios, one row each."""
     listed = list(scenarios)
-    points = [{"scenario": i} for i in range(len(listed))]
+    points = tuple({"scenario": i} for i in range(len(listed)))
     if predictor is not predict:
         return _one_by_one(listed, points, {}, predictor)
     refused: dict[int, str] = {}
@@ -203,7 +242,7 @@ def sweep_of(scenarios: Iterable[Scenario], predictor: Predictor = predict) -> S
 
 def _at_once(
     scenarios: Sequence[Scenario],
-    resolved: Mapping[int, ResolvedScenario],
+    resolved: Mapping[int, ResolvedScenario] | Sequence[ResolvedScenario],
     points: Sequence[Mapping[str, Value]],
     refused: dict[int, str],
     counted: Callable[[int], None] = lambda done: None,
@@ -241,4 +280,4 @@ def _swept(
     table: NDArray[np.float64],
 ) -> Sweep:
     columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
-    return Sweep(scenarios, tuple(points), columns, dict(sorted(refused.items())))
+    return Sweep(scenarios, points, columns, dict(sorted(refused.items())))

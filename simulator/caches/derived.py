@@ -33,6 +33,11 @@ class Derived(Generic[T]):
         values[key] = value
         return value
 
+    def share(self, source: Any, other: Any) -> None:
+        """Let `other` share the values that this cache derives from `source`, earlier and later
+        ones."""
+        other.__dict__.setdefault(_SLOT, {})[self] = self._values(source)
+
     def _values(self, source: Any) -> dict[Hashable, T]:
         tables: dict[Derived[Any], dict[Hashable, Any]] = source.__dict__.setdefault(_SLOT, {})
         return tables.setdefault(self, {})

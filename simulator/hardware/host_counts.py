@@ -65,6 +65,11 @@ def _ops(trace: Trace) -> _Ops:
     )
 
 
+def share_counts(family: object, trace: Trace) -> None:
+    """Let the traces of a family, whose ops differ only in sizes, share the host's work."""
+    _OPS.share(family, trace)
+
+
 def counts(
     trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
 ) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,29 +42,49 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     inner: list[int] = []
     missing: set[int] = set()
     for row, (signature, op_works) in enumerate(zip(signatures, _works(trace), strict=True)):
-        kernels_of_op = () if op_works is None else lower_op(signature, op_works, gpu)
         if op_works is None:
             missing.add(row)
-        places: dict[int, int] = {}
-        for work in kernels_of_op:  # equal launches of one op are one object
-            if places.setdefault(id(work), len(distinct)) == len(distinct):
-                distinct.append(work)
-        kernel_rows.append(np.array([places[id(work)] for work in kernels_of_op], np.int64))
-        inner.append(inner_ops(signature, kernels_of_op))
-    kernels = [kernel_rows[row] for row in rows]
-    counts = np.array([k.size for k in kernels], np.int64)
+        kernels = _kernels(signature, op_works or (), gpu)
+        kernel_rows.append(kernels.places + len(distinct))
+        distinct += kernels.works
+        inner.append(kernels.inner_ops)
+    counts = np.array([each.size for each in kernel_rows], np.int64)
     return Lowered(
         distinct,
-        np.concatenate(kernels) if kernels else np.zeros(0, np.int64),
-        np.repeat(np.arange(len(rows)), counts),
+        np.concatenate([kernel_rows[row] for row in rows]) if rows else np.zeros(0, np.int64),
+        np.repeat(np.arange(len(rows)), counts[rows]),
         np.array(inner, np.int64)[rows],
         [index for index, row in enumerate(rows) if row in missing],
     )
 
 
+class _Kernels(NamedTuple):
+    """The kernels of an op: their distinct works, the place of each launch's work among these, and
+    the number of other ops that the op calls."""
+
+    works: list[Work]
+    places: NDArray[np.int64]
+    inner_ops: int
+
+
+def _kernels(op: Signature, works: tuple[Work, ...], gpu: GPU) -> _Kernels:
+    def kernels() -> _Kernels:
+        launches = lower_op(op, works, gpu)
+        places: dict[int, int] = {}
+        distinct: list[Work] = []
+        for work in launches:  # equal launches of one op are one object
+            if places.setdefault(id(work), len(distinct)) == len(distinct):
+                distinct.append(work)
+        each = np.array([places[id(work)] for work in launches], np.int64)
+        return _Kernels(distinct, each, inner_ops(op, launches))
+
+    return _KERNELS.get(op, _kind(gpu), kernels) if _is_large(op) else kernels()
+
+
 _MANY_TENSORS = 32  # the works and launches of an op with more inputs (an optimizer's) are cached
 _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
 _LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
+_KERNELS: ByIdentity[_Kernels] = ByIdentity(2048)
 _OF_TRACE = Derived[list[tuple[Work, ...] | None]]()
 
 
@@ -73,7 +94,7 @@ def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
 
 
 def _shared_works(op: Signature) -> tuple[Work, ...] | None:
-    if len(op.inputs) > _MANY_TENSORS:
+    if _is_large(op):
         return _WORKS.get(op, None, partial(gpu_works, op))
     return gpu_works(op)
 
@@ -86,10 +107,17 @@ def gpu_works(op: Signature) -> tuple[Work, ...] | None:
 
 def lower_op(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:
     """`simulator.lowering.launches` for an op whose work is already computed."""
-    if len(op.inputs) > _MANY_TENSORS:
-        kind = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
-        return _LAUNCHES.get(op, kind, lambda: _apply_rules(op, works, gpu))
+    if _is_large(op):
+        return _LAUNCHES.get(op, _kind(gpu), lambda: _apply_rules(op, works, gpu))
     return _apply_rules(op, works, gpu)
+
+
+def _is_large(op: Signature) -> bool:
+    return len(op.inputs) > _MANY_TENSORS
+
+
+def _kind(gpu: GPU) -> tuple[object, ...]:
+    return gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s)
 
 
 def _apply_rules(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:

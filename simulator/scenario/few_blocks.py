@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.blocks.growth import Growth, growth
 from simulator.blocks.runs import LEAST, UnequalBlocksError, path_of_blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 
 _OPS_AT_ONCE = 50_000  # ops of the traces in memory at a time
+_NO_RATES = Rates()
 _POINTS_AT_ONCE = 1 << 14  # points of a family: 50 to 100 MB of columns
 
 Table = NDArray[np.float64]
@@ -40,12 +41,7 @@ def predict_many(
     table = empty_table(len(scenarios))
     refused: dict[int, str] = {}
     retraced: dict[int, str] = {}
-    groups: dict[object, list[int]] = {}
-    for row, resolved in enumerate(scenarios):
-        if resolved.speeds or resolved.rates != Rates():
-            groups["one by one", row] = [row]
-        else:
-            groups.setdefault(trace_key(resolved), []).append(row)
+    groups = _by_trace(scenarios)
     profiles: dict[tuple[str, float], Profile] = {}
     grids: dict[tuple[int, ...], list[_FamilyPoint]] = {}
     compiled: dict[tuple[int, tuple[int, int]], list[_FamilyPoint]] = {}
@@ -67,10 +63,10 @@ def predict_many(
         len({getattr(s.request, axis) for s in scenarios}) for axis in ("batch", "seq")
     )
     with expecting(batches, seqs):
-        for rows in groups.values():
+        for rows in groups:
             first = scenarios[rows[0]]
             try:
-                if first.speeds or first.rates != Rates():
+                if _is_retimed(first):
                     table[rows[0]] = step_row(predict_resolved(first))
                     continue
                 at_family = family(first)
@@ -117,6 +113,28 @@ def predict_many(
         done += len(grid)
         counted(done)
     return table, refused, retraced
+
+
+def _is_retimed(resolved: ResolvedScenario) -> bool:
+    """Whether kernels are given other times, which is done one scenario at a time."""
+    return bool(resolved.speeds) or resolved.rates != _NO_RATES
+
+
+def _by_trace(scenarios: Sequence[ResolvedScenario]) -> Iterable[list[int]]:
+    """The rows of each trace. A key takes as long as all else for a row, so that scenarios that
+    share the objects of a trace have theirs looked up together."""
+    by_key: dict[object, list[int]] = {}
+    by_parts: dict[tuple[int, ...], list[int]] = {}
+    for row, resolved in enumerate(scenarios):
+        if _is_retimed(resolved):
+            by_key["one by one", row] = [row]
+            continue
+        parts = id(resolved.request), id(resolved.gpu), id(resolved.edits)
+        rows = by_parts.get(parts)
+        if rows is None:
+            rows = by_parts[parts] = by_key.setdefault(trace_key(resolved), [])
+        rows.append(row)
+    return by_key.values()
 
 
 def step_of(resolved: ResolvedScenario) -> Step:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.formats.toml import shown
@@ -86,7 +86,7 @@ def faster_host(host: Host, times: float) -> Host:
     """A copy of a host with all its times, waits for the GPU included, divided by `times`."""
     if times == 1.0:
         return host
-    return msgspec.structs.replace(
+    return replace(
         host,
         latency_s=host.latency_s / times,
         sync_s=host.sync_s / times,

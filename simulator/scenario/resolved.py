@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
@@ -57,8 +60,14 @@ class Selective(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class TraceRequest:
+@cache
+def fits(kind: type[Edit], protocol: type) -> bool:
+    """Whether edits of a type fit a protocol; asking for every edit takes longer than the rest of a
+    what-if."""
+    return issubclass(kind, protocol)
+
+
+class TraceRequest(Struct, frozen=True):
     """A request for a trace.
 
     frozen         patterns of parameters that are not trained
@@ -84,16 +93,14 @@ class TraceRequest:
     run: Run = "eager"
 
 
-@dataclass(frozen=True)
-class Speed:
+class Speed(Struct, frozen=True):
     """Run kernels of `family` `times` as fast."""
 
     family: str
     times: float
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Speed-ups of compute, memory and overhead. The shares of a prediction are the elasticities of
     its period with respect to them."""
 
@@ -102,8 +109,7 @@ class Rates:
     overhead: float = 1.0
 
 
-@dataclass(frozen=True)
-class ResolvedScenario:
+class ResolvedScenario(Struct, frozen=True):
     """A scenario with everything looked up and its what-ifs applied.
 
     fusion  the level at which kernels are fused; None leaves it to the mode: nothing in eager
@@ -144,8 +150,8 @@ class ResolvedScenario:
         """Return this scenario unchanged. Raises InputError if its GPU or its mode cannot run one
         of its edits."""
         for edit in self.edits:
-            if isinstance(edit, Demanding):
-                edit.demand(self)
+            if fits(type(edit), Demanding):
+                cast("Demanding", edit).demand(self)
         return self
 
     def noted(self, *notes: str) -> ResolvedScenario:

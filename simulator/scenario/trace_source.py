@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import fields
-from dataclasses import replace as replaced
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -31,7 +29,13 @@ from simulator.records import Trace
 from simulator.scenario import packaged
 from simulator.scenario.gpu_class import content, seen
 from simulator.scenario.module import load
-from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
+from simulator.scenario.resolved import (
+    Edit,
+    FamilyEdit,
+    ResolvedScenario,
+    TraceRequest,
+    fits,
+)
 from simulator.scenario.trace_module import trace_module
 from simulator.scenario.traces import disk as trace_disk
 from simulator.scenario.traces.families import Line, TraceFamilies
@@ -55,7 +59,7 @@ _EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = ModeQueries()
-_ANYWHERE = attrgetter(*(f.name for f in fields(TraceRequest) if f.name not in ("batch", "seq")))
+_ANYWHERE = attrgetter(*(f for f in TraceRequest.__struct_fields__ if f not in ("batch", "seq")))
 """A request without its batch and sequence."""
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
@@ -95,7 +99,7 @@ def make(
 def stored_families(request: TraceRequest, gpu: GPU, line: Line) -> Path:
     """The file in which `make` stores the families along a line. Raises InputError if no folder
     of traces is open."""
-    return trace_disk.families_path(replaced(_settled(request), batch=None, seq=None), gpu, line)
+    return trace_disk.families_path(replace(_settled(request), batch=None, seq=None), gpu, line)
 
 
 def give_up(request: TraceRequest, gpu: GPU, line: Line) -> None:
@@ -151,7 +155,7 @@ def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
     family and for edits of single traces. Raises InputError as `trace_resolved` does."""
     if resolved.request.saved or resolved.fusion:
         return None
-    if not all(isinstance(edit, FamilyEdit) for edit in resolved.edits):
+    if not all(fits(type(edit), FamilyEdit) for edit in resolved.edits):
         return None
     request = _served(resolved.request)
     unedited = _families(request, resolved.gpu).family(request.batch, request.seq)
@@ -218,7 +222,7 @@ def _settled(request: TraceRequest) -> TraceRequest:
     entry = CATALOGUE.get(request.network)
     if request.saved or entry is None or (request.batch and (request.seq or entry.seq is None)):
         return request
-    return replaced(request, batch=request.batch or entry.batch, seq=request.seq or entry.seq)
+    return replace(request, batch=request.batch or entry.batch, seq=request.seq or entry.seq)
 
 
 def _trace_or_error(request: TraceRequest, gpu: GPU) -> Trace | InputError:
@@ -236,13 +240,13 @@ def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
     key = _ANYWHERE(request), seen(request.network, gpu), content(request.network)
 
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
-        at = replaced(request, batch=batch, seq=seq)
+        at = replace(request, batch=batch, seq=seq)
         if not from_disk:
             return _run(at, gpu)
         return trace_disk.trace(at, gpu, lambda: _run(at, gpu))
 
     def families() -> TraceFamilies:
-        return TraceFamilies(tracer, _Stored(replaced(request, batch=None, seq=None), gpu))
+        return TraceFamilies(tracer, _Stored(replace(request, batch=None, seq=None), gpu))
 
     return _FAMILIES.get(key, families)
 

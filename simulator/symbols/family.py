@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.hardware.host_counts import share_counts
 from simulator.records import (
     COUNTED,
     TAIL,
@@ -182,6 +183,7 @@ class Family:
         )
         cached = cast("dict[str, Any]", trace.__dict__)
         cached["signatures"] = signatures, list(rows)  # the cached property, computed already
+        share_counts(self, trace)
         return trace
 
     def with_counts(self, trace: Trace) -> Family:

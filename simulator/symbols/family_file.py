@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -161,15 +162,15 @@ def _to_family(packed: _Family) -> Family:
         if any(len(column) != length for column in columns):
             raise ValueError("its columns differ in length")
     for shape, stride, dtype, _ in packed.tensors:
-        _check_indices((*shape, *stride), expressions)
         if dtype not in ITEM_BYTES or len(shape) != len(stride):
             raise ValueError("a tensor has an unknown dtype, or not one stride for each size")
-    for form in packed.signatures:
-        _check_indices((*form.inputs, *form.outputs), packed.tensors)
+    sizes = [each for shape, stride, *_ in packed.tensors for each in (shape, stride)]
+    operands = [each for form in packed.signatures for each in (form.inputs, form.outputs)]
+    _check_indices([*chain.from_iterable(sizes)], expressions)
+    _check_indices([*chain.from_iterable(operands)], packed.tensors)
     _check_indices(packed.rows, packed.signatures)
     _check_indices(packed.storages, expressions)
-    for indices in c.storages:
-        _check_indices(indices, packed.storages)
+    _check_indices([*chain.from_iterable(c.storages)], packed.storages)
     return Family(
         expressions=expressions,
         tensors=packed.tensors,

@@ -62,31 +62,36 @@ class LocalExperts:
     [points, axes]."""
 
     def __init__(self, points: Floats, spread: float, experts: Experts) -> None:
-        numbers = experts.numbers()
-        self._points = points[numbers]
-        self._centres = self._points[:, 0]
-        weights = np.frombuffer(experts.weights, "<f4").reshape(numbers.shape)
+        self._numbers = experts.numbers()
+        self._points = points
+        self._centres = _Points(points[self._numbers[:, 0]])
+        self._known: dict[int, _Points] = {}
+        weights = np.frombuffer(experts.weights, "<f4").reshape(self._numbers.shape)
         self._weights = spread**2 * weights.astype(np.float64)
 
     def means(self, points: Floats) -> Floats:
         """The mean at each point, [points] from [points, axes], by the expert of the nearest
         centre."""
         means = np.empty(len(points))
-        if len(self._centres) == 1:
-            expert = np.zeros(len(points), np.int64)
-        else:
-            expert = _nearest(points, self._centres)
+        expert = _nearest(points, self._centres)
         order = np.argsort(expert, kind="stable")
-        ends = np.cumsum(np.bincount(expert, minlength=len(self._centres)))
+        counts = np.bincount(expert)
         most = max(1, _AT_ONCE // self._weights.shape[1])
-        begin = 0
-        for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
-            while begin < ends[number]:
-                rows = order[begin : min(begin + most, ends[number])]
-                correlation = _correlation(points[rows], self._points[number])
+        begin = end = 0
+        for number in np.flatnonzero(counts).tolist():
+            end += int(counts[number])
+            while begin < end:
+                rows = order[begin : min(begin + most, end)]
+                correlation = _correlation(points[rows], self._points_of(number))
                 means[rows] = correlation @ self._weights[number]
                 begin += rows.size
         return means
+
+    def _points_of(self, expert: int) -> _Points:
+        """The points that an expert knows."""
+        if expert not in self._known:
+            self._known[expert] = _Points(self._points[self._numbers[expert]])
+        return self._known[expert]
 
 
 class Cell(NamedTuple):
@@ -116,7 +121,7 @@ def local_experts(points: Floats, values: Floats, spread: float, noise: Floats) 
 
 def covariance(points: Floats, spread: float, noise: Floats) -> Floats:
     """The covariance between the values of these points [points, points]."""
-    return spread**2 * _correlation(points, points) + np.diag(noise**2)
+    return spread**2 * _correlation(points, _Points(points)) + np.diag(noise**2)
 
 
 def cells(points: Floats) -> list[Cell]:
@@ -127,12 +132,12 @@ def cells(points: Floats) -> list[Cell]:
     first = np.random.default_rng(0).permutation(len(points))[: len(points) // _CELL]
     centres = points[first]
     for _ in range(_ROUNDS):
-        nearest = _nearest(points, centres)
+        nearest = _nearest(points, _Points(centres))
         sizes = np.bincount(nearest, minlength=len(centres))
         sums = [np.bincount(nearest, axis, len(centres)) for axis in points.T]
         centres = (np.array(sums) / np.maximum(sizes, 1)).T[sizes > 0]
-    middle = np.unique(_nearest(centres, points))
-    nearest = _nearest(points, points[middle])
+    middle = np.unique(_nearest(centres, _Points(points)))
+    nearest = _nearest(points, _Points(points[middle]))
     members = [np.flatnonzero(nearest == number) for number in range(len(middle))]
     return [
         Cell(own, _nearest_to_cell(points, own, at))
@@ -142,16 +147,33 @@ def cells(points: Floats) -> list[Cell]:
 
 def _nearest_to_cell(points: Floats, own: Ints, centre: int) -> Ints:
     """Indices of the points nearest to any point of the cell, beginning with its centre."""
-    away = np.min(_squares(points[[centre, *own]], points), axis=0)
+    away = np.min(_squares(points[[centre, *own]], _Points(points)), axis=0)
     away[centre] = -1.0
     return np.argsort(away, kind="stable")[:_KNOWN]
 
 
-def _nearest(points: Floats, centres: Floats) -> Ints:
+class _Points:
+    """Points [points, axes] to which many distances are computed.
+
+    middle  their mean [axes]
+    beside  their distances from it [points, axes]
+    terms   factors by which a product of matrices gives squares of distances [axes + 2, points]
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self.middle = points.mean(axis=0)
+        self.beside = points - self.middle
+        squares = np.einsum("pa,pa->p", self.beside, self.beside)
+        self.terms = np.vstack([self.beside.T, np.ones(len(points)), squares])
+
+
+def _nearest(points: Floats, centres: _Points) -> Ints:
     """The nearest centre of each point, or the first of several equally near ones. The result for
     a point does not depend on the other points."""
-    nearest = np.empty(len(points), np.int64)
-    most = max(1, _AT_ONCE // len(centres))
+    nearest = np.zeros(len(points), np.int64)
+    if len(centres.beside) == 1:
+        return nearest
+    most = max(1, _AT_ONCE // len(centres.beside))
     for begin in range(0, len(points), most):
         some = slice(begin, begin + most)
         squares = np.rint(_squares(points[some], centres) / _SAME)
@@ -159,7 +181,7 @@ def _nearest(points: Floats, centres: Floats) -> Ints:
     return nearest
 
 
-def _correlation(points: Floats, others: Floats) -> Floats:
+def _correlation(points: Floats, others: _Points) -> Floats:
     """e^−distance of each pair of points."""
     covariance = _squares(points, others)
     np.sqrt(covariance, out=covariance)
@@ -167,15 +189,15 @@ def _correlation(points: Floats, others: Floats) -> Floats:
     return np.exp(covariance, out=covariance)
 
 
-def _squares(points: Floats, others: Floats) -> Floats:
+def _squares(points: Floats, others: _Points) -> Floats:
     """Squares of distances [points, others]."""
-    middle = others.mean(axis=0)
-    away, beside = points - middle, others - middle
-    own, of_others = np.einsum("pa,pa->p", away, away), np.einsum("pa,pa->p", beside, beside)
-    left = np.column_stack([-2 * away, own, np.ones(len(away))])
-    squares = left @ np.vstack([beside.T, np.ones(len(beside)), of_others])
-    # these are differences of large numbers: compute them directly
+    away = points - others.middle
+    factors = np.ones((len(away), others.terms.shape[0]))
+    np.multiply(away, -2, out=factors[:, :-2])
+    np.einsum("pa,pa->p", away, away, out=factors[:, -2])
+    squares = factors @ others.terms
     close = np.flatnonzero(squares < _CLOSE)
-    apart = away[close // len(others)] - beside[close % len(others)]
-    squares.put(close, np.einsum("pa,pa->p", apart, apart))
+    if close.size:  # these are differences of large numbers: compute them directly
+        apart = away[close // len(others.beside)] - others.beside[close % len(others.beside)]
+        squares.put(close, np.einsum("pa,pa->p", apart, apart))
     return squares

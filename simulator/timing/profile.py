@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -142,12 +143,18 @@ class _Packaged(Profile, frozen=True, forbid_unknown_fields=True):
     residuals: dict[str, msgspec.Raw]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
+class _Versioned(msgspec.Struct):
+    """A profile of any version."""
+
+    version: int
+
+
 AUTOTUNED = (0.97, 1.12)
 """The range of an autotuned step's time, relative to its prediction. With templates as slow as
 untuned kernels, the inference steps of the catalogue would take 1 to 1.37 times as long (median
 1.12); the only measured step took 0.98 times."""
 
-VERSION = 2
+VERSION = 3
 """The version of the profiles that this release reads and writes."""
 
 
@@ -162,9 +169,12 @@ def profile(name: str = "h200") -> Profile:
         known = ", ".join(packaged())
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     kind = _Packaged if path.parent == FOLDER else Profile
+    text = contents(path, "a profile", _MOST_BYTES)
     try:
-        decoded = msgspec.json.decode(contents(path, "a profile", _MOST_BYTES), type=kind)
+        decoded = msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            _check_version(path, msgspec.json.decode(text, type=_Versioned).version)
         raise InputError(f"{path.name} is not a valid profile: {error}; calibrate again") from error
     if isinstance(decoded, _Packaged):
         fields: dict[str, Any] = msgspec.structs.asdict(decoded)
@@ -175,14 +185,18 @@ def profile(name: str = "h200") -> Profile:
 
 def _checked(path: Path, profile: Profile) -> Profile:
     """Return the profile. Raises InputError for another version, or figures out of range."""
-    if profile.version != VERSION:
-        raise InputError(
-            f"{path.name} is a profile of version {profile.version}: expected {VERSION}; fit again "
-            "with `ridgepoint calibrate fit`"
-        )
+    _check_version(path, profile.version)
     if wrong := _out_of_range(profile):
         raise InputError(f"{path.name} is not a valid profile: {wrong}; calibrate again")
     return profile
+
+
+def _check_version(path: Path, version: int) -> None:
+    if version != VERSION:
+        raise InputError(
+            f"{path.name} is a profile of version {version}: expected {VERSION}; fit again "
+            "with `ridgepoint calibrate fit`"
+        )
 
 
 def _of_card(path: Path) -> Profile:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simulator.costs import Work
 from simulator.timing.local_experts import Experts, LocalExperts, local_experts
@@ -29,15 +29,19 @@ Key = TypeVar("Key", bound=Hashable)
 _KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
+_PACKED = np.dtype("<i2")  # of points and values in a file
+_WIDTH = _PACKED.itemsize
+_POINT_PARTS, _VALUE_PARTS = 100, 10_000
 
 
 class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
-    """Measured kernels of one curve.
+    """Measured kernels of one curve. A file holds its columns as bytes, since decoding two million
+    numbers as text takes longer than a prediction.
 
     features   names of the coordinates, as in `features`
     lengths    distance along each coordinate at which the covariance falls to 1/e
-    points     one row per measured kernel
-    values     log(measured / roofline) of each point
+    points     hundredths of the coordinates [kernels, features], of 16 bits
+    values     ten-thousandths of log(measured / roofline) [kernels], of 16 bits
     spread     standard deviation of the values between distant shapes
     noise      standard deviation between kernels of the same shape
     experts    the solved process over these points; if None, it is solved at its first use
@@ -45,21 +49,56 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     features: tuple[str, ...]
     lengths: tuple[float, ...]
-    points: tuple[tuple[float, ...], ...]
-    values: tuple[float, ...]
+    points: bytes
+    values: bytes
     spread: float
     noise: float
     experts: Experts | None = None
 
     def __post_init__(self) -> None:
-        if {len(self.features)} != {len(self.lengths), *map(len, self.points)} or (
-            len(self.points) != len(self.values)
-        ):
-            raise ValueError("points of other lengths than its features")
+        kernels = len(self.values) // _WIDTH
+        if len(self.values) % _WIDTH or len(self.points) != len(self.values) * len(self.features):
+            raise ValueError(
+                f"{len(self.points)} bytes of points: expected {_WIDTH * len(self.features)} for "
+                f"each of {kernels} values"
+            )
+        if len(self.lengths) != len(self.features):
+            raise ValueError(f"{len(self.lengths)} lengths of {len(self.features)} features")
         if not all(0 < length <= _LONGEST for length in self.lengths):
             raise ValueError(f"a length that is not above 0 and at most {_LONGEST:g}")
         if self.experts is not None:
-            self.experts.check(len(self.values))
+            self.experts.check(kernels)
+
+    @staticmethod
+    def measured(
+        features: Sequence[str],
+        lengths: Sequence[float],
+        points: ArrayLike,
+        values: ArrayLike,
+        spread: float,
+        noise: float,
+    ) -> Residual:
+        """An unsolved residual of kernels at `points` [kernels, features], rounded to hundredths,
+        with `values` [kernels], rounded to ten-thousandths."""
+        return Residual(
+            features=tuple(features),
+            lengths=tuple(lengths),
+            points=_packed(points, _POINT_PARTS),
+            values=_packed(values, _VALUE_PARTS),
+            spread=spread,
+            noise=noise,
+        )
+
+    @property
+    def scaled_points(self) -> Floats:
+        """Coordinates of the measured kernels in units of `lengths` [kernels, features]."""
+        parts = np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features))
+        return parts / _POINT_PARTS / np.array(self.lengths)
+
+    @property
+    def logs(self) -> Floats:
+        """log(measured / roofline) of each measured kernel."""
+        return np.frombuffer(self.values, _PACKED) / _VALUE_PARTS
 
     def of(
         self,
@@ -108,11 +147,10 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     @cached_property
     def _process(self) -> LocalExperts:
-        points = np.array(self.points) / np.array(self.lengths)
-        experts = self.experts
+        points, experts = self.scaled_points, self.experts
         if experts is None:
             noise = np.full(len(points), self.noise)
-            experts = local_experts(points, np.array(self.values), self.spread, noise)
+            experts = local_experts(points, self.logs, self.spread, noise)
         return LocalExperts(points, self.spread, experts)
 
 
@@ -137,6 +175,15 @@ class Residuals(Mapping[str, Residual]):
 
     def __len__(self) -> int:
         return len(self._encoded)
+
+
+def _packed(numbers: ArrayLike, parts: int) -> bytes:
+    """Numbers in units of 1 / parts. Raises ValueError if one does not fit."""
+    units = np.rint(np.asarray(numbers, np.float64) * parts)
+    most = np.iinfo(_PACKED).max
+    if not (np.abs(units) <= most).all():
+        raise ValueError(f"a measured number that is not between ±{most / parts:g}")
+    return units.astype(_PACKED).tobytes()
 
 
 def _add(

@@ -16,6 +16,8 @@ def distinct_rows(table: NDArray[Any]) -> tuple[Ints, Ints]:
     """The index of the first row of each set of rows with equal bits, in order, and the set of each
     row. Items have 8 bytes. Rows are sorted by a checksum; if different rows share a checksum, a
     row may count as distinct twice."""
+    if len(table) == 1:
+        return np.zeros(1, np.int64), np.zeros(1, np.int64)
     bits = np.ascontiguousarray(table).view(np.uint64)
     weights = np.cumprod(np.full(bits.shape[1], _WEIGHT))
     order = np.argsort((bits ^ bits >> np.uint64(32)) @ weights, kind="stable")

@@ -30,7 +30,7 @@ class Varying(AsOne):
     __hash__ = AsOne.__hash__  # `__eq__` would remove it
 
     def __init__(self, values: NDArray[Any], path: Path, most: int | None = None) -> None:
-        super().__init__(values, path)
+        self.values, self.path = values, path
         self.most = _most(values) if most is None else most
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
@@ -167,8 +167,11 @@ class Varying(AsOne):
     # Implementation.
 
     def _is(self, compare: Callable[[Any, Any], Any], other: Any) -> bool:
-        if type(other) is Varying:
+        kind = type(other)
+        if kind is Varying:
             values, most = other.values, other.most
+        elif kind is int:
+            values, most = other, abs(other)
         elif isinstance(other, _NUMBERS):
             values, most = other, abs(other) if isinstance(other, int) else 0
         else:
@@ -186,8 +189,13 @@ class Varying(AsOne):
         turned: bool = False,
     ) -> Any:
         """One numpy operation, with Python integers if 64 bits may overflow."""
-        if type(other) is Varying:
+        kind = type(other)
+        if kind is Varying:
             values, most = other.values, other.most
+        elif kind is int:
+            values, most = other, abs(other)
+        elif kind is float:
+            values, most = other, 0
         elif isinstance(other, _NUMBERS):
             if isinstance(other, bool | np.generic):
                 other = int(other) if isinstance(other, bool | np.bool_) else other.item()
@@ -251,6 +259,9 @@ class Varying(AsOne):
 
 def from_python(values: list[Any], path: Path) -> Varying:
     """A varying number of one Python number per point."""
+    plain = np.array(values)
+    if plain.dtype == np.int64:
+        return Varying(plain, path)
     if any(isinstance(value, float) for value in values):
         return Varying(np.array(values, np.float64), path, 0)
     return _shrunk(np.array(values, object), path)

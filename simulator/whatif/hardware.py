@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import DTYPES, GPU
@@ -48,7 +47,7 @@ def _scaled(resolved: ResolvedScenario, times: float, *names: str) -> ResolvedSc
             f"the data sheet of {resolved.gpu.name} lacks {', '.join(names)}: expected a figure to "
             "scale; set it with +figure, or choose another GPU"
         )
-    card = msgspec.structs.replace(resolved.gpu, **changes)
+    card = replace(resolved.gpu, **changes)
     return replace(resolved.noted(_CHANGED), gpu=card)
 
 
@@ -121,7 +120,7 @@ def power_limit(
             f"{resolved.gpu.tdp_w:g} W: expected less; choose a lower limit"
         )
     limit_w = None if watts == resolved.gpu.tdp_w else watts
-    card = msgspec.structs.replace(resolved.gpu, power_limit_w=limit_w)
+    card = replace(resolved.gpu, power_limit_w=limit_w)
     if supply(card) is None:
         raise InputError(
             f"power_limit: the power draw of {card.name} is unknown: expected a GPU of a known "
@@ -166,5 +165,5 @@ def figure(
         changed = round(value) if whole else value
     if changed == old:
         return resolved
-    card: GPU = msgspec.structs.replace(resolved.gpu, **{name: changed})
+    card: GPU = replace(resolved.gpu, **{name: changed})
     return replace(resolved.noted(_CHANGED), gpu=card)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
-import msgspec
+from msgspec.structs import replace
 
 from simulator.fusion.rules import level_of
 from simulator.hardware.host import PYTHON, hosts
@@ -40,7 +39,7 @@ def no_python(resolved: ResolvedScenario) -> ResolvedScenario:
     """Python takes no time, and nothing is fused: a step driven from C++, or traced by torch.jit or
     torch.fx. Dispatch remains."""
     seconds = {n: 0.0 if n in PYTHON else s for n, s in resolved.host.seconds.items()}
-    return replace(resolved, host=msgspec.structs.replace(resolved.host, seconds=seconds))
+    return replace(resolved, host=replace(resolved.host, seconds=seconds))
 
 
 @whatif("launch")
@@ -63,7 +62,7 @@ def launch_latency(
     microseconds: Annotated[float, Range(0, 1000), Unit("µs")] = 2.5,
 ) -> ResolvedScenario:
     """Time from a launch call to the kernel's start on an idle GPU."""
-    changed = msgspec.structs.replace(resolved.host, latency_s=microseconds / 1e6)
+    changed = replace(resolved.host, latency_s=microseconds / 1e6)
     return replace(resolved, host=changed)
 
 
@@ -74,7 +73,7 @@ def launch_cost(
     """Multiply all costs of a launch: the host's call, the latency to the GPU, and
     the gaps between kernels and between nodes of a graph."""
     old = resolved.host
-    host = msgspec.structs.replace(
+    host = replace(
         old,
         latency_s=old.latency_s * times,
         seconds=dict(old.seconds) | {"launch": old.launch_s * times},
@@ -88,7 +87,7 @@ def queue_depth(
     launches: Annotated[int, Range(1, 1 << 20, log=True), Unit("launches")],
 ) -> ResolvedScenario:
     """Launches that the GPU's queue holds before the host waits."""
-    return replace(resolved, host=msgspec.structs.replace(resolved.host, depth=launches))
+    return replace(resolved, host=replace(resolved.host, depth=launches))
 
 
 @whatif("launch")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any
+
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, constructor_sizes

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
@@ -49,7 +49,7 @@ def decode(line: bytes) -> TraceJob:
     """Decode a line. JSON lists inside sizes become tuples again."""
     job = msgspec.json.decode(line, type=TraceJob)
     sizes = tuple((name, _tuples(value)) for name, value in job.request.sizes)
-    return msgspec.structs.replace(job, request=replace(job.request, sizes=sizes))
+    return replace(job, request=replace(job.request, sizes=sizes))
 
 
 def _tuples(value: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
@@ -90,7 +91,7 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
     def predicted() -> Floats:
         settings = [
-            replace(first, mode=mode, request=replace(first.request, batch=b, seq=s))
+            with_fields(first, mode=mode, request=with_fields(first.request, batch=b, seq=s))
             for mode in modes
             for b, s in points
         ]
@@ -105,11 +106,10 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
 def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a resolved scenario at a batch and a sequence length."""
-    known = family(replace(resolved, request=replace(resolved.request, batch=batch, seq=seq)))
+    there = with_fields(resolved, request=with_fields(resolved.request, batch=batch, seq=seq))
+    known = family(there)
     if known is None:
-        return trace_resolved(
-            replace(resolved, request=replace(resolved.request, batch=batch, seq=seq))
-        )
+        return trace_resolved(there)
     return known[0].at(*known[1])
 
 

@@ -7,7 +7,7 @@ that traced it. A file that other code traced is not used, so a packaged trace e
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
@@ -91,7 +90,7 @@ def drop_others() -> None:
     names = {f"{name_of(request)}.{card}" for request, card in requests()}
     entries = {name: entry for name, entry in index.entries.items() if name in names}
     if entries != index.entries:
-        write_index(with_fields(index, entries=entries))
+        write_index(replace(index, entries=entries))
     files = {entry.file for entry in entries.values()}
     for path in FOLDER.glob("*.families"):
         if path.name not in files:
@@ -159,7 +158,7 @@ def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
     ours = families.at(batch, seq if families.has_seq else None)
     for _ in range(2):
         theirs = families.tracer(batch, seq)
-        if with_fields(ours, gpu=theirs.gpu) == theirs:
+        if replace(ours, gpu=theirs.gpu) == theirs:
             return True
     return False
 

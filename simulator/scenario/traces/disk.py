@@ -73,9 +73,7 @@ def _store() -> TraceCache | None:
 
 def _name(request: TraceRequest, gpu: GPU, **more: Any) -> str:
     fields = {
-        name: getattr(request, name)
-        for name in TraceRequest.__dataclass_fields__
-        if name != "network"
+        name: getattr(request, name) for name in TraceRequest.__struct_fields__ if name != "network"
     }
     network = request.network
     return disk_key(network, as_seen(network, gpu), by=_sources(), **fields, **more)

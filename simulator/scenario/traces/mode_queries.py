@@ -7,8 +7,9 @@ all runs.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from threading import RLock
+
+from msgspec.structs import replace
 
 from simulator.modes import Run
 from simulator.networks.catalogue import CATALOGUE

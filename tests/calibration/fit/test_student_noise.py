@@ -30,7 +30,7 @@ def test_a_value_unlike_its_neighbours_is_followed_less() -> None:
     points = tuple((x,) for x in np.linspace(0, 3, 31).tolist())
     values = [0.1] * 31
     values[15] = 1.0
-    plain = Residual(("bytes",), (1.0,), points, tuple(values), 0.3, 0.1)
+    plain = Residual.measured(["bytes"], [1.0], points, values, 0.3, 0.1)
     robust = solved(plain)
     noise = student_noise(np.array(points), np.array(values), 0.3, 0.1)
     assert noise[15] > 3 * noise[[*range(15), *range(16, 31)]].max()

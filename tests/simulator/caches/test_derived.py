@@ -49,3 +49,12 @@ def test_shared_values_serve_both_objects():
     after = cache.get(other, object, "after")
     assert cache.get(other, object, "before") is before
     assert cache.get(one, object, "after") is after
+
+
+def test_one_cache_can_be_shared_alone():
+    shared, own, source, other = Derived[object](), Derived[object](), Source(), Source()
+    before = own.get(source, object)
+    shared.share(source, other)
+    value = shared.get(other, object)
+    assert shared.get(source, object) is value
+    assert own.get(other, object) is not before

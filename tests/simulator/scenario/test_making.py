@@ -1,10 +1,10 @@
 """Traces and families made for another process: what is left on disk answers there."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from simulator.scenario import trace_source
 from simulator.scenario.resolve import resolve

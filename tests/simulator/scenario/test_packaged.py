@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
 from app.answers.plan.draft import first
 from app.lessons import packaged as lessons
@@ -76,7 +75,7 @@ def fresh(request: TraceRequest, card: str) -> Trace:
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
-    return with_fields(ours, gpu=theirs.gpu) == theirs
+    return replace(ours, gpu=theirs.gpu) == theirs
 
 
 def test_every_file_is_of_this_code():

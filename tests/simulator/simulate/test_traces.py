@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.analysis.sweep import Sweep, sweep, sweep_of
+from simulator.analysis.sweep import Points, Sweep, sweep, sweep_of
 from simulator.hardware.gpu import GPU, gpu
 from simulator.lowering import launches, lower
 from simulator.records import Trace
@@ -20,11 +20,27 @@ from tests.simulator.whatif.conftest import small_scenario
 
 def same(together: Sweep, alone: Sweep) -> None:
     assert list(together.scenarios) == list(alone.scenarios)
-    assert together.points == alone.points
+    assert list(together.points) == list(alone.points)
     assert together.refused == alone.refused
     for name in COLUMNS:
         one, other = together.columns[name], alone.columns[name]
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6 if name in SHARES else 0)
+
+
+def test_points_are_every_combination_with_the_last_axis_fastest() -> None:
+    points = Points({"batch": range(1, 3), "mode": ["eager", "cuda_graph"], "gpu": ["h200"]})
+    every = [
+        {"batch": 1, "mode": "eager", "gpu": "h200"},
+        {"batch": 1, "mode": "cuda_graph", "gpu": "h200"},
+        {"batch": 2, "mode": "eager", "gpu": "h200"},
+        {"batch": 2, "mode": "cuda_graph", "gpu": "h200"},
+    ]
+    assert len(points) == 4 and list(points) == every
+    assert [points[row] for row in (0, 1, 2, -1)] == every
+    assert points[1:3] == every[1:3]
+    assert list(points[0]) == ["batch", "mode", "gpu"]  # as columns of a table
+    with pytest.raises(IndexError):
+        points[4]
 
 
 SHARES = ("compute", "memory", "overhead")

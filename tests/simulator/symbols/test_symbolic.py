@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,7 @@ from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading.load import load
 from simulator.records import Trace
+from simulator.schedule.launch_plan import issued
 from simulator.symbols import Symbolic
 from simulator.symbols.probes import Tracer
 from simulator.tracing import trace
@@ -62,6 +64,15 @@ def gpt2() -> Symbolic:
 def fitted(name: str, training: bool, dtype: str, **limits: Any) -> Symbolic:
     seq = SEQ if CATALOGUE[name].seq else None
     return Symbolic.fit(tracer(name, training, dtype), batch=4, seq=seq, **limits)
+
+
+def test_traces_of_a_family_share_the_host_work_of_a_fresh_trace() -> None:
+    family = fitted("gpt2", True, "fp16").family(4, SEQ)
+    assert family is not None
+    for batch in (4, 7):
+        trace = family.at(batch, SEQ)
+        fresh = msgspec.structs.replace(trace)  # without what was derived from the other
+        assert (issued(trace, H200).counts == issued(fresh, H200).counts).all()
 
 
 def kernels(found: Trace) -> list[tuple[str, float, float]]:

@@ -77,7 +77,8 @@ def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> N
     points, values, noise = drawn(700)
     process = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise))
     # some are measured points, some lie in the middle of two centres, and one is far from all
-    middle = (process._centres[1:] + process._centres[:-1]) / 2
+    centres = points[process._numbers[:, 0]]
+    middle = (centres[1:] + centres[:-1]) / 2
     queries = np.concatenate([points[:40], middle, np.full((1, 2), 1e4), drawn(90)[0]])
     together = process.means(queries)
     alone = np.concatenate([process.means(point[None]) for point in queries])

@@ -28,12 +28,15 @@ def test_a_packaged_profile_is_what_its_file_holds() -> None:
 
 
 def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
-    line = {"features": ["bytes"], "lengths": [1], "points": [[3]], "values": [0.5]}
+    line = {"features": ["bytes"], "lengths": [1], "points": "LAE=", "values": "iBM="}
     encoded = msgspec.json.encode({**line, "spread": 0.1, "noise": 0.01})
     table = Residuals({"line": msgspec.Raw(encoded), "torn": msgspec.Raw(b"{")})
     assert list(table) == ["line", "torn"] and len(table) == 2 and "torn" in table
     assert table["line"] is table["line"] is table.get("line")
-    assert table["line"] == Residual(("bytes",), (1.0,), ((3.0,),), (0.5,), 0.1, 0.01)
+    assert table["line"] == Residual(("bytes",), (1.0,), b"\x2c\x01", b"\x88\x13", 0.1, 0.01)
+    assert table["line"] == Residual.measured(
+        ["bytes"], [1.0], [[3.0]], [0.5], 0.1, 0.01
+    )  # 300, 5000
     assert table.get("other") is None
     with pytest.raises(msgspec.DecodeError):
         table["torn"]
@@ -42,8 +45,10 @@ def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"points": [[1.0, 2.0]]}, "points of other lengths than its features"),
-        ({"values": [0.5, 0.5]}, "points of other lengths than its features"),
+        ({"points": "AQACAA=="}, "4 bytes of points: expected 2 for each of 1 values"),
+        ({"values": "AQACAA=="}, "2 bytes of points: expected 2 for each of 2 values"),
+        ({"values": "AQAC"}, "2 bytes of points: expected 2 for each of 1 values"),
+        ({"lengths": [1.0, 2.0]}, "2 lengths of 1 features"),
         ({"lengths": [0.0]}, "a length that is not above 0 and at most 1e+09"),
         (
             {"experts": {"size": 1, "points": "AQA=", "weights": "AACAPw=="}},  # point 1, weight 1
@@ -55,7 +60,7 @@ def test_a_profile_of_a_user_is_checked_whole(
     tmp_path: Path, change: dict[str, Any], complaint: str
 ) -> None:
     file = json.loads((FOLDER / "h200.json").read_bytes())
-    line = {"features": ["bytes"], "lengths": [1.0], "points": [[3.0]], "values": [0.5]}
+    line = {"features": ["bytes"], "lengths": [1.0], "points": "LAE=", "values": "iBM="}
     file["residuals"] = {"line": {**line, "spread": 0.1, "noise": 0.01, **change}}
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(file))
@@ -63,6 +68,19 @@ def test_a_profile_of_a_user_is_checked_whole(
         profile(str(path))
     assert str(caught.value) == (
         f"mine.json is not a valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
+    )
+
+
+def test_a_profile_of_an_older_release_names_its_version(tmp_path: Path) -> None:
+    file = json.loads((FOLDER / "h200.json").read_bytes())
+    line = {"features": ["bytes"], "lengths": [1.0], "points": [[3.0]], "values": [0.5]}
+    file |= {"version": 2, "residuals": {"line": {**line, "spread": 0.1, "noise": 0.01}}}
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(file))
+    with pytest.raises(InputError) as caught:
+        profile(str(path))
+    assert str(caught.value) == (
+        "mine.json is a profile of version 2: expected 3; fit again with `ridgepoint calibrate fit`"
     )
 
 

@@ -6,12 +6,25 @@ import pytest
 from simulator.costs import Work
 from simulator.timing.residuals import Residual, coordinates, features
 
-LINE = Residual(("bytes",), (2.0,), ((4.0,), (8.0,), (30.0,)), (0.5, -0.5, 0.2), 0.4, 0.001)
+LINE = Residual.measured(["bytes"], [2.0], [[4.0], [8.0], [30.0]], [0.5, -0.5, 0.2], 0.4, 0.001)
 
 
 def test_a_measured_point_comes_back() -> None:
     mean = LINE.at(np.array([[4.0], [8.0], [30.0]]))
     assert mean == pytest.approx([0.5, -0.5, 0.2], abs=1e-4)
+
+
+def test_numbers_are_stored_in_hundredths_and_ten_thousandths() -> None:
+    points, values = [[19.94, -3.0], [0.07, 327.67]], [0.1234, -1.2]
+    residual = Residual.measured(["bytes", "rows"], [1.0, 1.0], points, values, 0.4, 0.001)
+    assert np.frombuffer(residual.points, "<i2").tolist() == [1994, -300, 7, 32767]
+    assert np.frombuffer(residual.values, "<i2").tolist() == [1234, -12000]
+    assert residual.scaled_points.tolist() == points  # the same floats, to the last bit
+    assert residual.logs.tolist() == values
+    with pytest.raises(ValueError, match=r"^a measured number that is not between ±327\.67$"):
+        Residual.measured(["bytes"], [1.0], [[327.68]], [0.1], 0.4, 0.001)
+    with pytest.raises(ValueError, match=r"^a measured number that is not between ±3\.2767$"):
+        Residual.measured(["bytes"], [1.0], [[1.0]], [np.nan], 0.4, 0.001)
 
 
 def test_far_from_all_points_the_physics_stands_alone() -> None:
@@ -20,22 +33,15 @@ def test_far_from_all_points_the_physics_stands_alone() -> None:
 
 def test_between_two_points_by_hand() -> None:
     # one point at distance 1 length: 0.16·e⁻¹ / (0.16 + 10⁻⁶) of its value
-    alone = Residual(("bytes",), (2.0,), ((4.0,),), (0.5,), 0.4, 0.001)
+    alone = Residual.measured(["bytes"], [2.0], [[4.0]], [0.5], 0.4, 0.001)
     assert alone.at(np.array([[6.0]])) == pytest.approx([0.5 * np.exp(-1)], rel=1e-4)
 
 
 def test_local_experts_say_what_all_points_do() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(0, 20, (400, 2)).round(2)
-    values = np.sin(points[:, 0]) * 0.3
-    residual = Residual(
-        ("a", "b"),
-        (3.0, 9.0),
-        tuple(map(tuple, points.tolist())),
-        tuple(values.tolist()),
-        0.3,
-        0.02,
-    )
+    values = (np.sin(points[:, 0]) * 0.3).round(4)
+    residual = Residual.measured(("a", "b"), (3.0, 9.0), points, values, 0.3, 0.02)
     queries = rng.uniform(2, 18, (20, 2))
     scaled, other = points / [3.0, 9.0], queries / [3.0, 9.0]
 
@@ -49,7 +55,7 @@ def test_local_experts_say_what_all_points_do() -> None:
 
 
 def test_the_means_kept_are_bounded() -> None:
-    residual = Residual(("bytes",), (2.0,), ((4.0,), (8.0,)), (0.5, -0.5), 0.4, 0.001)
+    residual = Residual.measured(["bytes"], [2.0], [[4.0], [8.0]], [0.5, -0.5], 0.4, 0.001)
     works = [Work("copy", flops=0, read_bytes=n, write_bytes=0) for n in range(1, 2001)]
     means = [residual.of(works[i : i + 50], 1) for i in range(0, 2000, 50)]
     assert len(residual._kept) <= 512

@@ -23,6 +23,7 @@ def test_they_are_those_of_equal_bytes(columns: int, values: int) -> None:
         draw.integers(0, values, (500, columns)),
         draw.integers(0, values, (500, columns)).astype(float),
         np.log2(draw.integers(0, values, (500, columns)) + 1.0)[:, ::-1],
+        np.ones((1, columns)),
         np.zeros((0, columns)),
     ):
         first, of = distinct_rows(table)

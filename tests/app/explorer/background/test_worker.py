@@ -3,10 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from shiboken6 import delete
 
