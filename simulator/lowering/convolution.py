@@ -38,7 +38,7 @@ _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # limits in multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
-_THIN, _THIN_OF_FEW = 4, 8  # channels of a group
+_THIN, _THIN_OF_FEW, _WIDE_OF_FEW, _WIDE = 4, 8, 11, 47  # channels of a group
 
 
 @lowering("conv")
@@ -78,15 +78,17 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     last = d["channels_last"]
     if groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
         yield grouped_direct(c.work, c.sources[1])
-    elif c.long or (groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last):
-        # filters are too long, or groups are too thin, for tensor cores
-        yield from [_group_share(c.direct(), groups)] * groups if not c.long else [c.direct()]
-    elif groups > 1 and not c.planar and run_together(c):
+    elif c.long and groups == 1:
+        yield c.direct()
+    elif groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last:
+        # groups are too thin for tensor cores, so they run one by one
+        yield from [_group_share(c.direct(), groups)] * groups
+    elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
         yield from (*before, *_main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or _few_thin(c)) and forward:
         yield from [_group_share(c.direct(), groups)] * groups
-    elif groups > 1 and not (c.unit and tf32 and not last):
+    elif groups > 1 and _one_by_one(c):
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif d["channels_last"]:
         yield from _nhwc(c)
@@ -106,6 +108,16 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from _small_tf32(c)
     else:
         yield from _implicit(c)
+
+
+def _one_by_one(c: Product) -> bool:
+    """Whether groups that cannot run together are separate convolutions. Of the older kernels that
+    write NCHW, only wide groups are assumed to be."""
+    d = c.work.dims
+    if c.planar:
+        widest = max(d["cin"], d["cout"]) // d["groups"]
+        return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
+    return c.half or not c.unit or d["channels_last"]
 
 
 def _few_thin(c: Product) -> bool:

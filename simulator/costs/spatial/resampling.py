@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from simulator.costs.kernels.launches import copy_onto, fill_like
 from simulator.costs.movement.copies import move
 from simulator.costs.registry import Work, cost
+from simulator.costs.spatial.warp_loads import SHARED_CLOCKS, WARP, load_clocks
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
 from simulator.records import Signature, Tensor, row_major
 
@@ -24,14 +25,18 @@ _TAPS = {
 
 
 def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
-    """Inputs per output; an antialiased reduction reads more in proportion to its scale."""
+    """Inputs per output; an antialiased reduction reads more in proportion to its scale, along each
+    side."""
     mode = next(
         m
         for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
         if m in op.name
     )
     taps = _TAPS[mode][spatial_dims(op) - 1]
-    return max(taps, taps * (large.numel // max(small.numel, 1))) if "_aa" in op.name else taps
+    if "_aa" not in op.name:
+        return taps
+    covered = prod(max(*sides) for sides in zip(large.shape[2:], small.shape[2:], strict=True))
+    return max(taps, taps * covered // max(prod(small.shape[2:]), 1))
 
 
 _UPSAMPLES = (
@@ -54,6 +59,9 @@ def upsample(op: Signature) -> tuple[Work, ...]:
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
     steps = _serial_planes(op, x)
+    variant = "antialiased" if "_aa" in op.name else _variant(op, "serial") if steps else "gather"
+    if variant == "serial_cubic":
+        steps = _cubic_steps(x, out, steps)
     main = window(
         "resample",
         op,
@@ -61,9 +69,11 @@ def upsample(op: Signature) -> tuple[Work, ...]:
         arithmetic,
         covered_bytes(x, out, taps),
         out.nbytes,
-        variant=_variant(op, "serial") if steps else "gather",
+        variant=variant,
         steps=steps,
     )
+    if steps:
+        main = replace(main, dims=main.dims | {"places": prod(out.shape[2:])})
     cleared = (fill_like(out),) if main.dims.get("variant") == "serial_cubic" else ()
     after = (copy_onto(_rows(out), out),) if "_aa" in op.name and not out.contiguous else ()
     return *_to_rows(op, x), *cleared, main, *after
@@ -92,11 +102,31 @@ def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
 def _serial_planes(op: Signature, x: Tensor) -> int:
     """Images × channels if one thread serially computes one position in all of them, else 0.
 
-    All interpolations do so except nearest, and bilinear with 16 or more channels innermost
-    (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    All interpolations do so except nearest, antialiased ones in the forward, and bilinear with 16
+    or more channels innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
     """
+    if "_aa" in op.name and "backward" not in op.name:
+        return 0
     wide = "bilinear2d" in op.name and channels_last(x) and x.shape[1] >= 16
     return 0 if "nearest" in op.name or wide else prod(x.shape[: -spatial_dims(op)])
+
+
+_BLOCK_WARPS = 32
+_WAIT_CLOCKS = 550
+"""Clocks of the 16 loads of a plane if they only wait for L2, measured on an H200."""
+
+
+def _cubic_steps(x: Tensor, out: Tensor, planes: int) -> int:
+    """Planes, each counted as often as its loads take the clocks of a full block whose lanes share
+    their sectors; a block of 1,024 positions is alone on its multiprocessor. Bicubic interpolation
+    to the same size loads each value once."""
+    places = prod(out.shape[2:])
+    warps = min(_BLOCK_WARPS, -(-places // WARP))
+    step, row = x.stride[-1] * x.itemsize, x.stride[-2] * x.itemsize
+    clocks = load_clocks(step, row, *x.shape[2:], *out.shape[2:])
+    taps = 1 if x.shape[2:] == out.shape[2:] else _TAPS["bicubic"][1]
+    shared = _BLOCK_WARPS * _TAPS["bicubic"][1] * SHARED_CLOCKS
+    return -(-planes * max(_WAIT_CLOCKS, warps * taps * clocks) // shared)
 
 
 def _variant(op: Signature, kind: str) -> str:
@@ -139,7 +169,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         2 * taps,
         grad.nbytes + out.nbytes,
         out.nbytes,
-        variant=_variant(op, "scatter"),
+        variant="scatter_antialiased" if "_aa" in op.name else _variant(op, "scatter"),
         steps=steps,
     )
     return *_to_rows(op, grad), fill_like(out), main
