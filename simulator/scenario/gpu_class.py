@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simulator.caches.identity import ByIdentity
 from simulator.costs.attention.selection import CUDNN_FIRST
 from simulator.formats.present import is_file
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
+
+_SEEN: ByIdentity[tuple[Any, ...]] = ByIdentity(256)
 
 
 def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
@@ -19,6 +23,10 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     with the number of units. Other networks may query any property. A test checks this against
     every GPU.
     """
+    return _SEEN.get(gpu, network, partial(_seen, network, gpu))
+
+
+def _seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     capability = gpu.compute_capability
     bf16 = bool(gpu.peak("tensor", "bf16"))
     if network not in CATALOGUE:

@@ -22,7 +22,7 @@ from simulator.lowering.inner_ops import inner_ops
 from simulator.lowering.lower import gpu_works, lower_op
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
-from simulator.timing.roofline import Roofs, Ruled, curve, roofs_of
+from simulator.timing.roofline import Means, Roofs, Ruled, curve, roofs_of
 from simulator.varying import Walked, walked
 
 Ints = NDArray[np.int64]
@@ -62,14 +62,16 @@ class Lowered(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """The launches of a family's signatures on a class of GPUs, and the works of all points. In a
-    table of roofs, the first work of a signature at a point is in row `begin` [signatures, points],
-    and each further work is `stride` rows [signatures, points] later."""
+    """The launches of a family's signatures on a class of GPUs, and the works of all points, with
+    the mean residuals of the last table of roofs. In such a table, the first work of a signature at
+    a point is in row `begin` [signatures, points], and each further work is `stride` rows
+    [signatures, points] later."""
 
     lowered: list[Lowered]
     begin: Ints
     stride: Ints
     ruled: list[Ruled]
+    means: dict[str, Means]
 
 
 @dataclass(eq=False)
@@ -96,8 +98,9 @@ class Grid:
         for table_gpu, table_profile, table in self.tables:
             if table_gpu is gpu and table_profile is profile:
                 return table
-        ruled = self.on(gpu).ruled
-        table = roofs_of(ruled, gpu, profile, warm(sum(work.points for work in ruled)))
+        kind = self.on(gpu)
+        flags = warm(sum(work.points for work in kind.ruled))
+        table = roofs_of(kind.ruled, gpu, profile, flags, kind.means)
         self.tables.append((gpu, profile, table))
         del self.tables[:-_TABLES]
         return table
@@ -151,7 +154,7 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
                 rows += choices.size
         begins[number], strides[number] = begin[choice], stride[choice]
         lowered.append(Lowered(pattern[choice], products[choice], list(patterns)))
-    return Kind(lowered, begins, strides, ruled)
+    return Kind(lowered, begins, strides, ruled, {})
 
 
 def _launches_by_path(

@@ -196,7 +196,8 @@ def _tiled(
         batch, down, across, depth = (column[rows] for column in group.product)
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
         step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
-        step = np.where(other & (batch > 1), np.inf, step)
+        if other.any():
+            step = np.where(other & (batch > 1), np.inf, step)
         waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
         best[rows] = np.min(
             [
@@ -210,7 +211,7 @@ def _tiled(
                     )
                     + (tiles.split_s if split > 1 else 0.0),
                 )
-                for split in _SPLITS
+                for split in (_SPLITS[:1] if group.whole[rows].all() else _SPLITS)
             ],
             axis=0,
         )

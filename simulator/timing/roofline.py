@@ -150,11 +150,26 @@ class Ruled(NamedTuple):
     points: int = 1
 
 
+class Means(NamedTuple):
+    """The mean residuals [rows, 2] of the works of a curve, and what they depend on: cards of one
+    die, and changes of a clock or a bandwidth, share them."""
+
+    residual: Residual
+    units: int
+    warm: NDArray[np.bool_]
+    values: Floats
+
+
 def roofs_of(
-    ruled: Sequence[Ruled], gpu: GPU, profile: Profile, warm: NDArray[np.bool_] | None = None
+    ruled: Sequence[Ruled],
+    gpu: GPU,
+    profile: Profile,
+    warm: NDArray[np.bool_] | None = None,
+    known_means: dict[str, Means] | None = None,
 ) -> Roofs:
     """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
-    in L2; `hot_log` is valid for them."""
+    in L2; `hot_log` is valid for them. `known_means` by curve, of earlier calls for these works, is
+    used and brought up to date."""
     counts = [each.points for each in ruled]
     begins = np.cumsum([0, *counts])
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
@@ -183,7 +198,8 @@ def roofs_of(
         residual = profile.residuals.get(name) if alike else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
             some = None if warm is None else warm[row]
-            logs = _residual_logs(of, name, terms, gpu, profile, residual, some)
+            means = _means(of, name, gpu.units or profile.units, residual, some, known_means)
+            logs = _residual_logs(of, name, terms, gpu, means)
             values["cold_log"], values["hot_log"] = logs
         for column, value in values.items():
             columns[column][row] = value
@@ -195,27 +211,44 @@ def _architecture(gpu: GPU | None) -> int:
     return gpu.compute_capability[0] if gpu and gpu.compute_capability else -1
 
 
+def _means(
+    of: Group,
+    curve: str,
+    units: int,
+    residual: Residual | None,
+    warm: NDArray[np.bool_] | None,
+    known: dict[str, Means] | None,
+) -> Floats:
+    """The mean residuals of works [rows, 2]; 0 without a residual."""
+    if residual is None:
+        return np.zeros((len(of.bytes), 2))
+    if known is None or warm is None:
+        return residual.of(of.works, units, of.counts, warm)
+    last = known.get(curve)
+    if not last or last.residual is not residual or last.units != units:
+        last = None
+    if last is None or not np.array_equal(last.warm, warm):
+        values = residual.of(of.works, units, of.counts, warm)
+        last = known[curve] = Means(residual, units, warm, values)
+    return last.values
+
+
 def _residual_logs(
     of: Group,
     curve: str,
     terms: RooflineTerms,
     gpu: GPU,
-    profile: Profile,
-    residual: Residual | None,
-    warm: NDArray[np.bool_] | None,
+    means: Floats,
 ) -> tuple[Floats, Floats]:
-    """The columns `cold_log` and `hot_log`. No residual makes a kernel faster than its engine's
-    peak, or slower from L2 than from DRAM."""
+    """The columns `cold_log` and `hot_log`, given mean residuals. No residual makes a kernel faster
+    than its engine's peak, or slower from L2 than from DRAM."""
     from_dram = np.maximum(terms.compute_s, terms.cold_s)
     from_l2 = np.maximum(terms.compute_s, terms.hot_s)
     if smooth(curve):
         from_dram *= overlap_slowdown(terms.compute_s, terms.cold_s)
         from_l2 *= overlap_slowdown(terms.compute_s, terms.hot_s)
     from_dram, from_l2 = from_dram + terms.fixed_s + terms.latency_s, from_l2 + terms.fixed_s
-    units = gpu.units or profile.units
-    cold_log = hot_log = np.zeros(len(of.bytes))
-    if residual:
-        cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
+    cold_log, hot_log = means.T
     floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
     least = np.maximum(floor, of.bytes / gpu.bandwidth_bytes_per_s)
     with np.errstate(divide="ignore"):

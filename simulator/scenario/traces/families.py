@@ -104,8 +104,9 @@ class TraceFamilies:
             return family
 
     def _family(self, batch: int | None, seq: int | None) -> tuple[Family, tuple[int, int]] | None:
-        for families, at in self._candidates(batch, seq):
-            if family := families.family(*at):
+        for line, at in _lines(batch, seq):
+            families = self._families.get(line)
+            if families and (family := families.family(*at)):
                 return family, (at[0], at[1] or 1)
         return None
 

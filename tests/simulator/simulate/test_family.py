@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from simulator.analysis.sweep import sweep
 from simulator.hardware.gpu import gpu
@@ -85,6 +86,26 @@ def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> Non
     assert list(refused[1]) == [0, 1] and "unknown mode 'graph'" in refused[1][0]
     assert np.isnan(refused[0][:, 0]).all() and (refused[0][:, -1] == -1).all()
     assert not found[1] and (found[0][:, 0] > 0).all()
+
+
+def test_a_card_that_shares_residuals_has_its_own_times() -> None:
+    """The residuals of the points are those of the card before, unless L2 holds other data."""
+    scenario = small_scenario("bert-base", dtype="fp16")
+    sheet = gpu("h200")
+    cards = [
+        sheet,
+        replace(sheet, bandwidth_bytes_per_s=2 * sheet.bandwidth_bytes_per_s),
+        replace(sheet, l2_bytes=1 << 14),
+        gpu("h100"),
+    ]
+    together = family(scenario, 16)
+    batches, seqs, drives = range(2, 40), [32] * 38, [Drive(host(), "eager")]
+    for card in cards:
+        profile = learned(card.id)
+        ((shared, _),) = at_points(together, batches, seqs, card, profile, drives)
+        alone = family(scenario, 16)
+        ((own, _),) = at_points(alone, batches, seqs, card, profile, drives)
+        np.testing.assert_allclose(shared, own, rtol=1e-12)
 
 
 def test_tf32_of_a_family_is_that_of_its_traces() -> None:
