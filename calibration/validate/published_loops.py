@@ -37,6 +37,8 @@ NETWORKS = {
     "nvidia/Llama-3.1-8B-Instruct-FP8": ("llama3-8b", "", 1.0),
     "openai/gpt-oss-120b": ("gpt-oss-120b", "", 0.8),
     "MiniMaxAI/MiniMax-M2.5": ("minimax-m2", "", 0.8),
+    "deepseek-ai/DeepSeek-R1": ("deepseek-v3", "fp8", 0.8),
+    "deepseek-ai/DeepSeek-V3": ("deepseek-v3", "fp8", 0.8),
 }
 """The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
 length."""

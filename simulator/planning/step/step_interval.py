@@ -12,20 +12,17 @@ host         the work between iterations takes from half to twice as long as ass
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.planning.step.engine_attention import engine_kernels
 from simulator.planning.step.rank_step import Communication
 from simulator.simulate.step_columns import StepColumns
 
 Floats = NDArray[np.float64]
 
-_ENGINES = Path(__file__).with_name("engine_kernels.toml")
 HOST = 0.5, 2.0
 """The ends of the host's work between iterations, as multiples of the assumed time."""
 
@@ -46,7 +43,7 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     """The low and high ends of steps [points], as multiples of the step."""
     own_s = parts.kernels.period_s - parts.saved_s - parts.attention_s
     scale = own_s / parts.kernels.period_s
-    spread_s = own_s * _spread(engine)
+    spread_s = own_s * engine_kernels(engine).get("kernels", 0.0)
     below = [(parts.kernels.period_s - parts.kernels.low_s) * scale, spread_s]
     above = [(parts.kernels.high_s - parts.kernels.period_s) * scale, spread_s, parts.attention_s]
     below.append(np.full_like(own_s, (1 - HOST[0]) * parts.host_s))
@@ -60,12 +57,3 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     low_s = step_s - np.sqrt(sum(b**2 for b in below))
     high_s = step_s + np.sqrt(sum(a**2 for a in above))
     return low_s / step_s, high_s / step_s
-
-
-def _spread(engine: str) -> float:
-    return _engines().get(engine, {}).get("kernels", 0.0)
-
-
-@cache
-def _engines() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(_ENGINES.read_text("utf-8"))

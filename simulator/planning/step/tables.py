@@ -13,6 +13,7 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.catalogue import network as entry_of
 from simulator.planning.spec import Workload
+from simulator.planning.step.engine_attention import cached_token_s
 from simulator.planning.step.fused_kernels import saved_s
 from simulator.planning.step.rank_step import (
     Communication,
@@ -38,8 +39,6 @@ from simulator.prediction import REGIMES
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
-from simulator.timing.profile import learned
-from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
@@ -125,7 +124,8 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
         return scenario
     if weight_only(gpu, precision):
         name = "weights"
-    modules = entry_of(network).quantised
+    entry = entry_of(network)
+    modules = entry.quantised_4bit if precision in ("nvfp4", "int4") else entry.quantised
     parameters = {} if modules == ALL else {"modules": modules}
     return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
 
@@ -187,8 +187,9 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     )
     times = _CACHE_BYTES[work.kv_precision or plain] / _CACHE_BYTES[plain]
     traced = near * times
-    if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
-        paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
+    if engine == "vllm":
+        kept_in = work.kv_precision or plain
+        paged = cached_token_s(engine, decode_network, gpu, split, cache, kept_in)
         near, far = np.minimum(near, paged), np.minimum(far, paged)
     else:
         near, far = traced, far * times
