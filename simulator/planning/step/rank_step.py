@@ -28,7 +28,7 @@ from simulator.timing.profile import learned
 
 Floats = NDArray[np.float64]
 
-_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 _NEAR = 1e-6  # a step whose host and period differ by less than this share is host-bound
 
 
@@ -65,7 +65,7 @@ def communication(
     computed for the last token of each sequence."""
     sizes = sizes_of(name)
     width, vocab, layers = (sizes[key] for key in ("width", "vocab", "layers"))
-    element = _BYTES[dtype]
+    element = BYTES[dtype]
     rows: list[tuple[float, ...]] = []
     for sequences, tokens in points:
         reduced = sequences * tokens * width * element

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.networks.catalogue import constructor_sizes, network
+from simulator.planning.spec import Workload
 from simulator.records import Trace
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
@@ -31,11 +32,20 @@ _STEPS: LRUCache[Floats] = LRUCache(64)
 _FIGURES: LRUCache[_TraceFigures] = LRUCache(64)
 
 
-def of_rank(scenario: Scenario, split: int) -> Scenario:
-    """The scenario of one rank of `split`; unchanged for one."""
+def of_rank(scenario: Scenario, split: int, work: Workload | None = None) -> Scenario:
+    """The scenario of one rank of `split`; unchanged for one. The workload says whether a rank has
+    whole experts, and sequences of its own."""
     if split == 1:
         return scenario
-    return replace(scenario, sizes={**scenario.sizes, "ranks": split})
+    sizes = {**scenario.sizes, "ranks": split}
+    if work is not None and work.expert_parallel:
+        sizes |= {"expert_parallel": True} | ({"attention_dp": True} if work.attention_dp else {})
+    return replace(scenario, sizes=sizes)
+
+
+def can_divide_experts(name: str) -> bool:
+    """Whether the ranks of a network of the catalogue can have whole experts."""
+    return "expert_parallel" in constructor_sizes(name)
 
 
 def sizes_of(name: str) -> dict[str, int]:
