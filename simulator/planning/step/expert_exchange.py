@@ -56,4 +56,4 @@ def exchange(
         rows.append(tuple(layers * (a + b) for a, b in zip(*both, strict=True)))
     gap_s = 0.0 if mode == "eager" else 2 * layers * learned(group.gpu.id).graph_gap_s
     seconds, low_s, high_s, issue_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, seconds + gap_s)
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)

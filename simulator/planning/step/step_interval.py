@@ -5,8 +5,7 @@ The parts err independently, so that their half-widths combine as the root of th
 kernels      PyTorch's, by the profile of the card; in an engine with kernels of its own (products
              in low precision, fused norms, paged attention) also how far these lie from PyTorch's
 attention    an engine's kernel may read the cache as slowly as the traced one
-collectives  NCCL's by the fit of the link; an engine's own all-reduce for small messages takes one
-             exchange between neighbours, for any number of ranks
+collectives  NCCL's, and an engine's own all-reduces, by the fits of the link
 host         the work between iterations takes from half to twice as long as assumed
 """
 
@@ -51,8 +50,7 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     step_s = own_s + parts.host_s
     if (moved := parts.moved) is not None:
         step_s = step_s + moved.seconds
-        least_s = np.minimum(moved.low_s, moved.direct_s) if engine == "vllm" else moved.low_s
-        below.append(moved.seconds - least_s)
+        below.append(moved.seconds - moved.low_s)
         above.append(moved.high_s - moved.seconds)
     low_s = step_s - np.sqrt(sum(b**2 for b in below))
     high_s = step_s + np.sqrt(sum(a**2 for a in above))

@@ -166,10 +166,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode_moves = prefill_moves = 0.0
     kernels, moved = decodes, None
     if group is not None:
-        moved = _moved(work, points, plain, precision, group, mode)
+        moved = _moved(work, points, plain, precision, group, mode, engine)
         prefills = with_communication(prefills, moved, gpu, mode)
         prefill_moves = float(communication_share(prefills)[longest])
-        moved = _moved(work, [(b, 1) for b, _ in grid], plain, precision, group, mode)
+        moved = _moved(work, [(b, 1) for b, _ in grid], plain, precision, group, mode, engine)
         decodes = with_communication(decodes, moved, gpu, mode)
         decode_moves = float(communication_share(decodes)[middle_of_grid])
     period = prefills.period_s
@@ -244,11 +244,12 @@ def _moved(
     precision: str,
     group: Cluster,
     mode: str,
+    engine: str,
 ) -> Communication:
     """The communication of one rank in forward passes at points (sequences, new tokens of each)."""
     if work.attention_dp:
         return exchange(work.network, points, dtype, precision, group, mode)
-    return communication(work.network, points, dtype, group, mode)
+    return communication(work.network, points, dtype, group, mode, engine)
 
 
 def network_size(work: Workload) -> NetworkSize:
