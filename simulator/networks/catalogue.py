@@ -201,7 +201,7 @@ def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
     """The number of equal blocks of a catalogue network with these sizes; None for other networks
     and for networks whose blocks differ."""
     entry = CATALOGUE.get(name)
-    if entry is None:
+    if entry is None or entry.unlike:
         return None
     layers = {**constructor_sizes(name), **entry.sizes, **sizes}.get("layers")
     return layers if isinstance(layers, int) else None
