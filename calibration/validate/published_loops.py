@@ -135,7 +135,9 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         ]
         engine = row["backend"] + ("" if precision == "fp8" else f" {precision}")
         table = f"{engine}, {network}{shared.name}"
-        case = f"{engine} {prompt} {output} {clients} {shared.gpus}{shared.name}"
+        case = f"{engine} {prompt} {output} {clients} {shared.gpus}"
+        if shared.experts:
+            case += shared.name
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
