@@ -10,9 +10,6 @@ and answers of 128 tokens according to the rows.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache as cached
@@ -22,27 +19,33 @@ from pathlib import Path
 
 import numpy as np
 
+from calibration.validate.cached_prompts import impossible
 from calibration.validate.closed_loop import closed_loop
+from calibration.validate.published_rows import (
+    ALONE,
+    NETWORKS,
+    PRECISIONS,
+    Layout,
+    benchmark,
+    clients_of,
+    cycle,
+    highest_rates,
+    layout,
+    read,
+    run,
+    unplanned,
+)
 from simulator.hardware.gpu import gpu
 from simulator.planning.server.requests import Requests
 from simulator.planning.server.scheduler import Rules, serve
-from simulator.planning.spec import SPLITS, Workload
+from simulator.planning.spec import Workload
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine
 
 BUDGET, MOST, MEMORY = 8192, 256, 0.9
-NETWORKS = {
-    "meta-llama/Llama-3.1-70B": ("llama3-70b", "fp8", 0.8),
-    "nvidia/Llama-3.1-8B-Instruct-FP8": ("llama3-8b", "", 1.0),
-    "openai/gpt-oss-120b": ("gpt-oss-120b", "", 0.8),
-    "MiniMaxAI/MiniMax-M2.5": ("minimax-m2", "", 0.8),
-}
-"""The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
-length."""
+_MOST_CLIENTS = 1024  # for which a server is started with more than `MOST` sequences
 _CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
 _PROMPT, _ANSWER = 778, 128
-_PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
-"""Precisions of plans, by the names in the tables."""
 
 
 @dataclass(frozen=True)
@@ -75,44 +78,66 @@ class Compared:
         return self.low <= self.measured <= self.high
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a gzipped CSV."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @cached
 def server(
-    network: str, card: str, cache: str, split: int = 1, precision: str = "fp8"
+    network: str,
+    card: str,
+    cache: str,
+    layout: Layout = ALONE,
+    precision: str = "fp8",
+    most: int = MOST,
 ) -> tuple[StepTime, Rules]:
-    """The step and the rules of an engine with vLLM's kernels on `split` cards."""
+    """The step and the rules of an engine with vLLM's kernels, for `most` sequences at once."""
     own = gpu(card)
-    work = Workload("serving", network, token_budget=BUDGET, max_requests=MOST, kv_precision=cache)
-    one = machine(work, own, precision, "vllm", split)
-    return one.step, Rules(BUDGET, MOST, one.cache_tokens(own, MEMORY))
+    work = Workload(
+        "serving",
+        network,
+        token_budget=BUDGET,
+        max_requests=most,
+        kv_precision=cache,
+        expert_parallel=layout.experts,
+        attention_dp=layout.sequences,
+    )
+    one = machine(work, own, precision, "vllm", layout.gpus)
+    return one.step, Rules(BUDGET, most, one.cache_tokens(own, MEMORY))
 
 
 def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
-    """Each closed loop of one replica in fp8 or nvfp4; other rows are counted in `left_out`."""
-    for row in read(path):
-        why = _unplanned(row)
+    """Each closed loop of one replica in fp8 or nvfp4. Other rows, and those of benchmarks that
+    `cached_prompts` finds impossible, are counted in `left_out`."""
+    rows = read(path)
+    highest = highest_rates(path.with_name("mamf_stas.csv.gz"))
+    cached_prompts = impossible(cycle(row, highest) for row in rows if not unplanned(row))
+    counted: set[tuple[str, ...]] = set()
+    for row in rows:
+        why = unplanned(row)
+        if not why and run(row) in counted:
+            why = "the same run as another row's"
+        elif not why:
+            counted.add(run(row))
+        if not why and benchmark(row) in cached_prompts:
+            why = f"{row['model_path']}: faster than its products, so that prompts were cached"
         if why:
             left_out[why] = left_out.get(why, 0) + 1
             continue
         network, cache, least = NETWORKS[row["model_path"]]
-        match = re.search(r"silicon_concurrency=(\d+)", row["silicon_data_source"])
-        clients = int(match[1]) if match else int(row["batch_size"])
+        shared = layout(row) or ALONE
+        queues = shared.gpus if shared.sequences else 1
+        clients = clients_of(row)
+        own = -(-clients // queues)
+        most = MOST if own <= MOST else min(own, _MOST_CLIENTS)
         prompt, output = int(row["isl"]), int(row["osl"])
-        split = int(row["tp_size"])
-        precision = _PRECISIONS[row["precision"]]
-        step, rules = server(network, row["system"], cache, split, precision)
+        precision = PRECISIONS[row["precision"]]
+        step, rules = server(network, row["system"], cache, shared, precision, most)
         tried = [
-            closed_loop(step.scaled(times), rules, clients, prompt, output, least)
-            for times in (1.0, *step.ends(clients))
+            closed_loop(step.scaled(times), rules, own, prompt, output, least)
+            for times in (1.0, *step.ends(own))
         ]
         engine = row["backend"] + ("" if precision == "fp8" else f" {precision}")
-        table = f"{engine}, {network}{'' if split == 1 else f', tp={split}'}"
-        case = f"{engine} {prompt} {output} {clients} {split}"
+        table = f"{engine}, {network}{shared.name}"
+        case = f"{engine} {prompt} {output} {clients} {shared.gpus}"
+        if shared.experts:
+            case += shared.name
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
@@ -121,25 +146,12 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         for figure, values, truth in (
             ("time per token", [t.per_token_s for t in tried], measured_s),
             ("first token", [t.first_token_s for t in tried], first_s),
-            ("tokens/s", [t.tokens_per_s for t in tried], rate),
+            ("tokens/s", [queues * t.tokens_per_s for t in tried], rate),
         ):
             yield Compared(
                 table, figure, case, row["system"], values[0], min(values), max(values), truth,
-                split,
+                shared.gpus,
             )  # fmt: skip
-
-
-def _unplanned(row: dict[str, str]) -> str:
-    """The reason why no plan represents a row, or an empty string."""
-    if row["model_path"] not in NETWORKS:
-        return f"{row['model_path']}: no network of the catalogue"
-    if row["mode"] != "agg":
-        return "prefill and decode on separate GPUs"
-    if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
-        return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
-    if any(row.get(name, "") not in ("", "1") for name in ("moe_ep_size", "attention_dp_size")):
-        return "experts or sequences over several GPUs are not planned"
-    return "" if row["precision"] in _PRECISIONS else f"{row['precision']} is not planned"
 
 
 def submissions(path: Path) -> Iterator[Compared]:

@@ -24,7 +24,8 @@ class Network:
 
     `factory` is "module:class". `seq` and `seq_unit` are None for networks without a sequence.
     `trains` is False for networks without a loss: `example_inputs(training=True)` raises
-    ValueError. `quantised` is a pattern of the modules that serving engines run in low precision.
+    ValueError. `quantised` is a pattern of the modules that serving engines run in low precision,
+    and `quantised_4bit` of those that they run in 4 bits.
     """
 
     name: str
@@ -36,11 +37,17 @@ class Network:
     summary: str
     trains: bool = True
     quantised: str = "**"
+    quantised_4bit: str = "**"
 
     @property
     def repeats(self) -> int:
         """The number of layers after which their kinds repeat: 2 if every other has a window."""
         return 2 if self.sizes.get("window") else 1
+
+    @property
+    def unlike(self) -> int:
+        """The number of first layers that do not repeat: those without experts."""
+        return int(self.sizes.get("dense", 0))
 
 
 def _entry(
@@ -52,11 +59,12 @@ def _entry(
     seq_unit: str | None = None,
     trains: bool = True,
     quantised: str = "**",
+    quantised_4bit: str = "",
     **sizes: Any,
 ) -> Network:
     unit = seq_unit or ("tokens" if seq is not None else None)
-    where = f"simulator.networks.{factory}"
-    return Network(name, where, sizes, batch, seq, unit, summary, trains, quantised)
+    where, in_4bit = f"simulator.networks.{factory}", quantised_4bit or quantised
+    return Network(name, where, sizes, batch, seq, unit, summary, trains, quantised, in_4bit)
 
 
 _LLAMA: dict[str, dict[str, Any]] = {
@@ -115,6 +123,12 @@ _ENTRIES = (
              f"{name}: one new token against a cache of seq tokens", 8, 2048, trains=False,
              quantised=_EXPERTS_ONLY.get(name, "**"), **sizes)
       for name, sizes in _MOE.items()),
+    *(_entry(f"deepseek-v3{step}", f"sequences.latent_decoder:{factory}", summary, batch, 2048,
+             trains=not step, quantised="layers", quantised_4bit="**.feed_forward", dense=3,
+             experts=256)
+      for step, factory, batch, summary in (
+          ("", "LatentDecoder", 1, "latent attention, 256 experts, 671B: prefill or training"),
+          ("-decode", "LatentDecode", 8, "deepseek-v3: one new token against cached latents"))),
     _entry("t5-base", "sequences.t5:T5", "encoder-decoder with relative position bias", 8, 512,
            width=768, layers=12, heads=12, hidden=3072),
     _entry("vit-b16", "images.vit:Vit", "vision transformer, base", 32,
@@ -187,7 +201,7 @@ def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
     """The number of equal blocks of a catalogue network with these sizes; None for other networks
     and for networks whose blocks differ."""
     entry = CATALOGUE.get(name)
-    if entry is None:
+    if entry is None or entry.unlike:
         return None
     layers = {**constructor_sizes(name), **entry.sizes, **sizes}.get("layers")
     return layers if isinstance(layers, int) else None

@@ -24,7 +24,7 @@ def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assump
 
     def at(changed: Spec, one: Machine = machine, /, **times: float) -> float:
         try:
-            load = requests(changed, changed.requests, row.replicas).times(**times)
+            load = requests(changed, changed.requests, row.servers).times(**times)
             return simulate(changed, load, one.step, rules(changed, one, card)).token_s
         except RidgepointError:
             return float("nan")
@@ -201,6 +201,11 @@ def _split(row: Row) -> list[Assumption]:
     rows: list[Assumption] = []
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
+        if row.expert_parallel:
+            how = "whole experts on each, used equally; " + how
+        if row.queues > 1:
+            how = "sequences and whole experts of its own on each, which are used equally; tokens "
+            how += "are exchanged by two all-to-alls of NCCL, which do not overlap with kernels"
         rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
     if row.pools is not None:
         how = "the cache of a prompt is sent after its prefill; servers are drawn at random"

@@ -19,7 +19,8 @@ class Row:
     requested. `interval` figures are 80% intervals; `chance` is the probability that all limits
     hold. `front` is true if no other candidate is as good in cost, latency, energy and count, and
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
-    `pools`, replicas of that many prefill and decode servers of `split` GPUs each."""
+    `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
+    `queues` of sequences: one, or one for each GPU."""
 
     gpu: str
     name: str
@@ -29,6 +30,8 @@ class Row:
     status: Status
     split: int = 1
     pools: tuple[int, int] | None = None
+    queues: int = 1
+    expert_parallel: bool = False
     reason: str = ""
     usd_per_h: float | None = None
     price_source: str = ""
@@ -71,7 +74,7 @@ class Row:
         """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; empty if
         each GPU is a replica."""
         noun = "replica" if self.replicas == 1 else "replicas"
-        tp = "" if self.split == 1 else f"tp={self.split}"
+        tp = self._split
         if self.pools is not None:
             servers = f"{self.pools[0]} prefill and {self.pools[1]} decode servers"
             return f" as {self.replicas} {noun} of {servers}{f' of {tp}' if tp else ''}"
@@ -81,6 +84,19 @@ class Row:
     def replicas(self) -> int:
         """The number of replicas that share the load."""
         return self.count // (self.split * sum(self.pools or (1,)))
+
+    @property
+    def _split(self) -> str:
+        """ "tp=8"; "tp=8 with whole experts"; "dp=8 with whole experts"; empty for one GPU."""
+        if self.split == 1:
+            return ""
+        way = "tp" if self.queues == 1 else "dp"
+        return f"{way}={self.split}{' with whole experts' if self.expert_parallel else ''}"
+
+    @property
+    def servers(self) -> int:
+        """The number of queues that share the load."""
+        return self.replicas * self.queues
 
     @property
     def server(self) -> tuple[str, str, str, int, tuple[int, int] | None]:

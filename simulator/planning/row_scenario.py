@@ -21,13 +21,13 @@ def scenario_of(spec: Spec, row: Row) -> Scenario:
     if spec.workload.kind != "serving":
         step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         return replace(step, batch=round(row.batch or 1))
-    return of_rank(replica_of(spec, row), row.split)
+    return of_rank(replica_of(spec, row), row.split, spec.workload)
 
 
 def is_cluster_step(row: Row) -> bool:
     """Whether a row's server is predicted as a step over several GPUs: its GPUs share a replica,
-    and its precision is not a what-if, since what-ifs apply to one GPU."""
-    return row.split > 1 and row.precision not in WHATIFS
+    by tensor parallelism, and its precision is not a what-if, since what-ifs apply to one GPU."""
+    return row.split > 1 and row.precision not in WHATIFS and not row.expert_parallel
 
 
 def replica_of(spec: Spec, row: Row) -> Scenario:

@@ -45,8 +45,8 @@ def candidate(
     """The row of a candidate: simulated unless it has too little memory or is overloaded."""
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
-    replicas = count // machine.gpus
-    rate_each = rate / replicas
+    servers = count // machine.gpus * machine.queues
+    rate_each = rate / servers
     common: dict[str, Any] = {
         "gpu": gpu.id,
         "name": gpu.name,
@@ -55,6 +55,8 @@ def candidate(
         "precision": precision,
         "split": machine.split,
         "pools": machine.pools,
+        "queues": machine.queues,
+        "expert_parallel": spec.workload.expert_parallel and machine.split > 1,
     }
     batch = float(within.max_requests)
     busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
@@ -72,7 +74,7 @@ def candidate(
             memory_share=need / gpu.memory_bytes,
             reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
         )
-    most = _largest(machine, within, prompt, output, 1.0) * replicas
+    most = _largest(machine, within, prompt, output, 1.0) * servers
     state = steady(machine.step, within, rate_each, prompt, output)
     if state.binds:
         what = {
@@ -83,7 +85,7 @@ def candidate(
             "prefill tokens": "its prefill servers read no more tokens",
             "link": "the link between its servers is full",
         }[state.binds]
-        needed = ceil(rate / most * replicas) * machine.gpus if most else 0
+        needed = ceil(rate / most * servers / machine.queues) * machine.gpus if most else 0
         return Row(
             **common,
             status="overloaded",
@@ -109,7 +111,7 @@ def candidate(
             steady_per_token_s=state.iteration_s,
             reason=f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
         )
-    load = requests(spec, spec.requests, replicas)
+    load = requests(spec, spec.requests, servers)
     tried = {
         q: simulate(spec, load, machine.step.scaled(factor(machine.step, q, state.batch)), within)
         for q in dict.fromkeys(quantiles)
@@ -135,7 +137,7 @@ def candidate(
     if first is not None and middle.first_s > first and middle.token_s <= (limit or inf):
         binds = "queueing"
     ends = [
-        _largest(machine, within, prompt, output, factor(machine.step, q, state.batch)) * replicas
+        _largest(machine, within, prompt, output, factor(machine.step, q, state.batch)) * servers
         for q in (quantiles[2], quantiles[0])
     ]
     return Row(
@@ -194,14 +196,14 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     for draw in range(draws):
         step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws, row.batch or 1.0))
         own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
-        figures.append(simulate(own, requests(own, own.requests, row.replicas), step, within))
+        figures.append(simulate(own, requests(own, own.requests, row.servers), step, within))
     chance = sum(f.within(spec) for f in figures) / draws
 
     def ends(values: list[float]) -> Span:
         low, high = np.quantile(values, (0.1, 0.9), method="nearest")
         return float(low), float(high)
 
-    load = requests(spec, spec.requests, row.replicas)
+    load = requests(spec, spec.requests, row.servers)
     first = served(load, machine.step, within).first_s[int(len(load) * WARM_UP) :]
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]

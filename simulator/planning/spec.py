@@ -48,6 +48,8 @@ class Workload:
     host_per_step_s: float = 1e-3
     kv_precision: str = ""
     kv_link_bytes_per_s: float = 50e9
+    expert_parallel: bool = False
+    attention_dp: bool = False
     tokens: float | None = None
     samples: float | None = None
     accumulation: int = 1

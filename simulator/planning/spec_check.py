@@ -5,9 +5,12 @@ from __future__ import annotations
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Spec
+from simulator.planning.step.traced_step import can_divide_experts
 
 _MOST_REQUESTS = 1_000_000
 _MEANINGLESS = (
+    ("workload", ("expert_parallel", False), ("inference", "training")),
+    ("workload", ("attention_dp", False), ("inference", "training")),
     ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
     ("workload", ("seq", None), ("serving",)),
     ("workload", ("lora_rank", None), ("serving", "inference")),
@@ -52,6 +55,7 @@ def check(spec: Spec) -> None:
             f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
             "it"
         )
+    _check_experts(spec)
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
             raise InputError(
@@ -101,3 +105,25 @@ def check(spec: Spec) -> None:
             raise InputError(
                 f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
             )
+
+
+def _check_experts(spec: Spec) -> None:
+    """Raise InputError if experts or sequences cannot be divided among the GPUs of a replica."""
+    work = spec.workload
+    if work.attention_dp and not work.expert_parallel:
+        raise InputError(
+            "workload.attention_dp = true: expected expert_parallel = true as well, since each GPU "
+            "then has whole experts and sequences of its own; add it"
+        )
+    able = [n for n in CATALOGUE if n.endswith("-decode") and can_divide_experts(n)]
+    if work.expert_parallel and f"{work.network}-decode" not in able:
+        names = ", ".join(name.removesuffix("-decode") for name in able)
+        raise InputError(
+            f"workload.expert_parallel = true: the experts of {work.network!r} cannot be divided "
+            f"among GPUs: expected {names}; choose it, or leave the key out"
+        )
+    if work.attention_dp and spec.candidates.disaggregated:
+        raise InputError(
+            "workload.attention_dp = true with candidates.disaggregated: expected one of the two, "
+            "since separate pools of such servers are not planned; remove one"
+        )

@@ -35,6 +35,7 @@ _WORKLOAD: dict[str, Kind | str] = {
     "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
     "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
+    "expert_parallel": "flag", "attention_dp": "flag",
     "samples": "count", "accumulation": "count", "recompute": "flag", "optimizer": "text",
     "lora_rank": "count", "lora_modules": "names",
     "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",

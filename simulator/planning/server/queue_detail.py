@@ -55,8 +55,8 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     one = replace(one, pools=row.pools)
     within = rules(spec, one, card)
     rate, prompt, output = lengths(spec)
-    own = rate / row.replicas
-    load = requests(spec, spec.requests, row.replicas)
+    own = rate / row.servers
+    load = requests(spec, spec.requests, row.servers)
     served = serve(load, one.step, within)
     first = served.first_s[int(len(load) * WARM_UP) :]
     token_s, tokens = gaps(served)
@@ -66,7 +66,7 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
     prompt_s = one.step.mixed(fresh, float(prompt**2 - (prompt - fresh) ** 2), 0, 0.0)
     return QueueDetail(
         own,
-        row.replicas,
+        row.servers,
         token_s,
         tokens,
         first[np.isfinite(first)],

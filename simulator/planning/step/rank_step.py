@@ -20,7 +20,7 @@ from simulator.cluster.cluster import Cluster, cluster
 from simulator.collectives.price import collective_time
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
-from simulator.planning.step.direct_reduce import direct_s
+from simulator.planning.step.engine_reduce import engine_reduce
 from simulator.planning.step.traced_step import sizes_of
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.power import supply
@@ -28,21 +28,19 @@ from simulator.timing.profile import learned
 
 Floats = NDArray[np.float64]
 
-_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 _NEAR = 1e-6  # a step whose host and period differ by less than this share is host-bound
 
 
 @dataclass(frozen=True)
 class Communication:
     """Collectives of a step at several points [points], in seconds: on the GPU with the ends of
-    their interval, and on the host that issues them. `direct_s` is the time on the GPU with an
-    engine's own all-reduces."""
+    their interval, and on the host that issues them."""
 
     seconds: Floats
     low_s: Floats
     high_s: Floats
     issue_s: Floats
-    direct_s: Floats
 
 
 def node(gpu: GPU, split: int) -> Cluster:
@@ -59,34 +57,42 @@ def node(gpu: GPU, split: int) -> Cluster:
 
 
 def communication(
-    name: str, points: Sequence[tuple[int, int]], dtype: str, group: Cluster, mode: str
+    name: str,
+    points: Sequence[tuple[int, int]],
+    dtype: str,
+    group: Cluster,
+    mode: str,
+    engine: str = "eager",
 ) -> Communication:
-    """The collectives of a forward pass at points (sequences, new tokens of each). Logits are
-    computed for the last token of each sequence."""
+    """The collectives of a forward pass at points (sequences, new tokens of each): NCCL's, or an
+    engine's own all-reduces where these are faster. Logits are computed for the last token of each
+    sequence."""
     sizes = sizes_of(name)
     width, vocab, layers = (sizes[key] for key in ("width", "vocab", "layers"))
-    element = _BYTES[dtype]
+    element = BYTES[dtype]
     rows: list[tuple[float, ...]] = []
     for sequences, tokens in points:
         reduced = sequences * tokens * width * element
         added = collective_time("all_reduce", reduced, group, mode=mode)
         gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
-        direct = min(added.seconds, direct_s(reduced, group))
+        reduction = added.seconds, *added.interval_s
+        own = engine_reduce(engine, reduced, group)
+        if own is not None and own.seconds < added.seconds:
+            reduction = own
         rows.append(
             tuple(
                 (2 * layers + 1) * a + b
                 for a, b in (
-                    (added.seconds, gathered.seconds),
-                    (added.interval_s[0], gathered.interval_s[0]),
-                    (added.interval_s[1], gathered.interval_s[1]),
+                    (reduction[0], gathered.seconds),
+                    (reduction[1], gathered.interval_s[0]),
+                    (reduction[2], gathered.interval_s[1]),
                     (added.issue_s, gathered.issue_s),
-                    (direct, gathered.seconds),
                 )
             )
         )
     gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
-    seconds, low_s, high_s, issue_s, least_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s, least_s + gap_s)
+    seconds, low_s, high_s, issue_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
 
 
 def with_communication(

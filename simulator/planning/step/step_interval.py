@@ -5,27 +5,23 @@ The parts err independently, so that their half-widths combine as the root of th
 kernels      PyTorch's, by the profile of the card; in an engine with kernels of its own (products
              in low precision, fused norms, paged attention) also how far these lie from PyTorch's
 attention    an engine's kernel may read the cache as slowly as the traced one
-collectives  NCCL's by the fit of the link; an engine's own all-reduce for small messages takes one
-             exchange between neighbours, for any number of ranks
+collectives  NCCL's, and an engine's own all-reduces, by the fits of the link
 host         the work between iterations takes from half to twice as long as assumed
 """
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.planning.step.engine_attention import engine_kernels
 from simulator.planning.step.rank_step import Communication
 from simulator.simulate.step_columns import StepColumns
 
 Floats = NDArray[np.float64]
 
-_ENGINES = Path(__file__).with_name("engine_kernels.toml")
 HOST = 0.5, 2.0
 """The ends of the host's work between iterations, as multiples of the assumed time."""
 
@@ -46,7 +42,7 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     """The low and high ends of steps [points], as multiples of the step."""
     own_s = parts.kernels.period_s - parts.saved_s - parts.attention_s
     scale = own_s / parts.kernels.period_s
-    spread_s = own_s * _spread(engine)
+    spread_s = own_s * engine_kernels(engine).get("kernels", 0.0)
     below = [(parts.kernels.period_s - parts.kernels.low_s) * scale, spread_s]
     above = [(parts.kernels.high_s - parts.kernels.period_s) * scale, spread_s, parts.attention_s]
     below.append(np.full_like(own_s, (1 - HOST[0]) * parts.host_s))
@@ -54,18 +50,8 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     step_s = own_s + parts.host_s
     if (moved := parts.moved) is not None:
         step_s = step_s + moved.seconds
-        least_s = np.minimum(moved.low_s, moved.direct_s) if engine == "vllm" else moved.low_s
-        below.append(moved.seconds - least_s)
+        below.append(moved.seconds - moved.low_s)
         above.append(moved.high_s - moved.seconds)
     low_s = step_s - np.sqrt(sum(b**2 for b in below))
     high_s = step_s + np.sqrt(sum(a**2 for a in above))
     return low_s / step_s, high_s / step_s
-
-
-def _spread(engine: str) -> float:
-    return _engines().get(engine, {}).get("kernels", 0.0)
-
-
-@cache
-def _engines() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(_ENGINES.read_text("utf-8"))

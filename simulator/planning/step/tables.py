@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.cluster.cluster import Cluster
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.catalogue import network as entry_of
 from simulator.planning.spec import Workload
+from simulator.planning.step.engine_attention import cached_token_s
+from simulator.planning.step.expert_exchange import exchange
 from simulator.planning.step.fused_kernels import saved_s
 from simulator.planning.step.rank_step import (
     Communication,
@@ -38,8 +41,6 @@ from simulator.prediction import REGIMES
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
-from simulator.timing.profile import learned
-from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,8 @@ class Machine:
     of compute, memory, overhead and communication in a decode, and the share of communication in a
     prefill; the watts of each GPU in decodes by batch and in prefills by tokens, NaN if unknown;
     and `largest`, a cache of largest rates. `pools` are its numbers of (prefill, decode) servers if
-    they are separate."""
+    they are separate. Each of its `queues` has sequences of its own and takes its share of the
+    load."""
 
     step: StepTime
     weight_bytes: float
@@ -77,6 +79,7 @@ class Machine:
     split: int = 1
     prompt_communication: float = 0.0
     pools: tuple[int, int] | None = None
+    queues: int = 1
     largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
 
     @property
@@ -127,7 +130,8 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
         return scenario
     if weight_only(gpu, precision):
         name = "weights"
-    modules = entry_of(network).quantised
+    entry = entry_of(network)
+    modules = entry.quantised_4bit if precision in ("nvfp4", "int4") else entry.quantised
     parameters = {} if modules == ALL else {"modules": modules}
     return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
 
@@ -153,10 +157,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
-    prefill = of_rank(engine_scenario(work.network, gpu, precision, engine), split)
+    prefill = of_rank(engine_scenario(work.network, gpu, precision, engine), split, work)
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
-    decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split)
+    decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split, work)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(sizes), 2 * len(sizes))  # decodes of KNEE tokens each in the grid
@@ -164,10 +168,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode_moves = prefill_moves = 0.0
     kernels, moved = decodes, None
     if group is not None:
-        moved = communication(work.network, points, plain, group, mode)
+        moved = _moved(work, points, plain, precision, group, mode, engine)
         prefills = with_communication(prefills, moved, gpu, mode)
         prefill_moves = float(communication_share(prefills)[longest])
-        moved = communication(work.network, [(b, 1) for b, _ in grid], plain, group, mode)
+        moved = _moved(work, [(b, 1) for b, _ in grid], plain, precision, group, mode, engine)
         decodes = with_communication(decodes, moved, gpu, mode)
         decode_moves = float(communication_share(decodes)[middle_of_grid])
     period = prefills.period_s
@@ -189,8 +193,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     )
     times = _CACHE_BYTES[work.kv_precision or plain] / _CACHE_BYTES[plain]
     traced = near * times
-    if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
-        paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
+    if engine == "vllm":
+        kept_in = work.kv_precision or plain
+        heads_ranks = 1 if work.attention_dp else split
+        paged = cached_token_s(engine, decode_network, gpu, heads_ranks, cache, kept_in)
         near, far = np.minimum(near, paged), np.minimum(far, paged)
     else:
         near, far = traced, far * times
@@ -229,7 +235,23 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
         np.interp(tokens, longs, prefill_w),
         split,
         prefill_moves,
+        queues=split if work.attention_dp else 1,
     )
+
+
+def _moved(
+    work: Workload,
+    points: list[tuple[int, int]],
+    dtype: str,
+    precision: str,
+    group: Cluster,
+    mode: str,
+    engine: str,
+) -> Communication:
+    """The communication of one rank in forward passes at points (sequences, new tokens of each)."""
+    if work.attention_dp:
+        return exchange(work.network, points, dtype, precision, group, mode)
+    return communication(work.network, points, dtype, group, mode, engine)
 
 
 def network_size(work: Workload) -> NetworkSize:

@@ -3,7 +3,7 @@
 One rank of a tensor-parallel group is traced with one and with two layers, since every layer takes
 the same time: T(L) = T(1) + (L − 1)·(T(2) − T(1)). For Llama 3 70B on one GPU that is within 0.5%
 of the steps with all 80 layers, and exact for bytes. If every other layer differs, it is traced
-with two and with four.
+with two and with four; first layers of another kind are traced beside these.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.networks.catalogue import constructor_sizes, network
+from simulator.planning.spec import Workload
 from simulator.records import Trace
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
@@ -32,11 +33,20 @@ _STEPS: LRUCache[Floats] = LRUCache(64)
 _FIGURES: LRUCache[_TraceFigures] = LRUCache(64)
 
 
-def of_rank(scenario: Scenario, split: int) -> Scenario:
-    """The scenario of one rank of `split`; unchanged for one."""
+def of_rank(scenario: Scenario, split: int, work: Workload | None = None) -> Scenario:
+    """The scenario of one rank of `split`; unchanged for one. The workload says whether a rank has
+    whole experts, and sequences of its own."""
     if split == 1:
         return scenario
-    return replace(scenario, sizes={**scenario.sizes, "ranks": split})
+    sizes = {**scenario.sizes, "ranks": split}
+    if work is not None and work.expert_parallel:
+        sizes |= {"expert_parallel": True} | ({"attention_dp": True} if work.attention_dp else {})
+    return replace(scenario, sizes=sizes)
+
+
+def can_divide_experts(name: str) -> bool:
+    """Whether the ranks of a network of the catalogue can have whole experts."""
+    return "expert_parallel" in constructor_sizes(name)
 
 
 def sizes_of(name: str) -> dict[str, int]:
@@ -57,16 +67,16 @@ def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
 
 
 def few_layers(scenario: Scenario) -> tuple[int, int]:
-    """Two numbers of layers, between which every kind of layer is added once."""
-    each = network(scenario.network).repeats
-    return each, 2 * each
+    """Two numbers of layers, between which every kind of layer that repeats is added once."""
+    entry = network(scenario.network)
+    return entry.unlike + entry.repeats, entry.unlike + 2 * entry.repeats
 
 
 def repeats(scenario: Scenario) -> float:
     """The number of times that the difference between the two `few_layers` is added to the first of
     them."""
-    each, _ = few_layers(scenario)
-    return (sizes_of(scenario.network)["layers"] - each) / each
+    less, more = few_layers(scenario)
+    return (sizes_of(scenario.network)["layers"] - less) / (more - less)
 
 
 def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:

@@ -54,9 +54,12 @@ class FusedExperts:
             for i in own:
                 fused_ops = _before(trace, i) if i < first else _within(trace, i, last, own)
                 change.put(i, [shared(op) for op in fused_ops])
+        chosen = {trace.ops[i].module: i for i in launches if _is_topk(trace.ops[i])}
         for i in launches:
-            if trace.ops[i].module in routers:
-                change.put(i, [shared(op) for op in _before(trace, i)])
+            if (module := trace.ops[i].module) in routers:
+                # one kernel chooses groups and experts
+                earlier = _is_topk(trace.ops[i]) and i < chosen[module]
+                change.put(i, [] if earlier else [shared(op) for op in _before(trace, i)])
         return change.done()
 
 
@@ -72,12 +75,16 @@ def _mixtures(trace: Trace) -> list[str]:
 def _routers(trace: Trace, mixtures: Sequence[str]) -> set[str]:
     """The modules next to the mixtures that choose the experts."""
     parents = {m.rpartition(".")[0] for m in mixtures}
-    chosen = {op.module for op in trace.ops if op.name.startswith("aten.topk")}
-    return {m for m in chosen - set(mixtures) if m.rpartition(".")[0] in parents}
+    choosing = {op.module for op in trace.ops if _is_topk(op)}
+    return {m for m in choosing - set(mixtures) if m.rpartition(".")[0] in parents}
 
 
 def _is_grouped(op: Op) -> bool:
     return op.name.startswith(_GROUPED)
+
+
+def _is_topk(op: Op) -> bool:
+    return op.name.startswith("aten.topk")
 
 
 def _before(trace: Trace, index: int) -> Iterator[Op]:
@@ -86,7 +93,7 @@ def _before(trace: Trace, index: int) -> Iterator[Op]:
     scores, place = op.inputs[0] if op.inputs else None, op.storages[0]
     if op.name.startswith(_PRODUCTS) or _quantises(op):
         yield op
-    elif op.name.startswith("aten.topk") and scores is not None:
+    elif _is_topk(op) and scores is not None:
         shares = op.outputs[0], op.storages[len(op.inputs)]
         yield call(op, "aten._softmax.default", {"self": (scores, place)}, [shares], counted=True)
     elif op.name.startswith("aten.sort") and scores is not None:

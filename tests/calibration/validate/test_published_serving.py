@@ -10,6 +10,7 @@ import pytest
 from calibration.validate import published_loops
 from calibration.validate.closed_loop import closed_loop
 from calibration.validate.published_loops import Compared, kendall, loops
+from calibration.validate.published_rows import Layout, layout
 from calibration.validate.published_serving import summary
 from simulator.planning.server.scheduler import Rules
 from simulator.planning.step.step_time import constant
@@ -43,6 +44,24 @@ def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
     assert kendall([a, compared("b", 0.5, 20, case="other")])[1] == 0
 
 
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        (("8", "1", "8", "1"), Layout(8)),
+        (("8", "1", "1", "8"), Layout(8, experts=True)),
+        (("1", "8", "1", "8"), Layout(8, experts=True, sequences=True)),
+        (("2", "2", "1", "4"), None),  # two groups of two GPUs each
+        (("4", "1", "2", "2"), None),
+    ],
+)
+def test_gpus_share_experts_and_sequences(
+    sizes: tuple[str, str, str, str], expected: Layout | None
+) -> None:
+    """Sizes of tensor parallelism, of data-parallel attention, and of the experts' both."""
+    names = "tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size"
+    assert layout(dict(zip(names, sizes, strict=True))) == expected
+
+
 def test_errors_and_coverage_are_those_of_the_rows() -> None:
     """Predicted 1 and 2 of 1 and 1.6: errors 0% and 25%, one of two inside ± 10%."""
     lines = list(summary([compared("a", 1, 1), compared("b", 2, 1.6)], {"several GPUs": 3}))
@@ -71,6 +90,9 @@ def test_rows_that_no_plan_stands_for_are_counted(
         "batch_size": "2",
         "silicon_tpot_ms": "1000",
         "silicon_ttft_ms": "2000",
+        "attention_dp_size": "",
+        "moe_tp_size": "",
+        "moe_ep_size": "",
     }
     path = tmp_path / "serving.csv.gz"
     with gzip.open(path, "wt", newline="") as file:
@@ -79,9 +101,12 @@ def test_rows_that_no_plan_stands_for_are_counted(
         writer.writerows(
             [
                 columns,
+                columns | {"model_path": "nvidia/Llama-3.1-8B-Instruct-FP8"},
                 columns | {"tp_size": "16"},
                 columns | {"mode": "disagg"},
                 columns | {"model_path": "x/y"},
+                columns | {"attention_dp_size": "8", "moe_tp_size": "1", "moe_ep_size": "8"},
+                columns | {"attention_dp_size": "2", "moe_tp_size": "2", "moe_ep_size": "1"},
             ]
         )
     fixed = constant(1.0, 64), Rules(64, 64, 10_000)
@@ -92,6 +117,9 @@ def test_rows_that_no_plan_stands_for_are_counted(
         "tp=16 pp=1 is not planned": 1,
         "prefill and decode on separate GPUs": 1,
         "x/y: no network of the catalogue": 1,
+        "the same run as another row's": 1,
+        "whole experts of llama3-8b on each GPU are not planned": 1,
+        "this share of experts and sequences among GPUs is not planned": 1,
     }
     assert by_figure["time per token"].error == pytest.approx(0)
     assert by_figure["first token"].predicted == pytest.approx(1.0)

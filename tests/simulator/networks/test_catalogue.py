@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from simulator.errors import InputError
-from simulator.networks.catalogue import build, network
+from simulator.networks.catalogue import build, depth, network
 
 
 def test_catalogue_does_not_import_torch() -> None:
@@ -50,3 +50,8 @@ def test_sizes_are_taken() -> None:
     with torch.device("meta"):
         module = build("gpt2", layers=3)
     assert len(module.blocks) == 3  # pyright: ignore
+
+
+def test_layers_of_different_kinds_have_no_depth() -> None:
+    assert depth("llama3-8b", {}) == 32
+    assert depth("deepseek-v3", {"layers": 12}) is None  # three have no experts

@@ -44,6 +44,11 @@ PARAMETERS = {
     "gpt-oss-120b-decode": 116_829_154_368,
     "qwen3-30b-decode": 30_532_122_624,
     "minimax-m2-decode": 228_689_320_448,
+    # per layer: attention 7168·1536 + 1536·128·192 + 7168·576 + 512·128·256 + 128·128·7168 and
+    # norms 1536 + 512 + 2·7168; 3 layers of 3·7168·18432; 58 of 257 experts of 3·7168·2048 and a
+    # router 256·7168 (its biases are a buffer); embedding and head 2·129280·7168, and a norm 7168
+    "deepseek-v3": 671_026_404_352,
+    "deepseek-v3-decode": 671_026_404_352,
     "t5-base": 222_903_552,
     "vit-b16": 86_567_656,
     "vit-l16": 304_326_632,
@@ -66,6 +71,10 @@ LLAMA = dict(width=64, layers=2, heads=4, kv_heads=2, hidden=96, vocab=50)
 MIXTRAL = dict(LLAMA, experts=4)
 MOE = dict(LLAMA, hidden=32, d=16, experts=4, top=2)
 GPT_OSS = dict(MOE, window=4)
+DEEPSEEK = dict(
+    width=64, layers=2, dense=1, heads=4, hidden=32, dense_hidden=96, experts=8, top=2, groups=4,
+    top_groups=2, query_latent=48, latent=32, plain=16, rotated=8, value=16, vocab=50,
+)  # fmt: skip
 TINY: dict[str, dict[str, Any]] = {
     "chain": dict(elements=100),
     "multiply-adds": dict(n=3, elements=100),
@@ -91,6 +100,8 @@ TINY: dict[str, dict[str, Any]] = {
     "gpt-oss-120b-decode": GPT_OSS,
     "qwen3-30b-decode": MOE,
     "minimax-m2-decode": MOE,
+    "deepseek-v3": DEEPSEEK,
+    "deepseek-v3-decode": DEEPSEEK,
     "t5-base": dict(width=32, layers=2, heads=4, hidden=64, vocab=50),
     "vit-b16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),
     "vit-l16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),

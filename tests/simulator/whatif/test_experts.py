@@ -18,8 +18,9 @@ STORED = 2 * 8 * 3 * 256 * 128
 
 
 def decode(**more: Any) -> Scenario:
-    settings = {"batch": 4, "seq": 64, "dtype": "bf16", "mode": "cuda_graph", "sizes": SIZES}
-    return Scenario("qwen3-30b-decode", **(settings | more))
+    settings = {"network": "qwen3-30b-decode", "batch": 4, "seq": 64, "dtype": "bf16"}
+    settings |= {"mode": "cuda_graph", "sizes": SIZES}
+    return Scenario(**(settings | more))
 
 
 def expert_kernels(p: Prediction) -> list[str]:
@@ -61,6 +62,14 @@ def test_fused_experts_are_six_kernels_beside_the_router() -> None:
     ]  # fmt: skip
     assert product_flops(p) == product_flops(predict(decode()))
     assert p.period_s < predict(decode()).period_s
+
+
+def test_a_router_of_groups_is_one_kernel_beside_its_product() -> None:
+    sizes = dict(SIZES, layers=2, dense=1, dense_hidden=256, groups=4, top_groups=2)
+    sizes = {k: v for k, v in sizes.items() if k not in ("kv_heads", "d")}
+    p = predict(apply(decode(network="deepseek-v3-decode", sizes=sizes), "fused_experts", {}))
+    router = [k.name.partition(".")[0] for k in p.kernels if ".router" in k.module]
+    assert router == ["mm", "_softmax"]
 
 
 def test_fused_experts_in_float8_quantise_in_one_kernel() -> None:

@@ -1,0 +1,59 @@
+"""The exchange of tokens between GPUs that have sequences and whole experts of their own.
+
+In every layer with experts, each GPU sends the rows of its tokens to the GPUs of their experts, in
+the precision of the products, and receives the results in the dtype of the activations: two
+all-to-alls. A row is sent to a GPU once, even if several of its experts are there. It reaches at
+most one GPU for each of its experts, and, if every GPU has whole groups of experts, one for each
+group that a router allows. All GPUs are assumed to have the same number of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from simulator.cluster.cluster import Cluster
+from simulator.collectives.price import collective_time
+from simulator.planning.step.rank_step import BYTES, Communication
+from simulator.planning.step.traced_step import sizes_of
+from simulator.timing.profile import learned
+
+_SENT_BYTES = {"fp8": 1.0, "nvfp4": 4.5 / 8}
+"""Bytes of a number that is sent; those of the activations in other precisions."""
+
+
+def reached(sizes: Mapping[str, Any], gpus: int) -> int:
+    """The most GPUs, of `gpus`, that a token is sent to."""
+    whole_groups = sizes["groups"] % gpus == 0
+    return min(sizes["top"], gpus, sizes["top_groups"] if whole_groups else gpus)
+
+
+def exchange(
+    name: str,
+    points: Sequence[tuple[int, int]],
+    dtype: str,
+    precision: str,
+    group: Cluster,
+    mode: str,
+) -> Communication:
+    """The exchanges of a forward pass at points (sequences of one GPU, new tokens of each)."""
+    sizes = sizes_of(name)
+    layers = sizes["layers"] - sizes["dense"]
+    copies = reached(sizes, group.gpus)
+    rows: list[tuple[float, ...]] = []
+    for sequences, tokens in points:
+        numbers = sequences * tokens * copies * sizes["width"]
+        sent, returned = (
+            collective_time("all_to_all", round(numbers * each), group, mode=mode)
+            for each in (_SENT_BYTES.get(precision, BYTES[dtype]), BYTES[dtype])
+        )
+        both = [
+            (each.seconds, each.interval_s[0], each.interval_s[1], each.issue_s)
+            for each in (sent, returned)
+        ]
+        rows.append(tuple(layers * (a + b) for a, b in zip(*both, strict=True)))
+    gap_s = 0.0 if mode == "eager" else 2 * layers * learned(group.gpu.id).graph_gap_s
+    seconds, low_s, high_s, issue_s = np.array(rows).T
+    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
