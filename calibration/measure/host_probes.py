@@ -19,7 +19,8 @@ Probe = Callable[[], None]
 
 
 class Probes:
-    """The probes of a device. `seconds()` runs each several times and returns all times by name."""
+    """The probes of a device. `seconds()` runs each probe several times and returns all times by
+    name."""
 
     def __init__(self, device: Literal["cuda", "cpu"]) -> None:
         self.wait: Callable[[], object] = torch.cuda.synchronize if device == "cuda" else int

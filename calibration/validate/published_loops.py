@@ -47,9 +47,9 @@ _PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of a published run: its predicted value, the ends of it by the step's interval, and
-    its measured value. `case` is common to runs that differ only in their card; `split` is the
-    number of GPUs that share a replica."""
+    """A figure of a published run: its predicted value, the ends that follow from the step's
+    interval, and its measured value. `case` is common to runs that differ only in their card;
+    `split` is the number of GPUs that share a replica."""
 
     table: str
     figure: str

@@ -21,7 +21,7 @@ Kind = Literal["text", "names", "number", "count", "dtypes"]
 Table = Mapping[str, Any]
 _UNITS = {
     "_gib": "GiB", "_mib": "MiB", "_gbytes_per_s": "GB/s", "_mhz": "MHz", "_tflops": "TFLOP/s",
-    "_w": "W", "_usd": "US$", "_flops_per_clock_per_unit": "FLOP a clock and unit",
+    "_w": "W", "_usd": "US$", "_flops_per_clock_per_unit": "FLOP per clock and unit",
 }  # fmt: skip
 _LONG_LINE = 90
 

@@ -3,10 +3,10 @@
 Without syncs, and with a queue that never fills, a step takes the time of the slower of host and
 GPU: every path from launch to launch runs along the host (H seconds per step), crosses once to the
 GPU, and continues there (G seconds per step). A queue of `depth` launches adds paths back to the
-host, each `depth` kernels ahead. If that is two steps or more, they are never the longest: a detour
-over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and costs one
-latency. With a shorter queue every detour is compared with the path along the slower side
-(`bounds`). Otherwise steps are run until one equals the one before.
+host, each `depth` kernels ahead. If that is two steps or more, these paths are never the longest: a
+detour over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and
+costs one latency. With a shorter queue every detour is compared with the path along the slower side
+(`bounds`). Otherwise steps are run until one equals the previous one.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
 
 
 def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> bool:
-    """Whether the state for the next step equals that of one step before, shifted in time. The
+    """Whether the state for the next step equals the state one step earlier, shifted in time. The
     state is the times at which host and GPU are free, and the starts of the kernels in the
     queue."""
     shift = ends[-1] - ends[-2]

@@ -114,7 +114,7 @@ class Roofs:
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
     def kernel_times(self, hot: Floats, dirty: Floats | float) -> KernelTimes:
-        """The times if L2 holds the share `hot` of the bytes and lines that other kernels wrote
+        """The times if L2 holds the share `hot` of the bytes, and if lines that other kernels wrote
         fill the share `dirty` of L2."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
         return KernelTimes(

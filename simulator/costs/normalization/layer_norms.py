@@ -31,7 +31,8 @@ def launch(
     dims: dict[str, Any],
     family: str = "norm",
 ) -> Work:
-    """One kernel over `elements`, of (FLOPs, instructions) each; `read` and `write` in bytes."""
+    """One kernel over `elements`; `steps` are the (FLOPs, instructions) of an element, `read` and
+    `write` are bytes."""
     flops, instructions = steps
     dtype = lane_dtype(op.inputs)
     return Work(

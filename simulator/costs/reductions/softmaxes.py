@@ -105,7 +105,7 @@ def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str
 
 def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
     """Instructions of a row's lanes: `elements` for its elements, a shuffle and an operation for
-    each halving of the lanes, and the frame."""
+    each halving of the lanes, and `_FRAME`."""
     lanes = min(padded, 32)
     halvings = lanes.bit_length() - 1
     return elements + lanes * (2 * reductions * halvings + _FRAME)

@@ -171,7 +171,7 @@ class _Matching:
         self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
         """The result of the call. It is stored token by token if a copy after the product stores it
-        so, else as by the product."""
+        so, else in the order of the product's result."""
         flat = self.trace.ops[product].outputs[0]
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])

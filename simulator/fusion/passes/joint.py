@@ -16,7 +16,7 @@ from simulator.fusion.passes.op_types import base, is_fusible, is_random, is_vie
 from simulator.records import Op, Tensor, Trace
 
 FAR = 10**9
-"""The distance from the backward pass of a tensor that it does not need."""
+"""The distance from the backward pass of a tensor that the backward pass does not need."""
 
 
 @dataclass(frozen=True)
