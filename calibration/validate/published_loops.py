@@ -106,7 +106,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         split = int(row["tp_size"])
         precision = _PRECISIONS[row["precision"]]
         step, rules = server(network, row["system"], cache, split, precision)
-        tried = [
+        pairs = [
             closed_loop(step.scaled(times), rules, clients, prompt, output, least)
             for times in (1.0, *step.ends(clients))
         ]
@@ -119,9 +119,9 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         # every client repeats the time to a first token and of a mean answer
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
-            ("time per token", [t.per_token_s for t in tried], measured_s),
-            ("first token", [t.first_token_s for t in tried], first_s),
-            ("tokens/s", [t.tokens_per_s for t in tried], rate),
+            ("time per token", [t.per_token_s for t in pairs], measured_s),
+            ("first token", [t.first_token_s for t in pairs], first_s),
+            ("tokens/s", [t.tokens_per_s for t in pairs], rate),
         ):
             yield Compared(
                 table, figure, case, row["system"], values[0], min(values), max(values), truth,

@@ -52,7 +52,7 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
     shared = [name for name in reference if name in measured]
     if not shared:
         raise InputError(
-            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"no host case in common: found {', '.join(measured) or 'none'}, expected some of "
             f"{', '.join(reference) or 'none'}; measure both hosts with this version"
         )
 

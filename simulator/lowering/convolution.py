@@ -171,8 +171,8 @@ def _implicit(c: Product) -> Iterator[Work]:
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         pads = needs_padding(tensor, is_weight, groups)
-        same = has_one_pixel(tensor) and (groups == 1 or not is_weight)
-        if same and not pads:
+        same_layout = has_one_pixel(tensor) and (groups == 1 or not is_weight)
+        if same_layout and not pads:
             continue
         if pads:
             yield padded_zeros(tensor)

@@ -22,7 +22,8 @@ from simulator.records import Signature
 _ON_CHIP = 140_000
 """Bytes of the longest sequence of one kernel: 17,496 complex numbers of 8 bytes."""
 _REAL_AT_ONCE = {True: 32768, False: 1024}
-"""Longest real sequence whose halves the same kernel separates, by whether it is a power of 2."""
+"""Longest real sequence that needs no second kernel to separate its halves, by whether the length
+is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
 """Primes up to the first number have butterflies in registers; primes up to the second number have
 direct sums (`prime_fft`)."""
@@ -59,8 +60,8 @@ def _real(work: Work, length: int, rows: Any, strided: bool) -> list[Work]:
     whole = rows * length * item_bytes // 2
     power = length & (length - 1) == 0
     primes = _primes(length)
-    held = max(primes) <= (_LARGEST_PRIME if len(primes) == 1 else _SMALL_PRIME)
-    if held and length <= _REAL_AT_ONCE[power]:
+    is_direct = max(primes) <= (_LARGEST_PRIME if len(primes) == 1 else _SMALL_PRIME)
+    if is_direct and length <= _REAL_AT_ONCE[power]:
         return [_kernel(work, length, rows, strided, (whole, half), primes, "real")]
     odd = length % 2
     packed = rows * length * item_bytes if odd else whole

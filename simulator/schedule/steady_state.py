@@ -97,13 +97,13 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     later_s = later(issued_s, issued_s[..., -1:] + np.asarray(launches.tail_s)[..., None]) - before
     by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= NUDGED * slots[..., 0]
     if by_gpu.any():
-        kept = later(least(ahead_s, grows), grows)
-        kept += later_s
-        by_gpu = by_gpu & (kept.min(axis=-1) >= spare)
+        earliest_s = later(least(ahead_s, grows), grows)
+        earliest_s += later_s
+        by_gpu = by_gpu & (earliest_s.min(axis=-1) >= spare)
     if by_host.any():
-        kept = least(later_s, -grows)
-        kept += ahead_s
-        by_host = by_host & (kept.min(axis=-1) >= spare)
+        earliest_s = least(later_s, -grows)
+        earliest_s += ahead_s
+        by_host = by_host & (earliest_s.min(axis=-1) >= spare)
     straight = by_gpu | by_host
     return Bounds(straight, straight | deep, lead_s, slots[..., 0])
 

@@ -116,9 +116,9 @@ def roofline_terms(group: Group, curve: str, gpu: GPU, profile: Profile) -> Roof
 
 def _written_back_s(group: Group, gpu: GPU, profile: Profile) -> Floats:
     """Seconds of writing back lines that earlier kernels left in L2."""
-    held = _WRITTEN * (gpu.l2_bytes or 0) * group.read_bytes / np.maximum(group.bytes, 1)
+    limit_bytes = _WRITTEN * (gpu.l2_bytes or 0) * group.read_bytes / np.maximum(group.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
-    return np.minimum(_EVICTING * group.read_bytes, held) / most
+    return np.minimum(_EVICTING * group.read_bytes, limit_bytes) / most
 
 
 def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:

@@ -160,7 +160,9 @@ def roofs_of(
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
     places: dict[str, list[int]] = {}
     known = energies(gpu)
-    alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(measured_on(profile.gpu))
+    same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
+        measured_on(profile.gpu)
+    )
     for place, each in enumerate(ruled):
         places.setdefault(each.curve, []).append(place)
     for name, some in places.items():
@@ -180,7 +182,7 @@ def roofs_of(
             "smooth": smooth(name),
             "tensor": stacked([work.engine == "tensor" for work in works], many),
         }
-        residual = profile.residuals.get(name) if alike else None
+        residual = profile.residuals.get(name) if same_kernels else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
             some = None if warm is None else warm[row]
             logs = _residual_logs(of, name, terms, gpu, profile, residual, some)
