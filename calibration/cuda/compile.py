@@ -107,7 +107,7 @@ def _must(status: int, doing: str) -> None:
 
 
 class Kernel:
-    """An `extern "C"` entry point on the current GPU, `defines` set as macros."""
+    """An `extern "C"` entry point on the current GPU, with `defines` set as macros."""
 
     def __init__(self, source: str, name: str, **defines: int | str) -> None:
         torch.cuda.init()

@@ -11,8 +11,8 @@ from calibration.cuda.traffic import Traffic
 from calibration.sweeps.registry import Call, Params, operation
 
 BLOCK, CHAINS = 128, 4
-# function: (scale, least c, most c). x ← scale·f(x) + c then stays in the range where networks
-# use f: tanh and erf on both sides of their branch, log and rsqrt above 0.
+# function: (scale, smallest c, largest c). x ← scale·f(x) + c then stays in the range where
+# networks use f: tanh and erf on both sides of their branch, log and rsqrt above 0.
 FUNCTIONS: dict[str, tuple[float, float, float]] = {
     "exp": (-0.25, -2.0, 2.0),
     "cos": (1.0, -2.0, 2.0),
@@ -21,9 +21,9 @@ FUNCTIONS: dict[str, tuple[float, float, float]] = {
     "log": (0.25, 1.0, 2.0),
     "rsqrt": (0.25, 0.5, 2.0),
 }
-# The fast ones are written out (erf has none), not left to --use_fast_math: NVRTC 13.0
-# caches compiled code, and returns the precise code again if only that option differs.
-# exp and log go through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
+# The fast functions are written out (erf has none), not left to --use_fast_math: NVRTC 13.0 caches
+# compiled code, and returns the precise code again if only that option differs. exp and log go
+# through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
 SOURCE = r"""
 #define APPROXIMATE(name, instruction)                    \
   __device__ __forceinline__ float name(float x) {        \

@@ -61,14 +61,14 @@ def chosen(
     if name in _NEW_PHYSICS:
         return Choice(name, fit_curve(name, some, gpu, known), "physics")
     has_physics = name in known.tiles or name in known.traffic
-    again = with_residual(name, some, gpu, known)
+    refitted = with_residual(name, some, gpu, known)
     if len(kept_out) < _JUDGES:
-        new = again if has_physics else fit_curve(name, some, gpu, known)
+        new = refitted if has_physics else fit_curve(name, some, gpu, known)
         return Choice(name, new, "residual" if has_physics else "physics")
-    choice = Choice(name, again, "residual")
-    if not has_physics or np.quantile(_off(kept_out, gpu, again), 0.9) > _OFF:
+    choice = Choice(name, refitted, "residual")
+    if not has_physics or np.quantile(_off(kept_out, gpu, refitted), 0.9) > _OFF:
         new = fit_curve(name, some, gpu, known)
-        if _badness(kept_out, gpu, new) < 0.95 * _badness(kept_out, gpu, again):
+        if _badness(kept_out, gpu, new) < 0.95 * _badness(kept_out, gpu, refitted):
             choice = Choice(name, new, "physics")
     if has_physics and _badness(kept_out, gpu, choice.profile) > _WORSE * _badness(
         kept_out, gpu, known

@@ -36,17 +36,21 @@ def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
     times."""
     some = [s for s in samples if curve(s.work) in known.traffic]
     hot, dirty = (np.array([getattr(s, name) for s in some]) for name in ("hot", "dirty"))
-    compute, held, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
-    predicted = np.maximum(compute, held) + fixed
+    compute, memory, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
+    predicted = np.maximum(compute, memory) + fixed
     measured = np.array([s.seconds for s in some])
     return float(f"{np.median((measured - predicted)[predicted < _SHORT_S]):.3g}")
 
 
-def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float:
+def longer_gap_s(recordings: Iterable[Recording], others: Iterable[Recording]) -> float:
     """The additional seconds of the gap between kernels of a graph, as the median over the steps
     that were recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
-    others = {recording.name: recording for recording in there}
-    pairs = [(recording, others[recording.name]) for recording in here if recording.name in others]
+    by_name = {recording.name: recording for recording in others}
+    pairs = [
+        (recording, by_name[recording.name])
+        for recording in recordings
+        if recording.name in by_name
+    ]
     gaps = [(_gap_s(a), _gap_s(b)) for a, b in pairs]
     return median(a - b for a, b in gaps if a is not None and b is not None)
 
@@ -103,8 +107,8 @@ def main() -> None:
     fitted = card(gpu, "h100", profile(), measured)
     write(fitted)
     held_out = [(r, retrace(r.case)) for r in recordings("validation", gpu.id)]
-    seen = crossing.networks(held_out, gpu, profile("h100"))
-    low, high = np.quantile([1 / o.ratio for o in seen], [0.1, 0.9]).tolist()
+    outcomes = crossing.networks(held_out, gpu, profile("h100"))
+    low, high = np.quantile([1 / o.ratio for o in outcomes], [0.1, 0.9]).tolist()
     write(msgspec.structs.replace(fitted, interval=(round(low, 3), round(high, 3))))
     pairs = [(recording, retrace(recording.case)) for recording in recordings(gpu=gpu.id)]
     text = written(alone(pairs, measured, gpu))

@@ -110,8 +110,8 @@ def main() -> None:
         node_s=node_s,
         reference_op_s=host.seconds["op"],
     )
-    replayed, again = fitted(host, launched)
-    profiled_host = CompiledHost(SOURCE, launched, _error(ratios), replayed, _error(again))
+    replayed, replay_ratios = fitted(host, launched)
+    profiled_host = CompiledHost(SOURCE, launched, _error(ratios), replayed, _error(replay_ratios))
     text = msgspec.json.format(msgspec.json.encode(profiled_host), indent=1)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{host.id}.json").write_bytes(text + b"\n")

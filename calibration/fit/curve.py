@@ -108,7 +108,7 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
         fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
     elif len(some) >= 4:
 
-        def held(v: Floats) -> Profile:
+        def profile_of(v: Floats) -> Profile:
             traffic = {**base.traffic, name: Traffic(*v.tolist())}
             return msgspec.structs.replace(base, traffic=traffic)
 
@@ -117,7 +117,9 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
         high = [40.0, 1, 1, 2e-4, 5e-6, 1e13, 1e-4, 1e5, 1e-4]
         likely = _run_clocks(measured, gpu)
         starts = [start, [*start[:6], 1e-7, 1000.0, 1e-7], [*start[:6], 5e-9, likely, 1e-9]]
-        fitted = only_seen(name, held(_solve(held, starts, low, high, judged, gpu)), measured.group)
+        fitted = only_seen(
+            name, profile_of(_solve(profile_of, starts, low, high, judged, gpu)), measured.group
+        )
     return with_residual(name, some, gpu, fitted)
 
 

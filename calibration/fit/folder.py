@@ -46,9 +46,9 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
         interval=known.interval,
         compiled=known.compiled,
     )
-    seen = merged(samples(sweeps))
-    fitted = fit(seen, card, start)
-    print(report(seen, card, fitted))
+    measured_samples = merged(samples(sweeps))
+    fitted = fit(measured_samples, card, start)
+    print(report(measured_samples, card, fitted))
     return fitted
 
 
@@ -68,8 +68,8 @@ def host_profile(measured: Measurements) -> Host:
     remaining uncertainty is the variation of one host over seconds."""
     known = find_host()
     last = measured.processes[-1]
-    here: dict[str, float] = last["host_index"]
-    times = parts(here, known.reference)
+    host_index: dict[str, float] = last["host_index"]
+    times = parts(host_index, known.reference)
     shown = ", ".join(f"{name} {value:.2f}" for name, value in times._asdict().items())
     slower = known.slower(times)
     return msgspec.structs.replace(
@@ -79,7 +79,7 @@ def host_profile(measured: Measurements) -> Host:
         source=f"{known.id}, with each part scaled by the time of fixed steps here: {shown}",
         seconds={count: float(f"{slower.seconds[count]:.4g}") for count in COUNTS},
         spread=OWN_SPREAD,
-        reference=here,
+        reference=host_index,
     )
 
 

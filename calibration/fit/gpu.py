@@ -70,8 +70,8 @@ def errors(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     """log(predicted / measured) of each sample."""
     table = roofs([s.work for s in samples], gpu, profile)
     hot, dirty = (np.array([getattr(s, name) for s in samples]) for name in ("hot", "dirty"))
-    compute, held, fixed = table.parts(hot, dirty)
-    predicted = np.maximum(compute, held) + fixed
+    compute, memory, fixed = table.parts(hot, dirty)
+    predicted = np.maximum(compute, memory) + fixed
     return np.log(predicted / np.array([s.seconds for s in samples]))
 
 
@@ -253,8 +253,8 @@ def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
     """Compute the intervals of a profile from steps that were never fitted, with the current host,
     and write the profile."""
     host = host_of("validation")
-    seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
-    judged = msgspec.structs.replace(fitted, interval=interval(seen))
+    measured = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
+    judged = msgspec.structs.replace(fitted, interval=interval(measured))
     judged = msgspec.structs.replace(judged, compiled=interval(compiled()))
     captured = [o for o in compiled("compiled_modes") if replays(o.group.rpartition(" ")[2])]
     write(msgspec.structs.replace(judged, replayed=interval(captured)))

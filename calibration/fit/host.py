@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from calibration.cases.host import MICRO
-from calibration.fit.hosts_seen import MODEL, seen
+from calibration.fit.hosts_seen import MODEL, measured_hosts
 from calibration.record.host_rounds import (
     MACHINES,
     Step,
@@ -161,7 +161,7 @@ def main() -> None:
         print(f"{ratio:6.2f}  {machine}  {name}")
     errors = report("each family left out", [*held_out.values()])
     report("each machine left out", [*left_out(of, lambda row: row.step.machine).values()])
-    hosts = seen(reference)
+    hosts = measured_hosts(reference)
     default = hosts.median
     seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, fitted, strict=True)}
     print(seconds, hosts)
@@ -190,10 +190,10 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
     indices = [row["host_index"] for row in lines("h100_sxm") if row.get("host_index")]
     mean = {name: float(np.mean([each[name] for each in indices])) for name in reference}
     times = parts(mean, reference)
-    here = Parts(
+    speed = Parts(
         *(float(a * middle / times.driver / b) for a, b in zip(times, median, strict=True))
     )
-    slower = default.slower(here)
+    slower = default.slower(speed)
     off = np.log1p(MODEL)
     return msgspec.structs.replace(
         slower,
@@ -201,7 +201,7 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores on a busy machine with H100s",
         source=f"{default.id}, with each part scaled by the time of fixed work in "
         f"{len(rounds)} rounds next to measured steps: "
-        + ", ".join(f"{name} {value:.2f}" for name, value in here._asdict().items()),
+        + ", ".join(f"{name} {value:.2f}" for name, value in speed._asdict().items()),
         seconds={name: float(f"{s:.3e}") for name, s in slower.seconds.items()},
         spread=(
             round(float(np.exp(-np.hypot(np.log(low / middle), off))), 2),

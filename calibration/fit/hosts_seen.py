@@ -36,7 +36,7 @@ MODEL = 0.15
 """The 80% range of prediction errors with the host's speed known."""
 
 
-class Seen(NamedTuple):
+class MeasuredHosts(NamedTuple):
     """The median host over a number of `processes`, and the interval around it that holds 80% of
     host-bound steps."""
 
@@ -88,7 +88,7 @@ def _beside(row: dict[str, Any]) -> list[Parts]:
     return [speed(each, quiet()) for each in rounds if each]
 
 
-def seen(reference: Mapping[str, float]) -> Seen:
+def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
     """All hosts relative to a reference."""
     one_night: list[Parts] = []
     each: list[Parts] = []
@@ -101,7 +101,7 @@ def seen(reference: Mapping[str, float]) -> Seen:
     low, high = np.quantile(ratios, [0.1, 0.9])
     around = (-np.hypot(low, np.log1p(MODEL)), np.hypot(high, np.log1p(MODEL)))
     least, most = (round(float(np.exp(x)), 2) for x in around)
-    return Seen(len(each), middle, (least, most))
+    return MeasuredHosts(len(each), middle, (least, most))
 
 
 def _median(hosts: list[Parts]) -> Parts:
@@ -116,7 +116,7 @@ def main() -> None:
         times = process.speed(reference)
         where = f"beside {len(process.beside)}" if process.beside else "at its start"
         print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, {where}")
-    print(seen(reference))
+    print(measured_hosts(reference))
 
 
 if __name__ == "__main__":

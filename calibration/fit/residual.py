@@ -36,9 +36,9 @@ def fit_residual(
     names = ("hot", *sorted({name for each in every for name in each}))
     table = coordinates(works, 0.0, names, units)
     table[:, 0] = hot
-    used = table.std(axis=0) > 1e-6
-    names = tuple(name for name, use in zip(names, used, strict=True) if use)
-    table, values = np.round(table[:, used], 2), np.clip(np.array(logs, float), -_MOST, _MOST)
+    varies = table.std(axis=0) > 1e-6
+    names = tuple(name for name, use in zip(names, varies, strict=True) if use)
+    table, values = np.round(table[:, varies], 2), np.clip(np.array(logs, float), -_MOST, _MOST)
     random = np.random.default_rng(0)
     values = np.asarray(np.round(values, 4), np.float64)
     judged = random.permutation(len(values))[:_JUDGED]

@@ -1,4 +1,4 @@
-"""`python -m calibration.fused.check [VARIANT …]`: every kernel against its reference.
+"""`python -m calibration.fused.check [VARIANT …]` compares every kernel with its reference.
 
 Checks irregular sizes and prints a line of JSON for each; exits with 1 if a kernel is wrong. Runs
 on a GPU, or with TRITON_INTERPRET=1 on any machine, but without bf16, whose products are wrong in

@@ -87,7 +87,7 @@ def operands(size: int, p: float, dtype: str) -> tuple[torch.Tensor, torch.Tenso
 
 def traffic(size: int, p: float, dtype: str) -> Traffic:
     """Reads x and residual, writes the sum; no mask is stored."""
-    # multiply by the mask and by 1 / (1 − p), add; random numbers are no FLOPs
+    # multiply by the mask and by 1 / (1 − p), add; random numbers do not count
     return Traffic(3 * size * DTYPES[dtype].itemsize, size * (2 + 1))
 
 

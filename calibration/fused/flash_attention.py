@@ -49,10 +49,10 @@ def _walk(
             v = tl.load(v_at + offset)
         scores = tl.dot(q, k, input_precision="ieee") * scale
         if MASKED:
-            seen = (key < seq)[None, :]
+            visible = (key < seq)[None, :]
             if CAUSAL:
-                seen = seen & (key[None, :] <= query[:, None])
-            scores = tl.where(seen, scores, float("-inf"))
+                visible = visible & (key[None, :] <= query[:, None])
+            scores = tl.where(visible, scores, float("-inf"))
         higher = tl.maximum(top, tl.max(scores, axis=1))
         shrink = tl.exp2(top - higher)
         weights = tl.exp2(scores - higher[:, None])

@@ -74,12 +74,12 @@ class Variant:
     def chain(self, **params: Any) -> tuple[str, ...]:
         """The ATen ops that the kernel replaces, in order, without views, as meta tensors see
         them."""
-        seen = _Seen()
+        recorder = _OpRecorder()
         with torch.device("meta"):
             operands = self.operands(**params)
-        with seen:
+        with recorder:
             self.unfused(*operands)
-        return tuple(seen.names)
+        return tuple(recorder.names)
 
     def relative_error(self, **params: Any) -> float:
         """The kernel's largest error against the reference in float64, relative to the size of
@@ -144,7 +144,7 @@ def _register(variant: Variant, name: str, function: Function, kind: Kind) -> No
     operation(lambda: variant.points, kind)(make)
 
 
-class _Seen(TorchDispatchMode):
+class _OpRecorder(TorchDispatchMode):
     """Records the ops that reach a backend."""
 
     def __init__(self) -> None:

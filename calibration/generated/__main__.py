@@ -66,7 +66,9 @@ def timed(module: str, folder: Path, seconds: float, *options: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=570.0, help="time limit of the run (%(default)s)"
+    )
     parser.add_argument("--limit", type=int, help="only the first N points and host cases")
     parser.add_argument("--rounds", type=int, default=2, help="each tunes again (%(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first round's number")

@@ -61,12 +61,12 @@ def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]
-    alike = [each for each in rounds if [name for name, _, _ in each] == names]
+    same_kernels = [each for each in rounds if [name for name, _, _ in each] == names]
     return [
         (
             name,
-            geometric_mean(each[i][1] for each in alike),
-            geometric_mean(each[i][2] or each[i][1] for each in alike),
+            geometric_mean(each[i][1] for each in same_kernels),
+            geometric_mean(each[i][2] or each[i][1] for each in same_kernels),
         )
         for i, name in enumerate(names)
     ]

@@ -41,7 +41,9 @@ def measure(folder: Path, number: int, until_s: float, limit: int | None) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=570.0, help="time limit of the run (%(default)s)"
+    )
     parser.add_argument("--round", type=int, default=1, help="its log's number (%(default)s)")
     parser.add_argument("--limit", type=int, help="only the first N points")
     options = parser.parse_args()

@@ -163,12 +163,19 @@ class Paths:
             for point, training in self.points[first : first + 60]:
                 row: Row = {"part": "kernels", **point.record(), "training": training}
                 try:
-                    got = operands(point, self.device, training)
+                    call_operands = operands(point, self.device, training)
                     names = DispatchedOps()
                     with names:
-                        attend(got, training)
+                        attend(call_operands, training)
                     row["ops"] = names.names
-                    calls.append((row, lambda got=got, training=training: attend(got, training)))
+                    calls.append(
+                        (
+                            row,
+                            lambda call_operands=call_operands, training=training: attend(
+                                call_operands, training
+                            ),
+                        )
+                    )
                 except Exception as error:
                     self.write(**row, failed=str(error)[:300])
             if self.dry:
@@ -189,10 +196,12 @@ class Paths:
                 return
             row = {"part": "kernels", **point.record(), "training": training, "captured": True}
             with self.case(**row) as result:
-                got = operands(point, self.device, training)
+                call_operands = operands(point, self.device, training)
 
-                def call(got: Operands = got, training: bool = training) -> None:
-                    attend(got, training)
+                def call(
+                    call_operands: Operands = call_operands, training: bool = training
+                ) -> None:
+                    attend(call_operands, training)
 
                 call()
                 result["kernels"] = self.names(capture(call).replay)
@@ -215,14 +224,18 @@ class Paths:
             self.reset()
             row = {"part": "compiled", **point.record(), "training": training}
             with self.case(**row) as result:
-                got = operands(point, self.device, training)
-                result["ops"] = decomposed_ops(got)
+                call_operands = operands(point, self.device, training)
+                result["ops"] = decomposed_ops(call_operands)
                 if self.dry:
                     continue
                 run = torch.compile(scaled_dot_product_attention, dynamic=False)
 
-                def call(run: Any = run, got: Operands = got, training: bool = training) -> None:
-                    attend(got, training, run)
+                def call(
+                    run: Any = run,
+                    call_operands: Operands = call_operands,
+                    training: bool = training,
+                ) -> None:
+                    attend(call_operands, training, run)
 
                 call()
                 call()

@@ -91,9 +91,9 @@ class GpuBench:
         return True
 
 
-def _read(held: list[tuple[Point, Call, int]]) -> list[list[Kernel] | str] | str:
+def _read(calls: list[tuple[Point, Call, int]]) -> list[list[Kernel] | str] | str:
     try:
-        return [*kernels([call for _, call, _ in held], [runs for _, _, runs in held])]
+        return [*kernels([call for _, call, _ in calls], [runs for _, _, runs in calls])]
     except Exception as error:  # a sweep's call may raise any error
         return f"{type(error).__name__}: {str(error)[:300]}"
 

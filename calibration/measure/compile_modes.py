@@ -52,7 +52,7 @@ def ready(case: Case) -> Step:
     return step
 
 
-def held(case: Case) -> Row:
+def memory_of(case: Case) -> Row:
     """Bytes at a step's peak, with and without the first steps; reserved and used bytes of the
     allocator by pool."""
     begin = torch.cuda.memory_allocated()
@@ -92,7 +92,7 @@ def rows() -> Iterator[Row]:
     yield {"what": "host_index", "host_index": suite(gpu=True)}
     for case in MEMORY:
         for mode in ("eager", "compiled", GRAPHS):
-            yield {"what": "memory", **held(replace(case, mode=mode))}
+            yield {"what": "memory", **memory_of(replace(case, mode=mode))}
     for case in TIMED:
         yield {"what": "timed", **timed(case)}
     for training in (False, True):

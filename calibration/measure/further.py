@@ -121,9 +121,9 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
     ):
         sessions = Sessions(log, readers, folder)
-        left = [point for point in points if point.name not in log.measurements.samples]
-        print(f"{len(left)} of {len(points)} points are left", flush=True)
-        for count, point in enumerate(left):
+        remaining = [point for point in points if point.name not in log.measurements.samples]
+        print(f"{len(remaining)} of {len(points)} points are left", flush=True)
+        for count, point in enumerate(remaining):
             if time.perf_counter() > until_s:
                 break
             if count % 2000 == 0:

@@ -70,7 +70,7 @@ def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> floa
     shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
     if not shared:
         raise InputError(
-            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"no host case in common: found {', '.join(measured) or 'none'}, expected some of "
             f"{', '.join(reference) or 'none'}; measure both hosts with this version"
         )
     return median(measured[name] / reference[name] for name in shared)

@@ -19,7 +19,8 @@ Probe = Callable[[], None]
 
 
 class Probes:
-    """The probes of a device. `seconds()` runs each several times and returns all times by name."""
+    """The probes of a device. `seconds()` runs each probe several times and returns all times by
+    name."""
 
     def __init__(self, device: Literal["cuda", "cpu"]) -> None:
         self.wait: Callable[[], object] = torch.cuda.synchronize if device == "cuda" else int
@@ -42,17 +43,17 @@ class Probes:
 
     def seconds(self, times: int = 3) -> dict[str, list[float]]:
         """Seconds of each run, by probe; the GPU is idle before each."""
-        taken: dict[str, list[float]] = {}
+        runs: dict[str, list[float]] = {}
         with torch.no_grad():
             for name, probe in self.probes.items():
-                rows = taken[name] = []
+                rows = runs[name] = []
                 for _ in range(times):
                     self.wait()
                     began = time.perf_counter()
                     probe()
                     rows.append(round(time.perf_counter() - began, 8))
         self.wait()
-        return taken
+        return runs
 
 
 def _bytecode() -> None:

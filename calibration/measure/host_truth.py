@@ -192,10 +192,10 @@ def main() -> None:
                 row: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:500]}
             row["took_s"] = round(time.perf_counter() - began, 3)
             write(row)
-            seen = row.get("failed", "dry")
+            outcome = row.get("failed", "dry")
             if row.get("rounds"):
-                seen = f"{row['rounds'][-1]['steady'][0] * 1e6:9.1f} µs"
-            print(f"{row['took_s']:5.2f} s  {case.name}: {seen}"[:160], flush=True)
+                outcome = f"{row['rounds'][-1]['steady'][0] * 1e6:9.1f} µs"
+            print(f"{row['took_s']:5.2f} s  {case.name}: {outcome}"[:160], flush=True)
             gc.collect()
 
         for case in by_turns():

@@ -167,13 +167,13 @@ def measured(case: Row) -> Row:
     torch.cuda.memory._record_memory_history("all", None, max_entries=100_000)  # pyright: ignore
     step()
     torch.cuda.synchronize()
-    taken = blocks()
+    history = blocks()
     torch.cuda.memory._record_memory_history(None)  # pyright: ignore
     return {
         "case": case,
         "begin_bytes": begin,
         "before_bytes": before,
-        "blocks": taken,
+        "blocks": history,
         "peak_bytes": torch.cuda.max_memory_allocated(),
         "after_bytes": torch.cuda.memory_allocated(),
     }

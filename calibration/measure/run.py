@@ -258,11 +258,11 @@ class Sweep:
                 self._go_on(point, failure)
             if self.bench.full():
                 self._read_kernels()
-        again = self._reference()
-        if min(moved(before, again), moved(after, again)) > DRIFT:
+        second = self._reference()
+        if min(moved(before, second), moved(after, second)) > DRIFT:
             for point in block:
                 self._write(point, {"drifted": True})
-        return again
+        return second
 
     def _read_kernels(self) -> None:
         began_s = self.progress.clock()

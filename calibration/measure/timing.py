@@ -93,7 +93,8 @@ def latency(step: Call, budget_s: float = 0.5) -> Timing:
 
 
 def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> Replayed:
-    """Time a call on the GPU, without the host, with its operands as the call before left them.
+    """Time a call on the GPU, without the host, with its operands where the previous call left
+    them.
 
     Runs on torch's current stream, which must not be the default one if graphs are to be captured;
     a backward pass runs on the stream of its forward pass. `during` is called once while the GPU

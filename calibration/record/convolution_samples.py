@@ -49,9 +49,9 @@ def _signature(name: str, inputs: list[Any], outputs: list[Any], case: list[Any]
     }
     if "backward" in name:
         args |= {"output_mask": [case[3] > 4, True, bool(bias)]}
-    seen = tuple(_tensor(t) for t in inputs)
+    input_tensors = tuple(_tensor(t) for t in inputs)
     tensors = tuple(_tensor(t) for t in outputs)
-    return Signature(name, seen, tensors, _NAMES[name][: len(seen)], args)
+    return Signature(name, input_tensors, tensors, _NAMES[name][: len(input_tensors)], args)
 
 
 def _tensor(fields: list[Any]) -> Tensor:

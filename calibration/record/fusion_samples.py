@@ -74,15 +74,15 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     slots = by_hand.slots(computed, loaded, elements, rows, cols)
     how = "reduction" if reducing else "pointwise"
     kernel_dims = dims(how, slots, rows, cols, elements, len(operands))
-    moved, again = traffic.moved_bytes, 0
+    moved, reread = traffic.moved_bytes, 0
     for each in operands:
         if each.passes > 1 and moved / each.passes > reach_bytes:
             moved += each.nbytes * (each.passes - 1)
         elif each.nbytes > by_hand.IN_L1:
-            again += each.nbytes * (each.passes - 1)
+            reread += each.nbytes * (each.passes - 1)
     kernel_dims |= {
         **by_hand.cut(slots, elements, rows, cols, by_hand.sums(ops)),
-        "again": again / moved,
+        "again": reread / moved,
     }
     return Work("fused", traffic.flops, moved, instructions=slots, dims=kernel_dims)
 
@@ -190,6 +190,6 @@ def _ratio(g: Gain, gpu: GPU, learned: Profile) -> float:
     works = [g.work, *(work for work, _, _ in g.chain.launches)]
     hot = np.array([g.hot, *(share for _, share, _ in g.chain.launches)])
     filled = np.array([dirty([g.work]), *[dirty(works[1:])] * len(g.chain.launches)])
-    compute, held, fixed = roofs(works, gpu, learned).parts(hot, filled)
-    predicted = np.maximum(compute, held) + fixed
+    compute, memory, fixed = roofs(works, gpu, learned).parts(hot, filled)
+    predicted = np.maximum(compute, memory) + fixed
     return float(predicted[1:].sum() / predicted[0]) / (g.chain_s / g.seconds)

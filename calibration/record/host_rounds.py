@@ -71,12 +71,12 @@ def reference_index() -> dict[str, float]:
 @lru_cache
 def quiet() -> dict[str, float]:
     """Seconds of each probe on the reference."""
-    taken: dict[str, list[float]] = {}
+    medians: dict[str, list[float]] = {}
     for row in lines(REFERENCE):
         for each in row.get("rounds", ()):
             for name, seconds in each["probes"].items():
-                taken.setdefault(name, []).append(median(seconds))
-    return {name: sorted(each)[len(each) // 5] for name, each in taken.items()}
+                medians.setdefault(name, []).append(median(seconds))
+    return {name: sorted(each)[len(each) // 5] for name, each in medians.items()}
 
 
 def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> Parts:

@@ -25,7 +25,8 @@ _BESIDE = re.compile(r"splitKreduce|lementWise|lemWise|at::native(?!.*conv_depth
 """Kernels that a library launches in addition to those of its algorithm."""
 
 L2_REACH = 0.6
-"""Share of L2 that still holds data written before; the best fit from 0.3 to 1.0."""
+"""Share of L2 that still holds data written before: of the values from 0.3 to 1.0, the one with the
+best fit."""
 
 
 @dataclass(frozen=True)

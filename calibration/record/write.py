@@ -111,11 +111,11 @@ class Pass:
         torch._dynamo.reset()
         gc.collect()
         torch.cuda.empty_cache()
-        print(f"{time.perf_counter() - began:5.1f} s  {case['name']}: {_seen(row)}", flush=True)
+        print(f"{time.perf_counter() - began:5.1f} s  {case['name']}: {_summary(row)}", flush=True)
         return True
 
 
-def _seen(row: Row) -> str:
+def _summary(row: Row) -> str:
     if "failed" in row:
         return row["failed"]
     line = f"{row['period']['median_s'] * 1e3:.3f} ms, {row['power_w']} W"

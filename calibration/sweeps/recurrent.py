@@ -78,5 +78,5 @@ def recurrent_backward(
     module.train()
     x.requires_grad_()
     y, _ = module(x, (state, state) if cell == "lstm" else state)
-    wanted, gy = [x, *module.parameters()], torch.randn_like(y)
-    return lambda: torch.autograd.grad(y, wanted, gy, retain_graph=True)
+    leaves, gy = [x, *module.parameters()], torch.randn_like(y)
+    return lambda: torch.autograd.grad(y, leaves, gy, retain_graph=True)

@@ -104,18 +104,18 @@ def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
         for b, common in Counter(b for op in ops for b in of_op.get(op, ())).items():
             candidates.append((-common / len(ops | rules[b]), a, b))
     pairs: dict[int, int] = {}
-    taken: set[int] = set()
+    paired: set[int] = set()
     for _, a, b in sorted(candidates):
-        if a not in pairs and b not in taken:
+        if a not in pairs and b not in paired:
             pairs[a] = b
-            taken.add(b)
+            paired.add(b)
     return pairs
 
 
 def differences(agreed: Agreement) -> list[str]:
     """Launches without a partner, and pairs whose ops or bytes differ."""
     lines: list[str] = []
-    taken = set(agreed.pairs.values())
+    paired = set(agreed.pairs.values())
     both = frozenset().union(*agreed.real.ops) & frozenset().union(*agreed.rules.ops)
     for a, ops in enumerate(agreed.real.ops):
         b = agreed.pairs.get(a)
@@ -126,10 +126,10 @@ def differences(agreed: Agreement) -> list[str]:
         sizes = _bytes(agreed.real.launches[a]), _bytes(agreed.rules.launches[b])
         if more or less or sizes[0] != sizes[1]:
             both_have = _line(agreed, ops & agreed.rules.ops[b])
-            apart = f"+[{_line(agreed, more)}] -[{_line(agreed, less)}]"
-            lines.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
+            difference = f"+[{_line(agreed, more)}] -[{_line(agreed, less)}]"
+            lines.append(f"  real {a} rules {b}: {both_have} {difference} {sizes[0]} | {sizes[1]}")
     for b, ops in enumerate(agreed.rules.ops):
-        if b not in taken:
+        if b not in paired:
             lines.append(
                 f"  rules {b} only: {_line(agreed, ops)} {_bytes(agreed.rules.launches[b])}"
             )

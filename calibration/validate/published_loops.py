@@ -50,9 +50,9 @@ _PROMPT, _ANSWER = 778, 128
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of a published run: its predicted value, the ends of it by the step's interval, and
-    its measured value. `case` is common to runs that differ only in their card; `split` is the
-    number of GPUs that share a replica."""
+    """A figure of a published run: its predicted value, the ends that follow from the step's
+    interval, and its measured value. `case` is common to runs that differ only in their card;
+    `split` is the number of GPUs that share a replica."""
 
     table: str
     figure: str
@@ -129,7 +129,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         prompt, output = int(row["isl"]), int(row["osl"])
         precision = PRECISIONS[row["precision"]]
         step, rules = server(network, row["system"], cache, shared, precision, most)
-        tried = [
+        pairs = [
             closed_loop(step.scaled(times), rules, own, prompt, output, least)
             for times in (1.0, *step.ends(own))
         ]
@@ -144,9 +144,9 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         # every client repeats the time to a first token and of a mean answer
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
-            ("time per token", [t.per_token_s for t in tried], measured_s),
-            ("first token", [t.first_token_s for t in tried], first_s),
-            ("tokens/s", [queues * t.tokens_per_s for t in tried], rate),
+            ("time per token", [t.per_token_s for t in pairs], measured_s),
+            ("first token", [t.first_token_s for t in pairs], first_s),
+            ("tokens/s", [queues * t.tokens_per_s for t in pairs], rate),
         ):
             yield Compared(
                 table, figure, case, row["system"], values[0], min(values), max(values), truth,

@@ -111,8 +111,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
         whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
         updated = CompiledUpdate()(traced) if whole else traced
-        then = find_host().slower(parts(step.host_index, find_host().reference))
-        p = predict_trace(updated, mode=mode, host=hooked(then) if step.profiled else then)
+        host = find_host().slower(parts(step.host_index, find_host().reference))
+        p = predict_trace(updated, mode=mode, host=hooked(host) if step.profiled else host)
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
@@ -130,7 +130,7 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
         ]
         if step.eager_s is not None:
-            twin = predict_trace(traced, host=hooked(then) if step.twin_profiled else then)
+            twin = predict_trace(traced, host=hooked(host) if step.twin_profiled else host)
             gain = twin.period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
             rows.append(Outcome(step.name, group, "speed-up", ratio))
@@ -148,10 +148,10 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
         traced = retrace(step.case)
         ratios: list[tuple[float, float]] = []
         for work_s, compiled_s, eager_s in step.rounds:
-            then = host.slower(work_s / reference_s)
-            then = hooked(then) if step.twin_profiled else then
-            p = predict_trace(traced, mode="compiled", host=then).period_s
-            gain = predict_trace(traced, host=then).period_s / p
+            round_host = host.slower(work_s / reference_s)
+            round_host = hooked(round_host) if step.twin_profiled else round_host
+            p = predict_trace(traced, mode="compiled", host=round_host).period_s
+            gain = predict_trace(traced, host=round_host).period_s / p
             ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
         period, gain = np.median(ratios, axis=0).tolist()
         group = f"{step.case['phase']}, compiled, by turns"

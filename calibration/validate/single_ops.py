@@ -51,6 +51,6 @@ def seconds(
     predicted: dict[str, float] = {}
     for column, state in STATES:
         hot = np.array([launch[column] for launch in launches], float)
-        compute, held, fixed = table.parts(hot, dirty(works) if state == "warm" else 1.0)
-        predicted[state] = float(np.sum(np.maximum(compute, held) + fixed))
+        compute, memory, fixed = table.parts(hot, dirty(works) if state == "warm" else 1.0)
+        predicted[state] = float(np.sum(np.maximum(compute, memory) + fixed))
     return predicted

@@ -62,11 +62,11 @@ def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
 
 def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -> Fidelity:
     """Match recorded and traced ops in order; sizes that depend on data are ignored."""
-    seen = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
+    recorded_rows = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
     traced_rows = [
         _row(op.name, _plain(op.inputs), _plain(op.outputs), data_dependent) for op in traced.ops
     ]
-    matcher = SequenceMatcher(None, seen, traced_rows, autojunk=False)
+    matcher = SequenceMatcher(None, recorded_rows, traced_rows, autojunk=False)
     differing: Counter[str] = Counter()
     differences: Counter[str] = Counter()
     matched = 0
@@ -85,12 +85,12 @@ def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -
                     ] += 1
             continue
         for i in range(a, b):
-            differing[f"only recorded: {_text(seen[i])}"] += 1
+            differing[f"only recorded: {_text(recorded_rows[i])}"] += 1
         for j in range(c, d):
             differing[f"only traced:   {_text(traced_rows[j])}"] += 1
     return Fidelity(
         recording.name,
-        len(seen),
+        len(recorded_rows),
         matched,
         sum(len(op.kernels) for op in recording.ops),
         sum(counts),

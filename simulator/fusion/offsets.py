@@ -61,21 +61,21 @@ def _places(trace: Trace, computes: list[bool]) -> list[tuple[tuple[int, bool], 
 
 
 def _take(views: dict[_Form, list[_View]], tensor: Tensor) -> tuple[int, bool]:
-    alike = views.get((tensor.shape, tensor.stride))
-    if not alike:
+    candidates = views.get((tensor.shape, tensor.stride))
+    if not candidates:
         return 0, False
-    least = min(alike, key=lambda view: view.uses)
+    least = min(candidates, key=lambda view: view.uses)
     least.uses += 1
-    return least.offset, len(alike) > 1
+    return least.offset, len(candidates) > 1
 
 
 def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:
-    alike = views.setdefault((tensor.shape, tensor.stride), [])
-    for view in alike:
+    candidates = views.setdefault((tensor.shape, tensor.stride), [])
+    for view in candidates:
         if view.offset == offset:
-            view.uses = min(each.uses for each in alike) - 1  # the newest view
+            view.uses = min(each.uses for each in candidates) - 1  # the newest view
             return
-    alike.append(_View(offset))
+    candidates.append(_View(offset))
 
 
 def _step(op: Op, place: int) -> int:

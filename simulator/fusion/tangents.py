@@ -17,17 +17,17 @@ def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
     begin = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), 0)
     maker = {value: i for i in range(begin) if flow.computes[i] for value in flow.makes[i]}
     losses = [i for i in range(begin) if flow.computes[i]][-1:]
-    waiting, seen = losses, set(losses)
+    waiting, visited = losses, set(losses)
     while waiting:
         index = waiting.pop()
         op = trace.ops[index]
         if kind(op.signature) == "library":
-            made = flow.makes[index][0]
-            if trace.storages[made[0]].freed in (begin, None) and "float" in op.outputs[0].dtype:
+            value = flow.makes[index][0]
+            if trace.storages[value[0]].freed in (begin, None) and "float" in op.outputs[0].dtype:
                 yield index, op.outputs[0]
             continue
-        before = {maker[value] for value in flow.reads[index] if value in maker} - seen
-        seen |= before
+        before = {maker[value] for value in flow.reads[index] if value in maker} - visited
+        visited |= before
         waiting += before
 
 
@@ -41,8 +41,8 @@ def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | N
             continue
         if op.module == module and flow.computes[index]:
             for value, tensor in zip(flow.reads[index], op.inputs, strict=True):
-                alike = tensor.numel == out.numel and tensor.dtype == out.dtype
-                if alike and value in maker and len(trace.ops[maker[value]].outputs) == 1:
+                matches = tensor.numel == out.numel and tensor.dtype == out.dtype
+                if matches and value in maker and len(trace.ops[maker[value]].outputs) == 1:
                     return maker[value]
         if flow.computes[index]:
             maker |= dict.fromkeys(flow.makes[index], index)

@@ -97,24 +97,24 @@ def gpu(name_or_path: str | Path) -> GPU:
     """
     if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
         return _load(Path(name_or_path))
-    wanted = _spelling(name_or_path)
-    paths = [path for path in _paths() if _spelling(path.stem) == wanted]
+    spelling = _spelling(name_or_path)
+    paths = [path for path in _paths() if _spelling(path.stem) == spelling]
     if len(paths) == 1:  # an id: no other file is read
         return _load(paths[0])
-    for gpu in _distinct(path for path in _paths() if _may_name(path, wanted)):
-        if wanted in map(_spelling, _names(gpu)):
+    for gpu in _distinct(path for path in _paths() if _may_name(path, spelling)):
+        if spelling in map(_spelling, _names(gpu)):
             return gpu
     everything = gpus()
     names = {_spelling(name): (name, gpu) for gpu in everything for name in _names(gpu)}
-    if wanted in names:  # written with escapes
-        return names[wanted][1]
+    if spelling in names:  # written with escapes
+        return names[spelling][1]
     if _is_path(name_or_path):
         raise InputError(
             f"--gpu {shown(name_or_path)}: {absence(Path(name_or_path))}: expected a GPU's TOML "
             "file, whose name ends in .toml, or a GPU's name (`ridgepoint gpus`)"
         )
     near: dict[str, str] = {}  # by id, so that no GPU is offered under two names
-    for name, card in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
+    for name, card in map(names.__getitem__, get_close_matches(spelling[:64], names, 8, 0.55)):
         near.setdefault(card.id, repr(name))
     hint = f"did you mean {' or '.join([*near.values()][:2])}? " if near else ""
     raise InputError(
@@ -152,13 +152,13 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
 
 
-def _may_name(path: Path, wanted: str) -> bool:
+def _may_name(path: Path, spelling: str) -> bool:
     """Whether a GPU's file may give this name, as `_spelling` writes it. A packaged file is
     searched as text, without parsing; a user's own file always counts as one that may."""
     if path.parent != PACKAGED:
         return True
     text = _spelling(path.read_text("utf-8"))
-    return f'"{wanted}"' in text or f"'{wanted}'" in text
+    return f'"{spelling}"' in text or f"'{spelling}'" in text
 
 
 def _is_path(name: str) -> bool:

@@ -165,13 +165,13 @@ def _complaint(reason: str, table: dict[str, Any]) -> str:
         known = Dtypes.__struct_fields__ if key else GPUFile.__struct_fields__
         near = get_close_matches(unknown[1][:64], known, n=1)
         expected = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}."
-        came = shown(unknown[1]) + (f" in [{key}]" if key else "")
-        return f"unknown key {came}: {expected} Correct or remove it"
+        value = shown(unknown[1]) + (f" in [{key}]" if key else "")
+        return f"unknown key {value}: {expected} Correct or remove it"
     if missing := re.search(r"required field `(.*)`", reason):
         needed = "name, memory_gib, bandwidth_gbytes_per_s and a peak"
         return f"{missing[1]!r} is missing: expected at least {needed}; add it"
-    came: Any = table
+    value: Any = table
     for part in key.split("."):
-        came = came[part]
+        value = value[part]
     expected = f"expected {_EXPECTED[key]}" if key in _EXPECTED else reason[:1].lower() + reason[1:]
-    return f"{key} is {shown(came)}: {expected}; correct it"
+    return f"{key} is {shown(value)}: {expected}; correct it"

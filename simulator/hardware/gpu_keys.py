@@ -21,7 +21,7 @@ Kind = Literal["text", "names", "number", "count", "dtypes"]
 Table = Mapping[str, Any]
 _UNITS = {
     "_gib": "GiB", "_mib": "MiB", "_gbytes_per_s": "GB/s", "_mhz": "MHz", "_tflops": "TFLOP/s",
-    "_w": "W", "_usd": "US$", "_flops_per_clock_per_unit": "FLOP a clock and unit",
+    "_w": "W", "_usd": "US$", "_flops_per_clock_per_unit": "FLOP per clock and unit",
 }  # fmt: skip
 _LONG_LINE = 90
 
@@ -119,9 +119,9 @@ def provenance(stated: Mapping[str, str | None]) -> dict[str, Any]:
     for figure, source in stated.items():
         whole = figure.partition(".")[0]
         parts = [each for each in stated if each.partition(".")[0] == whole]
-        alike = len(parts) > 1 and {stated[each] for each in parts} == {source}
+        one_source = len(parts) > 1 and {stated[each] for each in parts} == {source}
         group = groups.setdefault(source, [])
-        name = whole if alike else figure
+        name = whole if one_source else figure
         if name not in group:
             group.append(name)
     sources: dict[str, Any] = {}

@@ -90,7 +90,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def hosts() -> tuple[str, ...]:
     """The ids of the packaged host profiles, the default first."""
-    # imported here, because it imports this module
+    # imported here, because `host_catalogue` imports this module
     from simulator.hardware.host_catalogue import catalogue
 
     measured = {path.stem for path in FOLDER.glob("*.json")}

@@ -122,7 +122,7 @@ def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Only the first True row, which counts the work of a phase as a whole."""
+    """A mask of only the first True row, which counts the work of a phase as a whole."""
     return rows & (np.cumsum(rows) == 1)
 
 

@@ -45,14 +45,14 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
 
     driver        ops that launch a kernel, the dispatcher's work on them included
     dispatcher    the same; ops on the CPU if no step launches
-    interpreter   calls of Python functions and of modules, halfway to the ops: these steps are
-                  loops in the caches, which a second process on the same core slows twice as much
-                  as it slows networks, which wait for memory
+    interpreter   the geometric mean of the ratios of steps that call Python functions and modules,
+                  and of ops. A second process on the same core slows such steps, which are loops in
+                  the caches, twice as much as networks, which wait for memory.
     """
     shared = [name for name in reference if name in measured]
     if not shared:
         raise InputError(
-            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"no host case in common: found {', '.join(measured) or 'none'}, expected some of "
             f"{', '.join(reference) or 'none'}; measure both hosts with this version"
         )
 

@@ -186,8 +186,8 @@ def _implicit(c: Product) -> Iterator[Work]:
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         pads = needs_padding(tensor, is_weight, groups)
-        same = has_one_pixel(tensor) and (groups == 1 or not is_weight)
-        if same and not pads:
+        same_layout = has_one_pixel(tensor) and (groups == 1 or not is_weight)
+        if same_layout and not pads:
             continue
         if pads:
             yield padded_zeros(tensor)
@@ -270,8 +270,8 @@ def _main_kernel(c: Product) -> Iterator[Work]:
 
 def _worth_padding(c: Product) -> bool:
     """Whether few channels are padded for tensor cores: in large first layers, in TF32 with a large
-    weight, in half precision with deep patches or, if those do not overlap, many outputs. float16
-    has a kernel for few outputs that needs no padding."""
+    weight, and in half precision with deep patches or, if patches do not overlap, with many
+    outputs. float16 has a kernel for few outputs that needs no padding."""
     d = c.work.dims
     patches = d["stride"] == d["kernel"]
     if d["cin"] < 3:

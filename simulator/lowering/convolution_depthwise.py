@@ -26,7 +26,7 @@ _MANY_IMAGES = 8  # from this number of images on, cuDNN's forward has a half-pr
 
 def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
     """One kernel; if blocks share cuDNN's weight gradient in NHWC, also the sum of their parts,
-    which float32 adds to zeros."""
+    which float32 kernels add to zeros."""
     d, weight = work.dims, op["weight"]
     size = {"weights": weight.numel, "item_bytes": weight.itemsize}
     if d["native"]:

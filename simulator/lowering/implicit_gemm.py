@@ -172,7 +172,7 @@ class Product:
         return self.kernel(**sizes)
 
     def direct(self) -> Work:
-        """The NCHW kernel that multiplies on vector lanes; the forward's is not split."""
+        """The NCHW kernel that multiplies on vector lanes; in the forward pass it is not split."""
         name = f"{self.direction}_direct{'_long' if self.long else ''}"
         sizes: dict[str, Any] = {"variant": name, "item_bytes": self.target.itemsize}
         kernel = self.kernel(**sizes, unsplit=True) if self.long else self.kernel(**sizes)

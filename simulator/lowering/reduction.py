@@ -95,9 +95,9 @@ def grid(outputs: int, inputs: int, across: bool, vector: int, gpu: GPU) -> Grid
         side *= high
     blocks = -(-(outputs // values_per_step) // side)
     parts = 1
-    wanted = units_of(gpu) * (threads_of_unit(gpu) // (wide * high))
-    if shares and values >= _MOST and blocks <= wanted:
-        parts = max(min(-(-wanted // blocks), -(-values // _LEAST)), -(-values // _MOST))
+    resident_blocks = units_of(gpu) * (threads_of_unit(gpu) // (wide * high))
+    if shares and values >= _MOST and blocks <= resident_blocks:
+        parts = max(min(-(-resident_blocks // blocks), -(-values // _LEAST)), -(-values // _MOST))
         values = -(-inputs // (threads_per_output * parts))
     gathering = high if across else wide * high
     gathers = -(-parts // gathering) if parts > 1 else 0

@@ -53,7 +53,7 @@ def linear_layer(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _line_bytes(size: int) -> int:
-    """Largest power of two up to a load that divides a line of `size` bytes."""
+    """The largest power of two, at most the size of a load, that divides a line of `size` bytes."""
     return min(_LOAD_BYTES, size & -size)
 
 

@@ -1,10 +1,10 @@
 """Fourier transforms as cuFFT launches them: one kernel per dimension that fits on chip.
 
 Observed for 390 transforms on an H200 (cuFFT of CUDA 13.0), whose kernel names contain the lengths.
-A length of small primes is one kernel if it fits in the shared memory of an SM; a longer one has
-one kernel per prime power, or two for a large one. A length with a prime over 127 is a convolution
-(Bluestein, "A linear filtering approach to the computation of discrete Fourier transform", 1970) of
-at least twice its length.
+A length of small primes is one kernel if it fits in the shared memory of an SM; a longer length has
+one kernel per prime power, or two kernels for a large prime power. A length with a prime over 127
+is a convolution (Bluestein, "A linear filtering approach to the computation of discrete Fourier
+transform", 1970) of at least twice its length.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from simulator.records import Signature
 _ON_CHIP = 140_000
 """Bytes of the longest sequence of one kernel: 17,496 complex numbers of 8 bytes."""
 _REAL_AT_ONCE = {True: 32768, False: 1024}
-"""Longest real sequence whose halves the same kernel separates, by whether it is a power of 2."""
+"""Longest real sequence that needs no second kernel to separate its halves, by whether the length
+is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
 """Primes up to the first number have butterflies in registers; primes up to the second number have
 direct sums (`prime_fft`)."""
@@ -59,8 +60,8 @@ def _real(work: Work, length: int, rows: Any, strided: bool) -> list[Work]:
     whole = rows * length * item_bytes // 2
     power = length & (length - 1) == 0
     primes = _primes(length)
-    held = max(primes) <= (_LARGEST_PRIME if len(primes) == 1 else _SMALL_PRIME)
-    if held and length <= _REAL_AT_ONCE[power]:
+    is_direct = max(primes) <= (_LARGEST_PRIME if len(primes) == 1 else _SMALL_PRIME)
+    if is_direct and length <= _REAL_AT_ONCE[power]:
         return [_kernel(work, length, rows, strided, (whole, half), primes, "real")]
     odd = length % 2
     packed = rows * length * item_bytes if odd else whole

@@ -166,7 +166,7 @@ def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) ->
     }
     weight = sum(trace.storages[s].nbytes for s in ours if trace.storages[s].role == "weight")
     share = weight / total["weight"] if total["weight"] else 0.0
-    held = float(sum(total.values()))
+    state_bytes = float(sum(total.values()))
     turn = next(i for i, op in enumerate(trace.ops) if op.phase == "backward")
     kept_bytes, other_kept_bytes = 0.0, 0.0
     forward = next(run for run in passes if run.block == 1 and run.phase == "forward")
@@ -180,8 +180,8 @@ def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) ->
         block_s,
         other_s,
         sum(seconds([run]) for run in optimizer) * share,
-        held * share,
-        held * (1 - count * share),
+        state_bytes * share,
+        state_bytes * (1 - count * share),
         weight,
         kept_bytes,
         max(0.0, other_kept_bytes - (count - 1) * kept_bytes),

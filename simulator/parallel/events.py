@@ -161,11 +161,11 @@ class _Simulation:
             rank.parts_left[k] = len(parts)
             step = k // rank.count
             for part in parts:
-                there = self.arrived.setdefault((part.key, step), [])
-                there.append((r, k))
+                arrived = self.arrived.setdefault((part.key, step), [])
+                arrived.append((r, k))
                 rank.absent += 1
-                if len(there) == part.members:
-                    self.transfer(there, part.seconds, now)
+                if len(arrived) == part.members:
+                    self.transfer(arrived, part.seconds, now)
         else:
             rank.left[k] = rank.plan.seconds[local]
         self.retime(r, now)
@@ -202,13 +202,13 @@ class _Simulation:
             rank.free_s[stream] = now
         return now
 
-    def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
+    def transfer(self, arrived: list[tuple[int, int]], seconds: float, now: float) -> None:
         """Start a transfer for which all ranks have arrived."""
-        for r, _ in there:
+        for r, _ in arrived:
             if self.ranks[r].left:
                 seconds *= self.machine.beside
                 break
-        for r, k in there:
+        for r, k in arrived:
             rank = self.ranks[r]
             rank.moved[k] = max(rank.moved[k], now)
             rank.absent -= 1

@@ -85,7 +85,7 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
     forwards[-1] = range(forwards[-1].start, left)
     rest = range(left, forward[-1].end)
     turn = _first(trace, rest, lambda op: op.phase == "backward")
-    # after block 0 come as many ops outside blocks as after block 1: sums of gradients
+    # as many ops outside blocks follow block 0 as follow block 1: sums of gradients
     trailing = backward[1].end - end_inside(backward[1]) if count > 1 else 0
     done = min(backward[0].end, end_inside(backward[0]) + trailing)
     backwards = [run.ops for run in backward]
@@ -101,9 +101,9 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
     )
 
 
-def _first(trace: Trace, places: range, wanted: Callable[[Op], bool]) -> int:
+def _first(trace: Trace, places: range, matches: Callable[[Op], bool]) -> int:
     """The index of the first wanted op, or the end."""
-    return next((i for i in places if wanted(trace.ops[i])), places.stop)
+    return next((i for i in places if matches(trace.ops[i])), places.stop)
 
 
 def _passed(trace: Trace, spans: list[range]) -> list[int]:
@@ -140,15 +140,15 @@ def _own(trace: Trace, spans: list[range]) -> set[int]:
 
 
 def _shared(trace: Trace, passes: Passes, entering: int) -> set[int]:
-    wanted = {s for span in passes.forward for i in span for s in trace.ops[i].storages}
-    wanted.discard(entering)
+    used_storages = {s for span in passes.forward for i in span for s in trace.ops[i].storages}
+    used_storages.discard(entering)
     shared: set[int] = set()
     for i in reversed(passes.before):
         op = trace.ops[i]
         outputs = op.storages[len(op.inputs) :]
         if entering not in outputs and any(
-            s in wanted and trace.storages[s].born >= 0 for s in outputs
+            s in used_storages and trace.storages[s].born >= 0 for s in outputs
         ):
             shared.add(i)
-            wanted.update(op.storages)
+            used_storages.update(op.storages)
     return shared

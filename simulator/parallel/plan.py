@@ -130,15 +130,15 @@ def launched(run: LaunchPlan) -> list[int]:
     """Indices of lowered kernels, without those that NCCL launches together with an earlier kernel
     of their batch."""
     ops = run.trace.ops
-    seen: set[tuple[int, int]] = set()
+    batches: set[tuple[int, int]] = set()
     places: list[int] = []
     for place, number in enumerate(run.lowered.op_of.tolist()):
         what = ops[number].collective
         if what is not None and what.batch is not None:
             key = ops[number].stream, what.batch
-            if key in seen:
+            if key in batches:
                 continue
-            seen.add(key)
+            batches.add(key)
         places.append(place)
     return places
 

@@ -17,7 +17,7 @@ from simulator.schedule.launch_plan import issued
 from simulator.simulate.step import kernel_times
 from simulator.timing.profile import learned
 
-Alike = tuple[str, Phase, int, str, str]
+CollectiveKey = tuple[str, Phase, int, str, str]
 """The key of similar collectives: kind, phase, number of ranks, algorithm and protocol."""
 
 
@@ -61,7 +61,7 @@ class Collectives:
     exposed_s: float
 
     @property
-    def key(self) -> Alike:
+    def key(self) -> CollectiveKey:
         """The key that similar collectives share."""
         choice = self.choice
         return self.kind, self.phase, self.ranks, choice.algorithm, choice.protocol
@@ -100,15 +100,15 @@ def _bound_seconds(p: ParallelPrediction, rank: RankPrediction) -> tuple[float, 
 def collectives(p: ParallelPrediction, rank: RankPrediction) -> tuple[Collectives, ...]:
     """The collectives of a rank, those with the most exposed time first. Their exposed times sum to
     the rank's `exposed_communication_s`."""
-    groups: dict[Alike, list[tuple[RankKernel, float, Choice]]] = {}
+    groups: dict[CollectiveKey, list[tuple[RankKernel, float, Choice]]] = {}
     for kernel, exposed_s in exposed(rank.kernels):
-        key, choice = alike(p, kernel)
+        key, choice = collective_key(p, kernel)
         groups.setdefault(key, []).append((kernel, exposed_s, choice))
     rows = [_row(p, each) for each in groups.values()]
     return tuple(sorted(rows, key=lambda row: (-row.exposed_s, -row.all_s)))
 
 
-def alike(p: ParallelPrediction, kernel: RankKernel) -> tuple[Alike, Choice]:
+def collective_key(p: ParallelPrediction, kernel: RankKernel) -> tuple[CollectiveKey, Choice]:
     """The key of a kernel's collective, and NCCL's choice."""
     what = kernel.collective
     assert what is not None
@@ -140,7 +140,7 @@ def _row(p: ParallelPrediction, each: list[tuple[RankKernel, float, Choice]]) ->
 
 def exposed(kernels: Sequence[RankKernel]) -> Iterator[tuple[RankKernel, float]]:
     """Each collective of a rank with the seconds in which it moves data and no other kernel runs;
-    of several collectives at once the first that began counts."""
+    if several collectives run at once, only the first that began counts."""
     covered = sorted((k.start_s, k.end_s) for k in kernels if k.collective is None)
     moving = [k for k in kernels if k.collective is not None]
     place, until = 0, float("-inf")

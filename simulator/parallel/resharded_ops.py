@@ -1,4 +1,4 @@
-"""The ops of FSDP2's step over another number of ranks, by their signatures."""
+"""The signatures of an FSDP2 step's ops if the step runs on another number of ranks."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _exchange(op: Signature, sizes: PartSizes, holding: Holding) -> Signature:
 
 
 def _part(op: Signature, sizes: PartSizes, holding: Holding) -> Signature:
-    """A gradient in the buffer of a rank's parts."""
+    """A view of one gradient in a rank's buffer."""
     group, old = op.inputs[0].numel, op.out
     if not holding.scattered:
         raise UnknownSizeError

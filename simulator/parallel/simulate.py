@@ -107,12 +107,12 @@ def _shares(
 
 
 def _slowed(columns: Columns, row: int) -> np.ndarray:
-    compute, held = columns.compute_s, columns.memory_s
+    compute, memory = columns.compute_s, columns.memory_s
     if row == 1:
         compute = compute * (1 + _NUDGE)
     if row == 2:
-        held = held * (1 + _NUDGE)
-    return np.maximum(compute, held) + columns.fixed_s
+        memory = memory * (1 + _NUDGE)
+    return np.maximum(compute, memory) + columns.fixed_s
 
 
 def _rank(

@@ -1,8 +1,8 @@
 """The fastest split of a network over a cluster that fits into its memory.
 
-Every split has the same batch over all GPUs, so that periods compare. Splits that do not divide the
-step or that an estimate of memory rules out are pruned, with the reason. The others are ranked by
-an estimate from four traced blocks, and the best are predicted in full.
+Every split has the same batch over all GPUs, so that their periods can be compared. Splits that do
+not divide the step or that an estimate of memory rules out are pruned, with the reason. The others
+are ranked by an estimate from four traced blocks, and the best are predicted in full.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class _Stage:
     def update(self, optimizer: range) -> None:
         """Append the optimizer's ops, without the weights that other stages hold."""
         ops = self.trace.ops
-        held = {s for op in self.ops for s in op.storages}
+        own_storages = {s for op in self.ops for s in op.storages}
         dropped: dict[int, set[int]] = {}
         for i in optimizer:
             for start, length in lists(ops[i].signature):
@@ -201,13 +201,14 @@ class _Stage:
                 away = {
                     place
                     for place, s in enumerate(listed)
-                    if s not in held and self.trace.storages[s].role in ("weight", "gradient")
+                    if s not in own_storages
+                    and self.trace.storages[s].role in ("weight", "gradient")
                 }
                 if away and length > 1:
                     dropped.setdefault(length, set()).update(away)
-        for alike in series(self.trace, optimizer, dropped):
-            away = dropped.get(len(alike), set()) if len(alike) > 1 else set[int]()
-            for place, i in enumerate(alike):
+        for equal_ops in series(self.trace, optimizer, dropped):
+            away = dropped.get(len(equal_ops), set()) if len(equal_ops) > 1 else set[int]()
+            for place, i in enumerate(equal_ops):
                 if place not in away:
                     self.run((i,), self.templates[0], {})
                     self.ops[-1] = shortened(self.ops[-1], dropped)

@@ -180,7 +180,8 @@ def effects(
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """A number of GPUs: `efficiency` is the speed of one GPU's share over the smallest count's."""
+    """A number of GPUs: `efficiency` is the speed per GPU, relative to the speed per GPU on the
+    smallest number of GPUs."""
 
     gpus: int
     prediction: ParallelPrediction

@@ -55,12 +55,12 @@ def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     traffic = np.concatenate([[0], np.cumsum(sizes)])
     before, after = traffic[first], traffic[first + counts]
     by_storage = np.argsort(storage, kind="stable")
-    again = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
-    seen = np.full(sizes.size, -1)  # traffic when the storage was last touched
-    seen[by_storage[again]] = after[row[by_storage[again - 1]]]
+    repeated = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    last_touched = np.full(sizes.size, -1)  # traffic when the storage was last touched
+    last_touched[by_storage[repeated]] = after[row[by_storage[repeated - 1]]]
     reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
-    distance = np.where(reads, before[row] - seen + sizes, sizes)
-    distance[reads & (seen < 0)] = NEVER
+    distance = np.where(reads, before[row] - last_touched + sizes, sizes)
+    distance[reads & (last_touched < 0)] = NEVER
     return Accesses(ops[row], sizes, distance, len(trace.ops))
 
 

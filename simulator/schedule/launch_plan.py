@@ -48,7 +48,7 @@ class LaunchPlan:
 
     @property
     def accesses(self) -> Accesses:
-        """Reuse distances."""
+        """The accesses to storages, with their reuse distances."""
         return _ACCESSES.get(
             self.trace, lambda: accesses(self.trace, self.launches > 0), self._launching
         )

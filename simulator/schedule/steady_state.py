@@ -3,10 +3,10 @@
 Without syncs, and with a queue that never fills, a step takes the time of the slower of host and
 GPU: every path from launch to launch runs along the host (H seconds per step), crosses once to the
 GPU, and continues there (G seconds per step). A queue of `depth` launches adds paths back to the
-host, each `depth` kernels ahead. If that is two steps or more, they are never the longest: a detour
-over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and costs one
-latency. With a shorter queue every detour is compared with the path along the slower side
-(`bounds`). Otherwise steps are run until one equals the one before.
+host, each `depth` kernels ahead. If that is two steps or more, these paths are never the longest: a
+detour over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and
+costs one latency. With a shorter queue every detour is compared with the path along the slower side
+(`bounds`). Otherwise steps are run until one equals the previous one.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     later_s = later(issued_s, issued_s[..., -1:] + np.asarray(launches.tail_s)[..., None]) - before
     by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= NUDGED * slots[..., 0]
     if by_gpu.any():
-        kept = later(least(ahead_s, grows), grows)
-        kept += later_s
-        by_gpu = by_gpu & (kept.min(axis=-1) >= spare)
+        earliest_s = later(least(ahead_s, grows), grows)
+        earliest_s += later_s
+        by_gpu = by_gpu & (earliest_s.min(axis=-1) >= spare)
     if by_host.any():
-        kept = least(later_s, -grows)
-        kept += ahead_s
-        by_host = by_host & (kept.min(axis=-1) >= spare)
+        earliest_s = least(later_s, -grows)
+        earliest_s += ahead_s
+        by_host = by_host & (earliest_s.min(axis=-1) >= spare)
     straight = by_gpu | by_host
     return Bounds(straight, straight | deep, lead_s, slots[..., 0])
 
@@ -184,7 +184,7 @@ def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
 
 
 def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> bool:
-    """Whether the state for the next step equals that of one step before, shifted in time. The
+    """Whether the state for the next step equals the state one step earlier, shifted in time. The
     state is the times at which host and GPU are free, and the starts of the kernels in the
     queue."""
     shift = ends[-1] - ends[-2]

@@ -69,7 +69,7 @@ _SMOOTH = 3.0
 and store one after another, and other programs only partly use the time in which one program waits.
 On an H200, 33.6 million bf16 numbers take 32 µs to load and store, and 47 µs with a logarithm of 27
 issue slots each (32 µs alone); 64 multiply-adds on each of 16.8 million floats take 43 µs, where
-the two times are 33 and 34 µs; a softmax takes 40 µs, for 33 and 34."""
+the two times are 33 and 34 µs; a softmax takes 40 µs, where they are 33 and 34 µs."""
 
 
 def smooth(curve: str) -> bool:
@@ -116,13 +116,14 @@ def roofline_terms(group: Group, curve: str, gpu: GPU, profile: Profile) -> Roof
 
 def _written_back_s(group: Group, gpu: GPU, profile: Profile) -> Floats:
     """Seconds of writing back lines that earlier kernels left in L2."""
-    held = _WRITTEN * (gpu.l2_bytes or 0) * group.read_bytes / np.maximum(group.bytes, 1)
+    limit_bytes = _WRITTEN * (gpu.l2_bytes or 0) * group.read_bytes / np.maximum(group.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
-    return np.minimum(_EVICTING * group.read_bytes, held) / most
+    return np.minimum(_EVICTING * group.read_bytes, limit_bytes) / most
 
 
 def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> RooflineTerms:
-    """Vector work: FLOPs at peak, or one instruction per lane and clock (half the FLOP peak)."""
+    """The roofline terms of vector work: FLOPs at peak, or one instruction per lane and clock (half
+    the FLOP peak)."""
     beside = issue(gpu, profile)
     peaks = _peaks(group, gpu, "vector")
     slots = group.instructions / (peaks / 2 * beside)

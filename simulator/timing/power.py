@@ -88,10 +88,10 @@ class SettledClock:
 class Power:
     """The mean power of a step in steady state, with its card's limit.
 
-    watts       of the whole card
-    joules      of a step; joules_interval is an 80% interval of it
-    clock_hz    under the limit; the times of kernels are for this clock
-    highest_hz  of the card
+    watts       power of the whole card
+    joules      energy of a step; joules_interval is its 80% interval
+    clock_hz    clock under the limit; the times of kernels are for this clock
+    highest_hz  highest clock of the card
     settled     the clock and its slowdown, to predict another step at the same clock
     """
 

@@ -56,8 +56,8 @@ def units_of(gpu: GPU) -> int:
 
 
 def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
-    """Bytes per second of L2: the data sheet's figure, else by measured bytes per clock and
-    unit."""
+    """Bytes per second of L2: the data sheet's figure, else that of the measured bytes per clock
+    and unit."""
     if gpu.l2_bandwidth_bytes_per_s:
         return gpu.l2_bandwidth_bytes_per_s
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):

@@ -131,9 +131,9 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         both = np.stack([means, means], axis=1)
         if "hot" in self.features:
             some = slice(None) if warm is None else warm
-            there = cold[some]
-            there[:, self.features.index("hot")] = 1
-            both[some, 1] = self._at_distinct(there)
+            warm_rows = cold[some]
+            warm_rows[:, self.features.index("hot")] = 1
+            both[some, 1] = self._at_distinct(warm_rows)
         return both
 
     def _at_distinct(self, coordinates: Floats) -> Floats:

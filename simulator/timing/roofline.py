@@ -114,7 +114,7 @@ class Roofs:
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
     def kernel_times(self, hot: Floats, dirty: Floats | float) -> KernelTimes:
-        """The times if L2 holds the share `hot` of the bytes and lines that other kernels wrote
+        """The times if L2 holds the share `hot` of the bytes, and if lines that other kernels wrote
         fill the share `dirty` of L2."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
         return KernelTimes(
@@ -175,7 +175,9 @@ def roofs_of(
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
     places: dict[str, list[int]] = {}
     known = energies(gpu)
-    alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(measured_on(profile.gpu))
+    same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
+        measured_on(profile.gpu)
+    )
     for place, each in enumerate(ruled):
         places.setdefault(each.curve, []).append(place)
     for name, some in places.items():
@@ -195,7 +197,7 @@ def roofs_of(
             "smooth": smooth(name),
             "tensor": stacked([work.engine == "tensor" for work in works], many),
         }
-        residual = profile.residuals.get(name) if alike else None
+        residual = profile.residuals.get(name) if same_kernels else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
             some = None if warm is None else warm[row]
             means = _means(of, name, gpu.units or profile.units, residual, some, known_means)

@@ -26,7 +26,7 @@ class Software(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tier      "transferred" if public measurements confirm the roofline, else "datasheet"
     interval  10th and 90th percentile of measured over predicted periods
     note      text for readers of a prediction
-    source    of the interval
+    source    the source of the interval
     """
 
     runs: str

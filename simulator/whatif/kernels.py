@@ -24,10 +24,10 @@ def sdpa(
     backend: Literal["usual", "math", "efficient", "flash", "cudnn"] = "flash",
 ) -> ResolvedScenario:
     """The kernel of scaled_dot_product_attention; "usual" is PyTorch's choice."""
-    wanted = None if backend == "usual" else backend
-    if wanted == resolved.request.sdpa:
+    kernel = None if backend == "usual" else backend
+    if kernel == resolved.request.sdpa:
         return resolved
-    return resolved.traced_otherwise("sdpa", sdpa=wanted)
+    return resolved.traced_otherwise("sdpa", sdpa=kernel)
 
 
 @whatif("kernels")

@@ -75,10 +75,10 @@ def optimizer(
 ) -> ResolvedScenario:
     """The optimizer; "none" omits its step."""
     _needs_training(resolved, "optimizer")
-    wanted = None if to == "none" else to
-    if wanted == resolved.request.optimizer and not resolved.request.saved:
+    name = None if to == "none" else to
+    if name == resolved.request.optimizer and not resolved.request.saved:
         return resolved
-    return resolved.traced_otherwise("optimizer", optimizer=wanted)
+    return resolved.traced_otherwise("optimizer", optimizer=name)
 
 
 @whatif("training")

@@ -11,10 +11,10 @@ from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction
 from simulator.parallel.rank_parts import (
-    Alike,
+    CollectiveKey,
     Collectives,
     RankParts,
-    alike,
+    collective_key,
     collectives,
     rank_parts,
 )
@@ -130,7 +130,9 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
     )
 
 
-def _rank(p: ParallelPrediction, rank: RankPrediction, places: Mapping[Alike, int]) -> RankAnswer:
+def _rank(
+    p: ParallelPrediction, rank: RankPrediction, places: Mapping[CollectiveKey, int]
+) -> RankAnswer:
     roles = sorted(rank.memory.at_peak.items(), key=lambda item: -item[1])
     memory = [(str(role), nbytes) for role, nbytes in roles]
     memory.append(("workspace", rank.workspace_bytes))
@@ -149,11 +151,11 @@ def _rank(p: ParallelPrediction, rank: RankPrediction, places: Mapping[Alike, in
 
 
 def _communication(
-    p: ParallelPrediction, rank: RankPrediction, places: Mapping[Alike, int]
+    p: ParallelPrediction, rank: RankPrediction, places: Mapping[CollectiveKey, int]
 ) -> Iterator[Span]:
     for k in rank.kernels:
         if k.collective is not None:
-            row = places.get(alike(p, k)[0], -1)
+            row = places.get(collective_key(p, k)[0], -1)
             if k.wait_s > 0:
                 yield Span("wait", k.start_s, k.start_s + k.wait_s, row)
             yield Span("communication", k.start_s + k.wait_s, k.end_s, row)

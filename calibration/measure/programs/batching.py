@@ -83,17 +83,17 @@ def run(
                 break
             clock.wait(load.arrival_s[coming])
             continue
-        batch, left = len(decoding), token_budget - len(decoding)
+        batch, budget = len(decoding), token_budget - len(decoding)
         chunks: list[Chunk] = []
         finished: list[int] = []
-        while left > 0:
+        while budget > 0:
             if not cut:
                 if not waiting or batch + len(finished) >= slots:
                     break
                 cut = [waiting.popleft(), 0]
             who, had = cut
-            take = min(left, load.prompt[who] - had)
-            left -= take
+            take = min(budget, load.prompt[who] - had)
+            budget -= take
             last = had + take == load.prompt[who]
             chunks.append(Chunk(batch + len(finished), had, take, last))
             if not last:

@@ -138,10 +138,12 @@ class LlamaServer:
                 attended.append(_decoded(q, k, v, batch, keys, values))
             at = batch
             for chunk in chunks:
-                here, to = slice(at, at + chunk.tokens), chunk.cached + chunk.tokens
+                piece, to = slice(at, at + chunk.tokens), chunk.cached + chunk.tokens
                 keys, values = (c[chunk.slot : chunk.slot + 1] for c in self._layer(number))
                 attended.append(
-                    _prefilled(q[:, :, here], k[:, :, here], v[:, :, here], chunk, keys, values, to)
+                    _prefilled(
+                        q[:, :, piece], k[:, :, piece], v[:, :, piece], chunk, keys, values, to
+                    )
                 )
                 at += chunk.tokens
             x = x + attention.out(torch.cat(attended, 1) if len(attended) > 1 else attended[0])

@@ -287,8 +287,8 @@ def _fraction(op: Signature, shape: _Shape) -> float:
     left, right, shift = band(op)
     if (left < 0 and right < 0) or not sq * sk:
         return 1.0
-    seen = _pairs_before(sq, sk, shift + right + 1) if right >= 0 else sq * sk
-    return (seen - (_pairs_before(sq, sk, shift - left) if left >= 0 else 0)) / (sq * sk)
+    pairs = _pairs_before(sq, sk, shift + right + 1) if right >= 0 else sq * sk
+    return (pairs - (_pairs_before(sq, sk, shift - left) if left >= 0 else 0)) / (sq * sk)
 
 
 def _pairs_before(sq: int, sk: int, shift: int) -> int:

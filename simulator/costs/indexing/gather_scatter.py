@@ -113,13 +113,13 @@ def index(op: Signature) -> tuple[Work, ...]:
     if op.out.numel == 0:
         return _masks(op)
     indices, table = op.tensors("indices"), op["self"]
-    taken = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in indices]
-    has_indices: list[bool] = op.arg("indices_given", [True] * len(taken))
+    index_dims = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in indices]
+    has_indices: list[bool] = op.arg("indices_given", [True] * len(index_dims))
     first = all(has_indices[: sum(has_indices)])
-    width = prod(table.shape[sum(taken) :]) if first else 1
+    width = prod(table.shape[sum(index_dims) :]) if first else 1
     places = op.out.numel // max(width, 1)
     read = _index_bytes(op, places)
-    if first and sum(taken) == 1 and places > 1 and _words(table, width):
+    if first and sum(index_dims) == 1 and places > 1 and _words(table, width):
         return *_masks(op), _whole_rows(op, table, read, places)
     return *_masks(op), _elements(op, table, read, width, "index")
 
@@ -240,8 +240,8 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     if masked and values.numel == 1 and not accumulates:
         n = target.numel
         return *first, pointwise(n, indices[0].nbytes, n * target.itemsize, flops=0)
-    taken = sum(len(i.shape) if i.dtype in _MASKS else 1 for i in indices)
-    width = prod(target.shape[taken:])
+    index_dims = sum(len(i.shape) if i.dtype in _MASKS else 1 for i in indices)
+    width = prod(target.shape[index_dims:])
     places = indices[0].numel // 2 if masked else max(i.numel for i in indices)
     n = places * width
     touched = min(n * target.itemsize, target.nbytes)
@@ -262,10 +262,10 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     size = 8 * places
     assertion = Work("assertion", read_bytes=1, instructions=2)
     extreme = (reduction(1, places, size, 8), helper_kernel(1, 8, 1), assertion)
-    checks = () if gradient or op.arg("unsafe", False) else extreme * 2 * taken
+    checks = () if gradient or op.arg("unsafe", False) else extreme * 2 * index_dims
     scaled = helper_kernel(places, size, size)  # wrap or scale each index; then add them
-    linear = (scaled,) * 2 * taken + (helper_kernel(places, 2 * size, size, inputs=2),) * (
-        taken - 1
+    linear = (scaled,) * 2 * index_dims + (helper_kernel(places, 2 * size, size, inputs=2),) * (
+        index_dims - 1
     )
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
     bits = max(1, (target.numel // max(width, 1)).bit_length())

@@ -51,8 +51,8 @@ def sort(op: Signature) -> tuple[Work, ...]:
         row = Tensor((rows, cols), "int64", (0, 1))
         places = Tensor((rows, cols), "int64", (cols, 1))
         spread = copy_onto(row, places) if rows > 1 else memcpy(8 * n, 8 * n)
-        again = memcpy(n * key, n * key)
-        return clone(x), index_range(cols), spread, again, block_sort(rows, cols, key)
+        second_copy = memcpy(n * key, n * key)
+        return clone(x), index_range(cols), spread, second_copy, block_sort(rows, cols, key)
     number = helper_kernel(n, 0, 8 * n, inputs=0)
     if rows == 1 or cols >= 1_000_000:
         return clone(x), number, *radix_sort(cols, key, 8) * rows

@@ -12,9 +12,9 @@ from simulator.costs.kernels.elementwise import Steps, read_of
 from simulator.costs.normalization.layer_norms import (
     MOMENTS,
     launch,
+    requested_gradients,
     statistics_kernel,
     total_bytes,
-    wanted_gradients,
 )
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -269,12 +269,12 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     """One kernel reduces and applies; with channels last there is one kernel for each of the two
     (Normalization.cu, `batch_norm_backward_cuda`)."""
     source = op["input"]
-    wanted = wanted_gradients(op)
+    requested = requested_gradients(op)
     statistic_bytes = _statistics(op, source.shape[1])
     base = read_of(op, "grad_out", "input")
     affine = total_bytes(*op.outputs[1:])
     last = _is_last_in_aten(source, op.inputs[0])
-    if not last and wanted[0]:
+    if not last and requested[0]:
         read = base + 2 * statistic_bytes + read_of(op, "weight")
         dims, write = _reducing(source, 2, last), source.nbytes + affine
         return (launch(op, (11, 14), source.numel, read, write, dims, _BACKWARD),)
@@ -289,7 +289,7 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
         _BACKWARD,
     )
     launches = [*_semaphores(dims), reduce]
-    if wanted[0]:
+    if requested[0]:
         read = base + 4 * statistic_bytes + read_of(op, "weight")
         dims = _applying(source, True, last)
         launches.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims, _APPLIED))

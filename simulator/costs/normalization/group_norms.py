@@ -12,9 +12,9 @@ from simulator.costs.kernels.elementwise import Steps, read_of
 from simulator.costs.normalization.layer_norms import (
     MOMENTS,
     launch,
+    requested_gradients,
     statistics_kernel,
     total_bytes,
-    wanted_gradients,
 )
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -86,14 +86,14 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     n, c, space, groups = _groups(op)
     if source.numel == 0:
         return ()
-    wanted = wanted_gradients(op)
+    requested = requested_gradients(op)
     wide = 8 if source.dtype == "float64" else 4
     channel, group = n * c * wide, n * groups * wide
     both = read_of(op, "grad_out", "input")
     saved, weight = read_of(op, "mean", "rstd"), read_of(op, "weight")
     dims = {**_blocks(source, n * c, space), "variant": "gradient"}
     launches = [launch(op, (3, 3), source.numel, both, 2 * channel, dims, "group_moments")]
-    if wanted[0]:
+    if requested[0]:
         if weight:
             launches.append(statistics_kernel(op, (1, 4), n * c, group + weight, channel))
         factors = {**_blocks(source, n * groups, c // groups), "variant": "factors"}
@@ -103,8 +103,8 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
         launches.append(
             launch(op, (4, 5), source.numel, read, source.nbytes, applied, "norm_apply")
         )
-    if any(wanted[1:]):
-        write = total_bytes(*op.outputs[1 if wanted[0] else 0 :])
+    if any(requested[1:]):
+        write = total_bytes(*op.outputs[1 if requested[0] else 0 :])
         alone = n <= _COLUMNWISE
         # the sums of the channels are evicted from L2 if much was read and written since
         down = {
@@ -113,7 +113,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
             "channels": c,
             "groups": groups,
             "itemsize": source.itemsize,
-            "since": both if wanted[0] else 0,
+            "since": both if requested[0] else 0,
             "columnwise": alone,
             "steps": n if alone else -(-n // 32),
         }

@@ -31,7 +31,8 @@ def launch(
     dims: dict[str, Any],
     family: str = "norm",
 ) -> Work:
-    """One kernel over `elements`, of (FLOPs, instructions) each; `read` and `write` in bytes."""
+    """One kernel over `elements`; `steps` are the (FLOPs, instructions) of an element, `read` and
+    `write` are bytes."""
     flops, instructions = steps
     dtype = lane_dtype(op.inputs)
     return Work(
@@ -50,7 +51,7 @@ def total_bytes(*tensors: Tensor | None) -> int:
     return sum(t.nbytes for t in tensors if t is not None)
 
 
-def wanted_gradients(op: Signature) -> list[bool]:
+def requested_gradients(op: Signature) -> list[bool]:
     """Whether a backward op computes the gradient of its input, weight and bias."""
     return list(op.arg("output_mask", [True, True, True]))
 
@@ -117,11 +118,11 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
         return (*packed, launch(op, both, source.numel, op.read_bytes, op.write_bytes, dims))
     saved = total_bytes(*statistics)
     first = {**_blocks("moments", source, rows, cols, 512), "rms": rms}
-    then = _blocks("scaling", source, rows, cols, 256)
+    scaling = _blocks("scaling", source, rows, cols, 256)
     return (
         *packed,
         launch(op, moments, source.numel, source.nbytes, saved, first),
-        launch(op, apply, source.numel, source.nbytes + saved + affine, out.nbytes, then),
+        launch(op, apply, source.numel, source.nbytes + saved + affine, out.nbytes, scaling),
     )
 
 
@@ -143,11 +144,11 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
     rows, cols = _rows(op, source)
     if rows == 0:
         return ()
-    wanted = wanted_gradients(op)
+    requested = requested_gradients(op)
     rms = "rms" in op.name
     base = read_of(op, "grad_out", "input", "mean", "rstd")
     launches: list[Work] = [*_packed(gradient), *_packed(source)]
-    if wanted[0]:
+    if requested[0]:
         # FLOPs: x̂ 2 (RMS: 1), g·w 1, the sums of g·w and g·w·x̂ 3 (RMS: 2), combining them 5 (RMS:
         # 3)
         steps = (7, 10) if rms else (11, 14)
@@ -160,7 +161,7 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
             "vectorized": width > 1,
         }
         launches.append(launch(op, steps, source.numel, read, gradient.nbytes, dims))
-    if affine := sum(wanted[1:]):
+    if affine := sum(requested[1:]):
         launches += _weight_gradient(op, source, rows, cols, base, affine)
     return tuple(launches)
 

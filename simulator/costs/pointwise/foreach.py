@@ -54,13 +54,13 @@ def multi_tensor_launches(
         tensors += numel > 0
         ragged = numel % 4 != 0
         while numel:
-            taken = min(numel, (_MAX_BLOCKS - current.blocks) * CHUNK)
-            numel -= taken
+            count = min(numel, (_MAX_BLOCKS - current.blocks) * CHUNK)
+            numel -= count
             current = MultiTensorLaunch(
-                current.elements + taken,
-                current.blocks + -(-taken // CHUNK),
-                max(current.longest, min(taken, CHUNK)),
-                current.ragged + taken * ragged,
+                current.elements + count,
+                current.blocks + -(-count // CHUNK),
+                max(current.longest, min(count, CHUNK)),
+                current.ragged + count * ragged,
             )
             if current.blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
                 launches.append(current)

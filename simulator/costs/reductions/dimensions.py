@@ -155,8 +155,8 @@ def _rule(
     per_element: Steps, per_row: Steps = (0, 0), widens: bool = False, kind: str = "sum"
 ) -> Cost:
     def rule(op: Signature) -> tuple[Work, ...]:
-        first, then = _widened(op) if widens else ((), op)
-        return (*first, *reduction(then, per_element, per_row, kind=kind))
+        first, after_cast = _widened(op) if widens else ((), op)
+        return (*first, *reduction(after_cast, per_element, per_row, kind=kind))
 
     return rule
 
@@ -224,8 +224,8 @@ def norm(op: Signature) -> tuple[Work, ...]:
         steps, root = (2, 2), (0, 0)
     else:
         steps, root = (3, 42), (1, 40)
-    first, then = _widened(op)
-    return (*first, *reduction(then, steps, root, kind="norm"))
+    first, after_cast = _widened(op)
+    return (*first, *reduction(after_cast, steps, root, kind="norm"))
 
 
 @cost("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
@@ -235,8 +235,8 @@ def count_nonzero(op: Signature) -> tuple[Work, ...]:
     mask = Tensor(source.shape, "bool", source.stride, source.device)
     compare = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=(0, 1))
     summed = replace(op, inputs=(mask,), names=("self",), aliases=())
-    first, then = _widened(summed)
-    return (*elementwise(compare, (1, 1)), *first, *reduction(then, (1, 1)))
+    first, after_cast = _widened(summed)
+    return (*elementwise(compare, (1, 1)), *first, *reduction(after_cast, (1, 1)))
 
 
 @cost("aten.logsumexp.default", "aten.logsumexp.out")

@@ -92,9 +92,9 @@ def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str
     row = {"runs": rows, "itemsize": item}
     if not backward and item == result and cols <= _REGISTERS * _THREADS:
         return {**row, "variant": "registers", "steps": -(-cols // _THREADS)}
-    kept = result if backward else item
+    itemsize = result if backward else item
     threads = min(_power(cols // wide + 1) // 2, _THREADS) if backward else _THREADS
-    shared = cols % wide == 0 and cols * kept < _SHARED_BYTES - 4 * threads // 32
+    shared = cols % wide == 0 and cols * itemsize < _SHARED_BYTES - 4 * threads // 32
     return {
         **row,
         "variant": f"block_{way}",
@@ -105,7 +105,7 @@ def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str
 
 def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
     """Instructions of a row's lanes: `elements` for its elements, a shuffle and an operation for
-    each halving of the lanes, and the frame."""
+    each halving of the lanes, and `_FRAME`."""
     lanes = min(padded, 32)
     halvings = lanes.bit_length() - 1
     return elements + lanes * (2 * reductions * halvings + _FRAME)
@@ -209,9 +209,9 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     over = reduced_dims(op, source)
     dims = {**shape_of(mask, over), **loads(mask, over), "kind": "truth", "again": True}
     every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel, dims=dims)
-    kept = Tensor((rows,), "bool", (1,))
+    row_mask = Tensor((rows,), "bool", (1,))
     choose = replace(
-        op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
+        op, inputs=(row_mask, out), outputs=(out,), names=("condition", "other"), aliases=()
     )
     return (*copies, main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
 

@@ -49,10 +49,10 @@ _UPSAMPLES = (
 
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> tuple[Work, ...]:
-    """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear to the same
-    size is a copy, as recorded for SegFormer, and its gradient is assumed to be one. Bicubic writes
-    over zeros, as recorded. Antialiased kernels compute in NCHW between copies
-    (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
+    """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear
+    interpolation to the same size is a copy, as recorded for SegFormer, and its gradient is assumed
+    to be a copy too. Bicubic kernels write over zeros, as recorded. Antialiased kernels compute in
+    NCHW between copies (ATen/native/cuda/UpSampleBilinear2d.cu, `upsample_gen2d_aa_out_cuda`)."""
     x, out = op["self"], op.out
     if _is_copy(op, x, out):
         return move(x, out)

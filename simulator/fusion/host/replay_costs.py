@@ -38,8 +38,8 @@ def replaying(
     for place in replays.copies:
         work[place] = host.seconds["op"] + host.launch_s
     heads = _heads(replays.graph_of, plan.launches)
-    for head, held in zip(heads, _held(plan, replays.graph_of, heads), strict=True):
-        work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
+    for head, tensors in zip(heads, _tensor_counts(plan, replays.graph_of, heads), strict=True):
+        work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * tensors) * speed
     if heads:
         costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)
     work += calls_s(plan, host, costs)
@@ -58,7 +58,7 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
     return at[first].tolist()
 
 
-def _held(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
+def _tensor_counts(plan: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
     """For each graph, the number of tensors that it passes on or receives: those stored for the
     backward pass, and copies of inputs. Weights are recognized by their addresses at no cost."""
     ops = plan.trace.ops

@@ -137,13 +137,13 @@ def _graph_inputs(
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
     """A tensor over a whole storage, with the shape that the eager step reads."""
-    held = trace.storages[storage]
-    if storage < len(origin.storages) and origin.storages[storage].role == held.role:
+    whole_storage = trace.storages[storage]
+    if storage < len(origin.storages) and origin.storages[storage].role == whole_storage.role:
         for op in origin.ops:
             for tensor, each in zip(op.inputs, op.storages, strict=False):
-                if each == storage and tensor.nbytes == held.nbytes:
+                if each == storage and tensor.nbytes == whole_storage.nbytes:
                     return tensor
-    items = max(1, held.nbytes // _LARGEST_ITEM)
+    items = max(1, whole_storage.nbytes // _LARGEST_ITEM)
     return Tensor((items,), "int64", (1,))
 
 
@@ -192,8 +192,9 @@ def _with(
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
-    """The storages, where the copy of an input lives from the copy op to the last op that reads it:
-    each replay copies again, and later results of the graph may reuse the memory."""
+    """The storages with shorter lifetimes of copies: the copy of an input lives from the copy op to
+    the last op that reads it, since each replay copies again, and later results of the graph may
+    reuse the memory."""
     first, last = touches(ops)
     for number in moved.values():
         storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)
@@ -202,10 +203,12 @@ def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int])
 
 def _pooled(trace: Trace, piece: list[int], places: Iterable[int]) -> frozenset[int]:
     """Storages in the graphs' memory pool: results of graphs, and copies of their inputs."""
-    made: set[int] = set()
+    pooled_storages: set[int] = set()
     met: set[int] = set()
     for op, number in zip(trace.ops, piece, strict=True):
         if number >= 0:
-            made.update(s for s in op.storages if s not in met and trace.storages[s].born >= 0)
+            pooled_storages.update(
+                s for s in op.storages if s not in met and trace.storages[s].born >= 0
+            )
         met.update(op.storages)
-    return frozenset(made | set(places))
+    return frozenset(pooled_storages | set(places))

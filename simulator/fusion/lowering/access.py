@@ -142,13 +142,13 @@ def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
     return tuple(steps)
 
 
-def relaid(tensor: Tensor, made: Tensor) -> Tensor:
+def relaid(tensor: Tensor, written: Tensor) -> Tensor:
     """A view of a loop's result, with strides for row-major memory: eager kernels preserve the
     order of their inputs, but generated ones need not."""
-    plain = row_major(made.shape)
-    if made.stride == plain:
+    plain = row_major(written.shape)
+    if written.stride == plain:
         return tensor
-    dims = sorted(zip(made.stride, plain, made.shape, strict=True), reverse=True)
+    dims = sorted(zip(written.stride, plain, written.shape, strict=True), reverse=True)
 
     def step(stride: int) -> int:
         for old, new, size in dims:

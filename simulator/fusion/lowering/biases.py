@@ -27,14 +27,14 @@ def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
         return None
     place = names.index(bias)
     if id(op.signature) not in known:
-        left = tuple(i for i in range(len(names)) if i != place)
+        places = tuple(i for i in range(len(names)) if i != place)
         args = op.signature.args if name == op.name else {}
         known[id(op.signature)] = replace(
             op.signature,
             name=name,
-            inputs=tuple(op.inputs[i] for i in left),
+            inputs=tuple(op.inputs[i] for i in places),
             aliases=(),
-            names=tuple("self" if names[i] == "mat1" else names[i] for i in left),
+            names=tuple("self" if names[i] == "mat1" else names[i] for i in places),
             args=args,
         )
     storages = (*op.storages[:place], *op.storages[place + 1 :])

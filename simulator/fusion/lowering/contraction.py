@@ -17,7 +17,7 @@ _SUMS, _PRODUCTS = ("add", "sub", "rsub"), ("mul",)
 
 def contracted(trace: Trace, flow: Dataflow, index: int, maker: Callable[[Value], int]) -> int:
     """The instructions that op `index`, a sum, saves by contraction with a product. `maker` returns
-    the op of the same kernel that makes a value, or -1."""
+    the op of the same kernel that computes a value, or -1."""
     op = trace.ops[index]
     if _name(trace, index) not in _SUMS or "float" not in op.outputs[0].dtype:
         return 0

@@ -92,10 +92,17 @@ def _norm_backward(lowering: Lowering, index: int, op: Op) -> None:
     lowering.make(index, reads | dict(sums), results[:1], 0, 0)
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel]
     if affine:
-        wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
+        operand_bytes = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
         across = op.outputs[1].numel
         reduce(
-            lowering, index, across, gradient.numel // max(across, 1), False, wanted, affine, half
+            lowering,
+            index,
+            across,
+            gradient.numel // max(across, 1),
+            False,
+            operand_bytes,
+            affine,
+            half,
         )
 
 
@@ -116,8 +123,8 @@ def _sums_across(
     """Add sums across the rows to the kernel that sums along them. The kernel writes partial sums,
     and one eager kernel per result adds them up; in half precision a loop then casts the sums."""
     rows, cols = lowering.nodes[-1].rows, lowering.nodes[-1].cols
-    wanted = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
-    across = lowering.node("reduction", rows, cols, True, wanted, (index,), *work)
+    operand_bytes = lowering.inputs(index, op, "grad_out", "input", "mean", "rstd")
+    across = lowering.node("reduction", rows, cols, True, operand_bytes, (index,), *work)
     lowering.nodes.append(across)
     parts = Tensor((mixed_parts(rows, lowering.gpu), cols), "float32", (cols, 1))
     for value, tensor in results:
@@ -186,8 +193,10 @@ def _batch_norm_backward(lowering: Lowering, index: int, op: Op) -> None:
     results = list(zip(lowering.flow.makes[index], op.outputs, strict=True))
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
     affine = affine or [(next(lowering.number), rows * 4) for _ in range(2)]
-    wanted = {k: v for k, v in reads.items() if v >= rows * 4}
-    reduce(lowering, index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
+    matrix_reads = {k: v for k, v in reads.items() if v >= rows * 4}
+    reduce(
+        lowering, index, rows, cols, False, matrix_reads, affine, (flops // 2, instructions // 2)
+    )
     lowering.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
 
 
@@ -236,8 +245,8 @@ def _whole(lowering: Lowering, index: int, op: Op) -> None:
     node = lowering.nodes[first]  # if the sum is split, the first step, which reads the rows
     whole = max(op.signature["self"].numel, 1)
     if picked in lowering.pending:  # pending values are computed for the looked-up elements only
-        held = lowering.pending[picked]
-        node.flops -= held.flops - held.flops * target.numel // whole
+        pending = lowering.pending[picked]
+        node.flops -= pending.flops - pending.flops * target.numel // whole
     for key in node.reads:  # of pending values, too, one element per row is read
         node.reads[key] = min(node.reads[key], target.numel * 32)
 

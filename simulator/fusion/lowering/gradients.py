@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.lowering.layouts import needs_copy, turned
+from simulator.fusion.lowering.layouts import needs_copy, to_channels_last
 from simulator.fusion.node import Node
 from simulator.records import Op, Signature, Tensor, row_major
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def accumulated(lowering: Lowering) -> None:
-    """Add the copies after all other launches of the backward pass."""
+    """Add the copies of these gradients after all other launches of the backward pass."""
     known: dict[Tensor, Signature] = {}
     for index, op in enumerate(lowering.trace.ops):
         if op.phase != "backward" or op.name != "aten.convolution_backward.default":
@@ -31,7 +31,7 @@ def accumulated(lowering: Lowering) -> None:
         plain = Tensor(tensor.shape, tensor.dtype, row_major(tensor.shape))
         if plain not in known:
             known[plain] = Signature(
-                "aten.clone.default", (turned(plain),), (plain,), ("self",), {}
+                "aten.clone.default", (to_channels_last(plain),), (plain,), ("self",), {}
             )
         copy = Op(known[plain], op.module, op.phase, (value[0], value[0]))
         reads, writes = {value: tensor.nbytes}, {next(lowering.number): tensor.nbytes}

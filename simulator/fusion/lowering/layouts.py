@@ -79,7 +79,7 @@ def _small(op: Signature) -> bool:
     return weight[0] <= 64 and weight[1] <= 64
 
 
-def turned(tensor: Tensor) -> Tensor:
+def to_channels_last(tensor: Tensor) -> Tensor:
     """An image or a weight in channels-last layout."""
     if len(tensor.shape) != 4:
         return tensor
@@ -90,10 +90,10 @@ def turned(tensor: Tensor) -> Tensor:
 
 def needs_copy(tensor: Tensor) -> bool:
     """Whether a tensor is not channels-last, so that a kernel must convert it."""
-    wanted = turned(tensor).stride
+    required = to_channels_last(tensor).stride
     return len(tensor.shape) == 4 and any(
         size > 1 and step != other
-        for size, step, other in zip(tensor.shape, tensor.stride, wanted, strict=True)
+        for size, step, other in zip(tensor.shape, tensor.stride, required, strict=True)
     )
 
 
@@ -103,7 +103,7 @@ def relaid(op: Op, known: dict[int, Signature]) -> Op:
     if id(signature) not in known:
         known[id(signature)] = replace(
             signature,
-            inputs=tuple(map(turned, signature.inputs)),
-            outputs=tuple(map(turned, signature.outputs)),
+            inputs=tuple(map(to_channels_last, signature.inputs)),
+            outputs=tuple(map(to_channels_last, signature.outputs)),
         )
     return replace(op, signature=known[id(signature)])

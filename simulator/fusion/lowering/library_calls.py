@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from simulator.fusion.dataflow import Value
 from simulator.fusion.kinds import is_pointwise
 from simulator.fusion.lowering.biases import without_bias, without_bias_gradient
-from simulator.fusion.lowering.layouts import channels_last, needs_copy, relaid, turned
+from simulator.fusion.lowering.layouts import channels_last, needs_copy, relaid, to_channels_last
 from simulator.fusion.lowering.padded_products import PaddedProducts, is_outside
 from simulator.fusion.lowering.reducing import reduce
 from simulator.fusion.lowering.strides import crosses, joins, whole
@@ -86,14 +86,14 @@ class LibraryCalls:
         operands = zip(
             self.lowering.flow.reads[index], self.lowering.trace.ops[index].inputs, strict=True
         )
-        return any(self._permuted(each, seen, ops - 1) for each, seen in operands)
+        return any(self._permuted(each, operand, ops - 1) for each, operand in operands)
 
     def _relaid_by_cudnn(self, index: int, op: Op, value: Key, tensor: Tensor) -> Key:
         """The key of a gradient whose layout cuDNN does not support: the call copies the gradient
         (`convolution_backward` of ATen/native/Convolution.cpp)."""
         self.lowering.store(value)
         plain = replace(tensor, stride=row_major(tensor.shape))
-        copy = Signature("aten.clone.default", (plain,), (turned(tensor),), ("self",), {})
+        copy = Signature("aten.clone.default", (plain,), (to_channels_last(tensor),), ("self",), {})
         key = next(self.lowering.number)
         self.lowering.nodes.append(
             Node(
@@ -149,10 +149,10 @@ class LibraryCalls:
             return value
         backward = self.lowering.trace.ops[index].phase == "backward"
         if self.channels_last and backward and crosses(node, tensor):
-            seen = value, frozenset(zip(tensor.stride, tensor.shape, strict=True))
-            if seen not in self.across:
-                self.across[seen] = self._copy(index, value, tensor)
-            return self.across[seen]
+            view = value, frozenset(zip(tensor.stride, tensor.shape, strict=True))
+            if view not in self.across:
+                self.across[view] = self._copy(index, value, tensor)
+            return self.across[view]
         if value in self.whole or not tensor.contiguous or not joins(node, tensor):
             return value
         return self._copy(index, value, tensor)

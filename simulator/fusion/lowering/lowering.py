@@ -179,9 +179,9 @@ class Lowering:
         shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0
-        held = self._held(reads)
-        flops += sum(each.flops for each in held)
-        recomputed = merge_recomputed(held)
+        pending = self._pending_values(reads)
+        flops += sum(each.flops for each in pending)
+        recomputed = merge_recomputed(pending)
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
@@ -213,21 +213,21 @@ class Lowering:
 
     def store(self, value: Key) -> None:
         """Store a pending value."""
-        held = self.pending.pop(value, None)
-        if held is None:
+        pending = self.pending.pop(value, None)
+        if pending is None:
             return
         tensor = self.computed[value]
-        slots = instructions([Node("pointwise", tensor.numel, recomputed=held.recomputed)])
+        slots = instructions([Node("pointwise", tensor.numel, recomputed=pending.recomputed)])
         self.nodes.append(
             Node(
                 "pointwise",
                 tensor.numel,
                 1,
                 True,
-                dict(held.reads),
+                dict(pending.reads),
                 {value: tensor.nbytes},
-                held.ops,
-                held.flops,
+                pending.ops,
+                pending.flops,
                 slots,
             )
         )
@@ -235,9 +235,9 @@ class Lowering:
     def hint(self, value: Value) -> None:
         """Store a value whose elements are read many times, unless it is computed from one input
         (`StorageBox.realize_hint`)."""
-        held = self.pending.get(value)
-        if held is not None and (
-            not self.inductor or sum(size > _SCALAR_BYTES for size in held.reads.values()) > 1
+        pending = self.pending.get(value)
+        if pending is not None and (
+            not self.inductor or sum(size > _SCALAR_BYTES for size in pending.reads.values()) > 1
         ):
             self.store(value)
 
@@ -246,13 +246,13 @@ class Lowering:
         read_keys: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():
-            held = self.pending.get(value_of(value))
-            for inner, amount in ({value: size} if held is None else held.reads).items():
-                through = held is not None and isinstance(value, Part)
+            pending = self.pending.get(value_of(value))
+            for inner, amount in ({value: size} if pending is None else pending.reads).items():
+                through = pending is not None and isinstance(value, Part)
                 key = read(inner, 0, (value.offset, *value.way)) if through else inner
                 part = self._part(value, size) if through else 1.0
                 read_keys[key] = max(read_keys.get(key, 0), round(amount * part))
-            ops |= dict.fromkeys(held.ops if held else ())
+            ops |= dict.fromkeys(pending.ops if pending else ())
         return read_keys, tuple(ops)
 
     def _part(self, key: Part, size: int) -> float:
@@ -260,7 +260,7 @@ class Lowering:
         whole = self.computed.get((key.storage, key.version))
         return min(size / whole.nbytes, 1.0) if whole is not None and whole.nbytes else 1.0
 
-    def _held(self, reads: Iterable[Key]) -> list[Pending]:
+    def _pending_values(self, reads: Iterable[Key]) -> list[Pending]:
         values = dict.fromkeys(map(value_of, reads))
         return [self.pending[value] for value in values if value in self.pending]
 
@@ -276,7 +276,7 @@ class Lowering:
         slots: int,
     ) -> Node:
         shared, before = self.through(reads)
-        held = self._held(reads)
+        pending = self._pending_values(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise",
             rows,
@@ -285,9 +285,9 @@ class Lowering:
             shared,
             {},
             (*before, *ops),
-            flops + sum(h.flops for h in held),
+            flops + sum(h.flops for h in pending),
             slots,
-            recomputed=merge_recomputed(held),
+            recomputed=merge_recomputed(pending),
             looped=how == "reduction" and cols > self.in_registers(rows, inner, reads),
         )
 

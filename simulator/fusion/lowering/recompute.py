@@ -11,10 +11,10 @@ from math import prod
 from simulator.fusion.node import Node, Pending, Recomputed
 
 
-def merge_recomputed(held: Iterable[Pending]) -> dict[int, Recomputed]:
+def merge_recomputed(pending: Iterable[Pending]) -> dict[int, Recomputed]:
     """All ops that are recomputed for these values."""
     merged: dict[int, Recomputed] = {}
-    for each in held:
+    for each in pending:
         merged |= each.recomputed
     return merged
 
@@ -25,8 +25,8 @@ def instructions(nodes: Sequence[Node]) -> int:
     values."""
     last = max((i for i, node in enumerate(nodes) if node.kind == "reduction"), default=-1)
     sums = nodes[last] if last >= 0 else None
-    again = sums is not None and sums.looped
-    passes = [nodes[: last + 1], nodes[last + 1 :]] if again else [nodes]
+    recomputes_all = sums is not None and sums.looped
+    passes = [nodes[: last + 1], nodes[last + 1 :]] if recomputes_all else [nodes]
     slots = sum(node.instructions for node in nodes)
     for some in passes:
         each: dict[int, int] = {}

@@ -61,14 +61,14 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
     """Whether at least half of the whole reads go across memory (`Reduction.num_splits` of
     ir.py)."""
     outer = [
-        _apart(lowering, key)
+        _reads_across(lowering, key)
         for key, size in lowering.through(reads)[0].items()
         if size >= elements
     ]
     return any(outer) and 2 * sum(outer) >= len(outer)
 
 
-def _apart(lowering: Lowering, key: Key) -> bool:
+def _reads_across(lowering: Lowering, key: Key) -> bool:
     """Whether a read goes across memory. Values that leave the graph have the layout of eager mode
     (config.keep_output_stride)."""
     tensor = lowering.computed.get(key) if key in lowering.flow.kept else None

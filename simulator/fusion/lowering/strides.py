@@ -32,23 +32,23 @@ def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     that computes them, and the results of an inference step."""
     values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
     of = graphs(trace).of
-    wanted: dict[Value, Graph] = {}
+    required: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):
         name, graph = trace.ops[index].name, of[index]
-        own = [value for value in flow.makes[index] if wanted.get(value) == graph]
+        own = [value for value in flow.makes[index] if required.get(value) == graph]
         values.update(own)
         dense = any(part in name for part in _WHOLE) or own
         if dense and not name.startswith(_ANEW):
-            wanted |= dict.fromkeys(flow.reads[index], graph)
+            required |= dict.fromkeys(flow.reads[index], graph)
     return values
 
 
-def padded(made: Tensor) -> tuple[int, ...]:
+def padded(buffer: Tensor) -> tuple[int, ...]:
     """Strides of a row-major buffer with padded rows."""
-    unit = _ALIGNED_BYTES // made.itemsize
+    unit = _ALIGNED_BYTES // buffer.itemsize
     steps: list[int] = []
     step = 1
-    for size in reversed(made.shape):
+    for size in reversed(buffer.shape):
         if steps and step > _STEP and step % unit:
             step = -(-step // unit) * unit
         steps.append(step)
@@ -56,12 +56,12 @@ def padded(made: Tensor) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def joins(made: Tensor, view: Tensor) -> bool:
+def joins(buffer: Tensor, view: Tensor) -> bool:
     """Whether a contiguous view joins dimensions that padding separates in the buffer."""
-    steps = padded(made)
+    steps = padded(buffer)
     runs: list[int] = []  # adjacent elements, from the last dimension
     following = 0
-    for size, step in zip(reversed(made.shape), reversed(steps), strict=True):
+    for size, step in zip(reversed(buffer.shape), reversed(steps), strict=True):
         if size == 1:
             continue
         if runs and step == following:
@@ -80,19 +80,19 @@ def joins(made: Tensor, view: Tensor) -> bool:
     return False
 
 
-def crosses(made: Tensor, view: Tensor) -> bool:
+def crosses(buffer: Tensor, view: Tensor) -> bool:
     """Whether a view of a whole eager buffer with permuted dimensions cannot be a view of the same
     buffer in row-major order (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which freezes
     the layout of a view's base)."""
-    plain = row_major(made.shape)
-    if made.stride == plain or not made.dense or view.numel != made.numel:
+    plain = row_major(buffer.shape)
+    if buffer.stride == plain or not buffer.dense or view.numel != buffer.numel:
         return False
-    lying = sorted(zip(made.stride, made.shape, plain, strict=True))
-    left = [[size, step] for _, size, step in lying if size > 1]  # smallest stride first
+    lying = sorted(zip(buffer.stride, buffer.shape, plain, strict=True))
+    remaining = [[size, step] for _, size, step in lying if size > 1]  # smallest stride first
     for _, size in sorted(zip(view.stride, view.shape, strict=True)):
         following = 0
         while size > 1:
-            run = left[0]
+            run = remaining[0]
             if following and run[1] != following:
                 return True
             taken = gcd(size, run[0])
@@ -101,5 +101,5 @@ def crosses(made: Tensor, view: Tensor) -> bool:
             size, following = size // taken, run[1] * taken
             run[0], run[1] = run[0] // taken, following
             if run[0] == 1:
-                left.pop(0)
+                remaining.pop(0)
     return False

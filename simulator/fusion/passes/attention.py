@@ -111,11 +111,11 @@ class _Matching:
         divides: bool | None = None
         at = softmax
         while True:
-            made = self._only(at, 0)
-            if made is None:
+            producer = self._only(at, 0)
+            if producer is None:
                 return None
-            inside.append(made)
-            op = self.trace.ops[made]
+            inside.append(producer)
+            op = self.trace.ops[producer]
             if op.name == "aten.bmm.default" and divides is not None:
                 return (inside, mask, divides) if divides or mask is None else None
             if op.name in _SCALES and divides is None and len(op.inputs) == 1:
@@ -126,7 +126,7 @@ class _Matching:
                 mask = op.inputs[1], op.storages[1]
             elif op.name != "aten._to_copy.default" or op.outputs[0].dtype != "float32":
                 return None
-            at = made
+            at = producer
 
     def _weighed(self, softmax: int) -> list[int] | None:
         """The ops after the softmax, up to the product with the values."""
@@ -155,12 +155,16 @@ class _Matching:
         self, product: int, place: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
         """An operand [b, h, rows, cols] in its layout before it was copied for the product."""
-        made = self._only(product, place)
+        producer = self._only(product, place)
         op = self.trace.ops[product]
-        if copies and made is not None and self.trace.ops[made].name == "aten.clone.default":
-            source = self.trace.ops[made]
+        if (
+            copies
+            and producer is not None
+            and self.trace.ops[producer].name == "aten.clone.default"
+        ):
+            source = self.trace.ops[producer]
             if len(source.inputs[0].shape) == 4:
-                ops.add(made)
+                ops.add(producer)
                 return source.inputs[0], source.storages[0]
         flat = op.inputs[place]
         strides = (flat.stride[0] * shape[1], *flat.stride)
@@ -171,7 +175,7 @@ class _Matching:
         self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
         """The result of the call. It is stored token by token if a copy after the product stores it
-        so, else as by the product."""
+        so, else in the order of the product's result."""
         flat = self.trace.ops[product].outputs[0]
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])
@@ -195,8 +199,8 @@ def _turned(key: Tensor) -> Tensor:
 def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
     """The trace with these calls, without the ops that they replace and views of removed
     results."""
-    gone = frozenset().union(*(match.ops for match, _ in calls.values()))
-    dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
+    removed = frozenset().union(*(match.ops for match, _ in calls.values()))
+    dead = {s for i in removed for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
     dead -= {match.result[1] for match, _ in calls.values()}
     ops: list[Op] = []
     source: list[int] = []
@@ -209,7 +213,7 @@ def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
             match, name = calls[index]
             members[len(ops)] = tuple(sorted(match.ops))
             op = _call(op, match, name, kinds)
-        elif index in gone or dead.intersection(op.storages):
+        elif index in removed or dead.intersection(op.storages):
             continue
         ops.append(op)
         source.append(index)

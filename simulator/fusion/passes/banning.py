@@ -99,7 +99,7 @@ def _first_unfusible(joint: Joint, users: list[int]) -> int:
     (`find_first_unfusible`)."""
     furthest = max(users)
     waiting: list[tuple[int, bool]] = []
-    seen: set[tuple[int, bool]] = set()
+    visited: set[tuple[int, bool]] = set()
     for user in users:
         heappush(waiting, (user, True))
     while waiting:
@@ -109,8 +109,8 @@ def _first_unfusible(joint: Joint, users: list[int]) -> int:
         for tensor in joint.makes[index]:
             for user in joint.users[tensor]:
                 step = user, joint.fuse(tensor, user)
-                if user <= furthest and step not in seen:
-                    seen.add(step)
+                if user <= furthest and step not in visited:
+                    visited.add(step)
                     heappush(waiting, step)
     return furthest
 

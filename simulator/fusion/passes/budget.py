@@ -46,8 +46,8 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
         reverse=True,
     )
     sizes = [_made_bytes(joint, i) / whole for i in choices]
-    again = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
-    return tensors_to_keep(joint, banned(joint, freest, {choices[place] for place in again}))
+    recomputed = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
+    return tensors_to_keep(joint, banned(joint, freest, {choices[place] for place in recomputed}))
 
 
 def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:
@@ -71,18 +71,18 @@ def _left_out(sizes: Sequence[float], values: Sequence[int], most: float) -> lis
     (`dp_knapsack` of torch/_functorch/_activation_checkpointing/knapsack.py)."""
     room = round(most * _PARTS)
     best = np.zeros(room + 1)
-    taken: list[np.ndarray] = []
+    choices: list[np.ndarray] = []
     whole = [round(size * _PARTS) for size in sizes]
     for size, value in zip(whole, values, strict=True):
         with_it = np.full(room + 1, -1.0)
         if size <= room:
             with_it[size:] = best[: room + 1 - size] + value
-        taken.append(with_it > best)
+        choices.append(with_it > best)
         best = np.maximum(best, with_it)
-    left: list[int] = []
+    left_out: list[int] = []
     for place in reversed(range(len(whole))):
-        if taken[place][room]:
+        if choices[place][room]:
             room -= whole[place]
         else:
-            left.append(place)
-    return left
+            left_out.append(place)
+    return left_out

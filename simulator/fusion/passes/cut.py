@@ -36,8 +36,8 @@ def tensors_to_keep(joint: Joint, banned: Collection[int]) -> frozenset[int]:
     for tensor, made in enumerate(joint.tensors):
         enters, leaves = inner + 2 * tensor, inner + 2 * tensor + 1
         edges[ops[made.op] if made.op >= 0 else _SOURCE, enters] = most
-        gone = joint.written_over(tensor) and not joint.readers[tensor]
-        edges[enters, leaves] = most if gone else min(_capacity(weights[tensor], unit), most)
+        lost = joint.written_over(tensor) and not joint.readers[tensor]
+        edges[enters, leaves] = most if lost else min(_capacity(weights[tensor], unit), most)
         for user in joint.users[tensor]:
             edges[leaves, ops[user]] = most
         if joint.readers[tensor]:

@@ -34,7 +34,7 @@ def dot_products(joint: JointGraph) -> JointGraph:
             ops.append(op)
             continue
         source.append(source[-1])
-        many, total = kinds.setdefault(id(op.signature), _apart(op.signature))
+        many, total = kinds.setdefault(id(op.signature), _products_and_sums(op.signature))
         between = len(trace.storages) + len(fresh)
         *operands, result = op.storages
         fresh.append(Storage(many.out.nbytes, len(ops), len(ops) + 2, "activation"))
@@ -53,7 +53,7 @@ def _is_one(op: Op) -> bool:
     return a.shape[-2] == 1 or b.shape[-1] == 1
 
 
-def _apart(op: Signature) -> tuple[Signature, Signature]:
+def _products_and_sums(op: Signature) -> tuple[Signature, Signature]:
     """[..., m, k] · [..., k, n] as products and their sums over k: [..., m, n, k] if the second
     operand is column-major, so that each sum reads a row, else [..., m, k, n]."""
     a, b = op.inputs

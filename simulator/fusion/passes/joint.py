@@ -16,7 +16,7 @@ from simulator.fusion.passes.op_types import base, is_fusible, is_random, is_vie
 from simulator.records import Op, Tensor, Trace
 
 FAR = 10**9
-"""The distance from the backward pass of a tensor that it does not need."""
+"""The distance from the backward pass of a tensor that the backward pass does not need."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,13 @@ class Joint:
 
     def _same(self, index: int, op: Op) -> bool:
         """Whether an op returns its input, like `detach`. Such an op is left out of the graph."""
-        made = self.flow.makes[index]
-        same = len(made) == len(op.inputs) == 1 and op.inputs == op.outputs
-        return same and made == self.flow.reads[index] and (made[0], op.outputs[0]) in self._known
+        outputs = self.flow.makes[index]
+        same = len(outputs) == len(op.inputs) == 1 and op.inputs == op.outputs
+        return (
+            same
+            and outputs == self.flow.reads[index]
+            and (outputs[0], op.outputs[0]) in self._known
+        )
 
     def _backward(self, index: int, op: Op) -> None:
         self.backward_reads[index] = self._read(index, op, known_only=True)
@@ -160,8 +164,13 @@ class Joint:
 
     def _free_of_old(self, value: Value, tensor: Tensor) -> int:
         """Bytes of a tensor that is older than the step; 0 for a parameter, which stays anyway."""
-        held = self.trace.storages[value[0]].role in ("weight", "buffer", "optimizer", "gradient")
-        return 0 if held else tensor.numel * tensor.itemsize
+        is_permanent = self.trace.storages[value[0]].role in (
+            "weight",
+            "buffer",
+            "optimizer",
+            "gradient",
+        )
+        return 0 if is_permanent else tensor.numel * tensor.itemsize
 
     def _measure(self) -> None:
         self.distance = [FAR] * len(self.tensors)

@@ -185,23 +185,30 @@ def _low_memory(pool: Op) -> bool:
     return plain and prod(window) ** (2 if len(window) == 1 else 1) <= _WINDOW
 
 
-def _max_pool(graph: GraphBuilder, made: int, read: int) -> None:
+def _max_pool(graph: GraphBuilder, forward_index: int, backward_index: int) -> None:
     """Store one byte per element for the indices of a pooling, which the backward pass reads."""
-    forward, backward = graph.trace.ops[made], graph.trace.ops[read]
+    forward, backward = graph.trace.ops[forward_index], graph.trace.ops[backward_index]
     places = replace(forward.outputs[1], dtype="int8")
-    held = graph.storage(places)
+    indices_storage = graph.storage(places)
     source = ("self", forward.inputs[0], forward.storages[0])
     out = forward.outputs[0], forward.storages[1]
-    graph.parts[made] = (
-        graph.op(forward, forward.name, [source], out, (places, held), **forward.signature.args),
+    graph.parts[forward_index] = (
+        graph.op(
+            forward,
+            forward.name,
+            [source],
+            out,
+            (places, indices_storage),
+            **forward.signature.args,
+        ),
     )
     gradient = ("grad_output", backward.inputs[0], backward.storages[0])
     result = backward.outputs[0], backward.storages[-1]
-    graph.parts[read] = (
+    graph.parts[backward_index] = (
         graph.op(
             backward,
             backward.name,
-            [gradient, ("indices", places, held)],
+            [gradient, ("indices", places, indices_storage)],
             result,
             **backward.signature.args,
         ),
@@ -227,20 +234,22 @@ def _tangent(graph: GraphBuilder, index: int) -> None:
     graph.parts[index] = (*before, written, added)
 
 
-def _relu(graph: GraphBuilder, made: int, read: int) -> None:
+def _relu(graph: GraphBuilder, forward_index: int, backward_index: int) -> None:
     """Store a mask of a ReLU's zeros, one byte per element; the backward pass applies the mask."""
-    forward, backward = graph.trace.ops[made], graph.trace.ops[read]
+    forward, backward = graph.trace.ops[forward_index], graph.trace.ops[backward_index]
     result, place = forward.outputs[0], forward.storages[-1]
     mask = Tensor(result.shape, "bool", result.stride, result.device)
-    held = graph.storage(mask)
-    zero = graph.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held), other=0)
+    mask_storage = graph.storage(mask)
+    zero = graph.op(
+        forward, "aten.le.Scalar", [("self", result, place)], (mask, mask_storage), other=0
+    )
     gradient = ("self", backward.inputs[0], backward.storages[0])
     masked = graph.op(
         backward,
         "aten.masked_fill.Scalar",
-        [gradient, ("mask", mask, held)],
+        [gradient, ("mask", mask, mask_storage)],
         (backward.outputs[0], backward.storages[-1]),
         value=0,
     )
-    graph.parts[made] = forward, zero
-    graph.parts[read] = (masked,)
+    graph.parts[forward_index] = forward, zero
+    graph.parts[backward_index] = (masked,)

@@ -103,13 +103,13 @@ class _Repeating:
         first, last = touches(self.ops)
         backward = min(self.joint.backward_reads)
         crossing = {self.joint.tensors[t].value[0] for t in self.joint.needed}
-        held = {storage for storage, _ in self.values}
+        backward_storages = {storage for storage, _ in self.values}
         storages: list[Storage] = []
         for number, s in enumerate(self.trace.storages):
             freed = None if s.freed is None else self.ends[s.freed]
             if freed is not None and s.freed is not None and 0 <= s.born < backward:
                 end = last.get(number, -1) + 1
-                over = number in crossing and number not in held and s.freed > backward
+                over = number in crossing and number not in backward_storages and s.freed > backward
                 freed = end if over else max(freed, end)
             born = s.born if s.born < 0 else self.place[s.born]
             storages.append(replace(s, born=born, freed=freed))

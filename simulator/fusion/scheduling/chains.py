@@ -22,7 +22,7 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
     marks = [number[owner[i]] if i in owner else "" for i in range(len(chosen.trace.ops))]
     nodes = Lowering(chosen.trace, REFERENCE, only=frozenset(owner), flow=chosen.flow).run()
     sets: list[set[int]] = []
-    taken: set[int] = set()
+    chained: set[int] = set()
     for group in groups(nodes, marks, siblings=False):
         if group.library:
             continue
@@ -31,10 +31,10 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
             index
             for node in group.nodes
             for index in node.ops
-            if owner.get(index) == key and index not in taken
+            if owner.get(index) == key and index not in chained
         }
         sets.append(members)
-        taken |= members
+        chained |= members
     return sets
 
 

@@ -64,8 +64,8 @@ class _Building:
         return dataclasses.replace(fused, notes=tuple(notes))
 
     def _templates(self) -> str:
-        taken = sum(len(g.nodes) > 1 for g in self.groups if g.library)
-        many = f"{taken or 'no'} product{'s' * (taken != 1)}"
+        count = sum(len(g.nodes) > 1 for g in self.groups if g.library)
+        many = f"{count or 'no'} product{'s' * (count != 1)}"
         return (
             f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
             "at the speed of the library's product alone; the library runs convolutions"

@@ -42,7 +42,7 @@ def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> 
     """The storages with new lifetimes. A storage that is only used inside a kernel is never
     allocated. A storage that ended with its last use still does so; others end where they ended
     before."""
-    used = {storage: index for index, op in enumerate(trace.ops) for storage in op.storages}
+    last_use = {storage: index for index, op in enumerate(trace.ops) for storage in op.storages}
     last: dict[int, int] = {}
     for index, op in enumerate(ops):
         for storage in op.storages:
@@ -57,7 +57,7 @@ def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> 
             continue
         freed = storage.freed
         if freed is not None:
-            at_once = number in last and used.get(number, -1) + 1 == freed
+            at_once = number in last and last_use.get(number, -1) + 1 == freed
             freed = max(0 if at_once else ends[freed], last.get(number, -1) + 1)
         born = storage.born if storage.born < 0 else place[storage.born]
         storages.append(replace(storage, born=born, freed=freed))

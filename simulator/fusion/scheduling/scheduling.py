@@ -155,15 +155,15 @@ def _in_pieces(one: Node, other: Node) -> bool:
 
 def reaches(group: Group, target: Group) -> bool:
     """Whether `group` depends on `target`."""
-    seen: set[Group] = set()
+    visited: set[Group] = set()
     waiting = [group]
     while waiting:
         one = waiting.pop()
         if one is target:
             return True
-        if one in seen or one.last < target.first:
+        if one in visited or one.last < target.first:
             continue
-        seen.add(one)
+        visited.add(one)
         waiting += one.sources
     return False
 

@@ -35,11 +35,11 @@ def faster(trace: Trace, seconds: Seconds) -> Pays:
             return False
         reads, writes = external(loops)
         work = sum(n.flops for n in loops.nodes), sum(n.instructions for n in loops.nodes)
-        apart = _loop(loops, tuple(reads.values()), tuple(writes.values()), work)
+        loop = _loop(loops, tuple(reads.values()), tuple(writes.values()), work)
         beside = [size for key, size in reads.items() if key not in node.writes]
         ins, outs = (tuple(map(in_bytes, each)) for each in (beside, writes.values()))
         joined = with_epilogue(op, ins, outs, work, "", template=True)
-        return seconds(joined) < seconds(op.signature) + seconds(apart)
+        return seconds(joined) < seconds(op.signature) + seconds(loop)
 
     return pays
 

@@ -78,7 +78,7 @@ class CompiledUpdate:
 
 def _entry_calls(inputs: int) -> int:
     """The number of Python calls that take as long as entering compiled code with this many input
-    tensors. A trace knows no host, and both times scale with the host's speed."""
+    tensors. A trace does not depend on a host, and both times scale with the host's speed."""
     costs = compiled_host().launched
     return round((costs.call_s + costs.input_s * inputs) / host().seconds["python_call"])
 

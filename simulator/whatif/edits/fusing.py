@@ -50,15 +50,15 @@ class FusedOps:
     def __call__(self, trace: Trace) -> Trace:
         chosen = Chosen(trace)
         kernels: list[Kernel] = []
-        taken: set[int] = set()
+        chosen_ops: set[int] = set()
         for choice in self.choices:
             for kernel in kernels_of(chosen, choice):
-                if shared := taken.intersection(kernel.members):
+                if shared := chosen_ops.intersection(kernel.members):
                     raise InputError(
                         f"fuse: {chosen.label(min(shared))} is in two sets: expected it in one; "
                         "change one of the sets"
                     )
-                taken.update(kernel.members)
+                chosen_ops.update(kernel.members)
                 kernels.append(kernel)
         try:
             return merged(chosen, kernels)

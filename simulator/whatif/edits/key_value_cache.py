@@ -38,25 +38,24 @@ class CacheDtype:
     def __call__(self, trace: Trace) -> Trace:
         self.check(trace)
         dtypes = caches(trace)
-        wanted = TORCH[self.dtype]
+        dtype = TORCH[self.dtype]
         change = Rewriting(trace)
         recast: dict[tuple[int, tuple[bool, ...]], Signature] = {}
         for index, op in enumerate(trace.ops):
             touched = tuple(s in dtypes for s in op.storages)
             if any(touched):
                 key = id(op.signature), touched
-                recast.setdefault(key, self._signature(op, touched, wanted))
+                recast.setdefault(key, self._signature(op, touched, dtype))
                 change.put(index, (replace(op, signature=recast[key]),))
         for storage, old in dtypes.items():
-            size = trace.storages[storage].nbytes // ITEM_BYTES[old] * ITEM_BYTES[wanted]
+            size = trace.storages[storage].nbytes // ITEM_BYTES[old] * ITEM_BYTES[dtype]
             change.resize(storage, size)
         return change.done()
 
-    def _signature(self, op: Op, touched: tuple[bool, ...], wanted: str) -> Signature:
+    def _signature(self, op: Op, touched: tuple[bool, ...], dtype: str) -> Signature:
         def recast(tensors: tuple[Tensor, ...], which: tuple[bool, ...]) -> tuple[Tensor, ...]:
             return tuple(
-                replace(t, dtype=wanted) if hit else t
-                for t, hit in zip(tensors, which, strict=True)
+                replace(t, dtype=dtype) if hit else t for t, hit in zip(tensors, which, strict=True)
             )
 
         n = len(op.inputs)

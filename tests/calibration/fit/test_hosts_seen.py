@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from calibration.fit import hosts_seen
-from calibration.fit.hosts_seen import seen
+from calibration.fit.hosts_seen import measured_hosts
 from calibration.record.host_rounds import quiet, reference_index
 from simulator.hardware.host import host
 from simulator.hardware.host_speed import parts
@@ -33,13 +33,13 @@ def test_files_of_one_night_count_once_and_others_each(
             for each in seconds:
                 out.write(json.dumps({"host_index": dict.fromkeys(INDEX, each)}) + "\n")
     monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
-    hosts = seen(INDEX)
+    hosts = measured_hosts(INDEX)
     assert (hosts.processes, hosts.median.driver) == (3, 4.0)  # of 2, 4 and 8
 
 
 def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
     reference = reference_index()
-    hosts, default = seen(reference), parts(host().reference, reference)
+    hosts, default = measured_hosts(reference), parts(host().reference, reference)
     assert hosts.processes == 60
     assert [round(x, 3) for x in hosts.median] == [1.116, 1.133, 1.133]
     assert [round(x, 3) for x in default] == [1.125, 1.125, 1.125]
@@ -62,6 +62,6 @@ def test_probes_beside_the_steps_count_before_the_index_of_the_start(
         ):
             out.write(json.dumps(row) + "\n")
     monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
-    hosts = seen(INDEX)
+    hosts = measured_hosts(INDEX)
     assert hosts.processes == 1  # whose speeds are 1, 3 and 3
     assert [round(x, 6) for x in hosts.median] == [3.0, 3.0, 3.0]

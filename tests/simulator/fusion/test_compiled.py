@@ -8,7 +8,7 @@ import pytest
 from simulator import predict_trace
 from simulator.analysis.fusion_report import explain
 from simulator.errors import InputError
-from simulator.fusion.lowering.layouts import channels_last, needs_copy, turned
+from simulator.fusion.lowering.layouts import channels_last, needs_copy, to_channels_last
 from simulator.fusion.lowering.padding import padded
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
@@ -86,8 +86,8 @@ def test_layouts() -> None:
     assert channels_last(network("resnet18", batch=2))
     assert not channels_last(network("bert-base", batch=2, seq=16))
     weight = Tensor((64, 3, 7, 7), "float32", (147, 49, 7, 1))
-    assert turned(weight).stride == (147, 1, 21, 3)
-    assert needs_copy(weight) and not needs_copy(turned(weight))
+    assert to_channels_last(weight).stride == (147, 1, 21, 3)
+    assert needs_copy(weight) and not needs_copy(to_channels_last(weight))
     assert not needs_copy(Tensor((64, 32, 1, 1), "float32", (32, 1, 1, 1)))
     assert not needs_copy(Tensor((64, 1, 3, 3), "float32", (9, 9, 3, 1)))  # depthwise
 

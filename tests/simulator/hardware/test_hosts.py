@@ -46,7 +46,7 @@ def test_parts_from_fixed_steps_by_hand() -> None:
 
 
 def test_hosts_without_a_common_step_are_refused() -> None:
-    with pytest.raises(InputError, match="no host case in common: a came, expected some of b"):
+    with pytest.raises(InputError, match="no host case in common: found a, expected some of b"):
         parts({"a": 1.0}, {"b": 1.0})
 
 
