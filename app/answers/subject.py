@@ -64,8 +64,8 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     name, batch, seq = facts(resolved.request, resolved.gpu)
     trace = trace_resolved(resolved)
     dtype = _dtype(as_traced) if resolved.request.saved else resolved.request.dtype
-    theirs = not (resolved.request.saved or resolved.request.network in CATALOGUE)
-    if theirs and seq is not None and not takes_sequence(as_traced, seq):
+    users_network = not (resolved.request.saved or resolved.request.network in CATALOGUE)
+    if users_network and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // max(1, as_traced.samples))

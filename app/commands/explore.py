@@ -32,11 +32,11 @@ def explore(
     from app.widgets.display import INSTEAD, need_display
     from app.widgets.qt_installed import need_qt
 
-    wanted = opening.scenario
+    scenario_to_open = opening.scenario
     for name in _BEFORE_QT:
         import_module(name)
     need_qt("the explorer needs", f", {INSTEAD}")
     need_display()
     from app.explorer.window.start import run
 
-    raise typer.Exit(run(wanted, theme.value if theme else None, opening.file))
+    raise typer.Exit(run(scenario_to_open, theme.value if theme else None, opening.file))

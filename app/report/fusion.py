@@ -82,8 +82,8 @@ def _code(code: Mapping[str, str], explanation: Explanation, top: int) -> Text |
             path = path.rpartition(".")[0]
         if path in code:
             lines.setdefault(code[path], starred(path) or "the network")
-    some = "; ".join(f"{name} at {line}" for line, name in lines.items())
-    return Text(f"Their code: {some}.", style="dim") if some else None
+    listed = "; ".join(f"{name} at {line}" for line, name in lines.items())
+    return Text(f"Their code: {listed}.", style="dim") if listed else None
 
 
 def _left(explanation: Explanation, top: int) -> Table:
@@ -126,11 +126,11 @@ def _instead(again: Again) -> str:
 
 
 def _again(again: Again) -> Text:
-    some = ", ".join(f"{many:,} {name}" for name, many in again.ops[:_NAMED])
+    listed = ", ".join(f"{many:,} {name}" for name, many in again.ops[:_NAMED])
     more = sum(many for _, many in again.ops[_NAMED:])
-    some += f" and {more:,} more" if more else ""
+    listed += f" and {more:,} more" if more else ""
     return Text(
-        f"Recomputed in the backward pass: {some} ({scaled(again.flops, 'FLOP')}). Saved for it: "
+        f"Recomputed in the backward pass: {listed} ({scaled(again.flops, 'FLOP')}). Saved for it: "
         f"{_instead(again)}."
     )
 
@@ -138,9 +138,9 @@ def _again(again: Again) -> Text:
 def _gain(p: Prediction, explanation: Explanation) -> Text:
     before, after = explanation.eager, p
     times = before.period_s / after.period_s
-    how = f"{times:.2f} times as fast" if times >= 1 else f"{1 / times:.2f} times as slow"
+    speed = f"{times:.2f} times as fast" if times >= 1 else f"{1 / times:.2f} times as slow"
     return Text(
         f"Compiled, a step takes {seconds(after.period_s)} instead of {seconds(before.period_s)} "
-        f"({how}): {before.kernel_count:,} kernels become {after.kernel_count:,}, and the GPU is "
+        f"({speed}): {before.kernel_count:,} kernels become {after.kernel_count:,}, and the GPU is "
         f"busy {seconds(after.gpu_busy_s)} instead of {seconds(before.gpu_busy_s)}.\n"
     )

@@ -230,7 +230,7 @@ def test_the_verdict_bar_of_a_candidate():
         "First token, 99%": ("200", "ms of 1 s", "", False),
         "Carries at most": ("5", "a second", "0.5× the load", True),
         "Memory": ("41%", "of the card", "fits", False),
-        "Energy": ("0.2", "J a token", "500 W with the building", False),
+        "Energy": ("0.2", "J per token", "500 W including the building", False),
     }
     texts = words(headline_drawing(scene, 1600, 92, TABULATED))
     for each in ("L40S ×1", "eager, bf16; memory binds", "too slow", "ms of 50", "72 to 108"):
