@@ -14,7 +14,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.text.whatif import to_full_text, to_text
+from simulator.scenario.text.whatif import scalar_of, to_full_text, to_text
 from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
 
 if TYPE_CHECKING:
@@ -199,11 +199,4 @@ def _named_place(name: str) -> bool:
 def _value(text: str) -> Any:
     if "," in text:
         return tuple(_value(part.strip()) for part in text.strip("(),").split(","))
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return scalar_of(text)

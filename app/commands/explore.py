@@ -16,8 +16,9 @@ _BEFORE_QT = (
     "app.formulas.step",
     "simulator.analysis.advice",
 )
-"""Modules to import before Qt: Qt reads the source of every module imported after it, which took a
-sixteenth of the start."""
+"""Modules to import before Qt: Qt reads the source of every module imported after it, which took
+1/16 of the start time.
+"""
 
 
 @expanded

@@ -57,8 +57,8 @@ class OtherSizes:
 
 def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSizes | None:
     """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
-    of traces holds them: a saved trace, kernels fused by a what-if, or a user's own network that
-    takes long to trace.
+    of traces covers these sizes: for a saved trace, for kernels fused by a what-if, and for a
+    user's own network that takes long to trace.
     """
     resolved, ops = resolve(scenario), len(p.trace.ops)
     if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):

@@ -90,7 +90,7 @@ def test_the_sentences_of_the_other_kinds():
     ("Precisions", "bf16, fp8", ("candidates", "precisions"), ["bf16", "fp8"]),
     ("Network", "llama3-1b", ("workload", "network"), "llama3-1b"),
     ("Power price", "0.3", ("prices", "energy"), "0.3 USD/kWh"),
-    ("Grams of CO₂ a kWh", "400", ("prices", "co2_g_per_kwh"), 400),
+    ("Grams of CO₂ per kWh", "400", ("prices", "co2_g_per_kwh"), 400),
 ])  # fmt: skip
 def test_a_field_writes_into_the_spec(name: str, text: str, path: tuple[str, ...], value: Any):
     assert entered(of_table(SERVE), name, text).get(*path) == value
@@ -121,7 +121,8 @@ def test_a_field_shows_what_the_spec_holds():
      "building over that of its computers; write 1.2"),
 ])  # fmt: skip
 def test_the_planner_refuses_with_one_message(name: str, text: str, message: str):
-    name = {"Building (PUE)": "Power of the building, times that of its computers"}.get(name, name)
+    building = "Power of the building, as a multiple of the computers' power"
+    name = building if name == "Building (PUE)" else name
     with pytest.raises(InputError) as error:
         checked(entered(of_table(SERVE), name, text))
     assert str(error.value) == message
