@@ -1,4 +1,4 @@
-"""The wheel of the tracked files holds all that the command, the app and the API read."""
+"""The wheel of the tracked files contains all files that the command, the app and the API read."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as readable text."""
 
 import pytest
 

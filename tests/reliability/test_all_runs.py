@@ -1,4 +1,4 @@
-"""The long runs: one after the other, not again what ended well, and their page."""
+"""The long runs: in order, without repeating successful ones, and their summary page."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from tests.reliability import opinfo
 from tests.reliability.answers import answered
 
-_BUDGET_S = 20.0  # of this processor; what is left then is the whole run's
+_BUDGET_S = 20.0  # seconds of this processor; the remaining cases belong to the long run
 CHOSEN = [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
 
 

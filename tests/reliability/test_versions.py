@@ -1,4 +1,4 @@
-"""Which versions are installed for a combination, and how its answers are told."""
+"""The versions that are installed for a combination, and the text of its answers."""
 
 from __future__ import annotations
 

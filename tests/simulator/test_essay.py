@@ -29,7 +29,7 @@ BYTES = 4 * ELEMENTS  # of a single-precision tensor: 67,108,864
 
 
 def by_data_sheet() -> Profile:
-    """Kernels that reach everything that the data sheet promises, at once."""
+    """Curves of kernels that reach the peaks of the data sheet without a ramp."""
     free = Traffic(stream=1e9, l2=1.0, issue=1.0, fixed_s=0.0)
     full = Tiles(((1, 1),), 1.0, 1e9, 0.0, 0.0, 1.0, 1.0, 0.0)
     measured = profile()
@@ -44,7 +44,7 @@ def by_data_sheet() -> Profile:
 
 
 def by_physics() -> Profile:
-    """The measured curves, without what single shapes differ from them."""
+    """The measured curves, without the residuals of single shapes."""
     return replace(profile(), residuals={})
 
 
@@ -55,7 +55,9 @@ def seconds(work: Work, curves: Profile) -> float:
 
 
 def pointwise(instructions: int, flops: int = 0) -> Work:
-    """One read and one write of every element, and so many instructions and FLOPs for each."""
+    """Work that reads and writes every element once, with these instructions and FLOPs for each
+    element.
+    """
     return Work(
         "pointwise",
         flops * ELEMENTS,

@@ -1,4 +1,4 @@
-"""What always holds, whatever the what-ifs."""
+"""Properties that hold under all what-ifs."""
 
 from __future__ import annotations
 

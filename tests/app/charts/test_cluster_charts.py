@@ -142,7 +142,9 @@ def test_the_scaling_marks_the_count_and_where_communication_takes_over():
 
 
 def test_bubbles_are_waits_beside_which_no_kernel_runs():
-    """Kernels run in 0 to 30 and 32 to 90 ms; of a wait in 25 to 40 ms, 30 to 32 is left."""
+    """Kernels run from 0 to 30 and from 32 to 90 ms; a wait from 25 to 40 ms is a bubble from 30 to
+    32 ms.
+    """
     rank = replace(ANSWER.ranks[0], communication=(Span("wait", 25e-3, 40e-3, 0),))
     assert bubbles(rank) == [(30e-3, 32e-3)]
     late = replace(rank, communication=(Span("wait", 80e-3, 95e-3), Span("wait", 94e-3, 97e-3)))

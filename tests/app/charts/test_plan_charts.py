@@ -1,4 +1,4 @@
-"""Pictures of plans: where points, bars and slots stand, and what the words say."""
+"""Pictures of plans: the positions of points, bars and slots, and the texts."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_tornado_crosses_the_limit():
                  "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
         assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
-    assert len(late) == 1  # 12.5 requests a second alone
+    assert len(late) == 1  # only the end at 12.5 requests per second
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
     assert late[0].box.left == pytest.approx(lines[0].points[0][0])
     low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)

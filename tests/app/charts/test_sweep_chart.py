@@ -101,7 +101,7 @@ def test_labels_cross_no_curve(frame: Frame) -> None:
     items = sweep(frame, TABULATED)
     curves = [i for i in items if isinstance(i, Line) and i.width in (1.6, 2.4)]
     names = [i.box for i in items if isinstance(i, Pill) and i.box.bottom < frame.top.bottom]
-    assert len(names) >= 3  # both variants, and GPU busy
+    assert len(names) >= 3  # two variants and the GPU busy time
     for box in names:
         assert not any(box.holds(x, y) for curve in curves for x, y in curve.points)
 

@@ -1,4 +1,4 @@
-"""The traces of commands on disk: kept, shown, cleared, and a damaged one reported."""
+"""The traces of commands on disk are stored, shown and cleared, and a damaged trace is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration is run as a process of its own, with the arguments as they came."""
+"""Calibration runs in a separate process, with unchanged arguments."""
 
 import os
 import signal
@@ -73,7 +73,7 @@ def test_a_killed_process_gives_a_shells_status(monkeypatch: pytest.MonkeyPatch)
 
         def wait(self) -> int:
             self.waits += 1
-            if self.waits < 3:  # Ctrl-C came to both; the process says what it kept
+            if self.waits < 3:  # Ctrl-C reaches both; the process reports what it saved
                 raise KeyboardInterrupt
             return -signal.SIGKILL
 

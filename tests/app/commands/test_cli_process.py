@@ -1,4 +1,4 @@
-"""The command in a process of its own: its imports and its exit."""
+"""The command in a separate process: its imports and its exit."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a stranger may ask: odd values and combinations, answered in whole sentences."""
+"""Unusual values and combinations of options are answered in full sentences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_goal_out_of_reach_says_what_is_reached() -> None:
 
 def test_a_search_as_data_says_where_it_traced() -> None:
     (row,) = json.loads(ridgepoint("seek", "mlp-tiny", "--fits", "--json", "-"))["answers"]
-    assert (row["value"], row["beyond"]) == (2**20, None)  # a search goes no further
+    assert (row["value"], row["beyond"]) == (2**20, None)  # the search ends there
     assert row["retraced"] is None and row["retraced_at"] == []
     document = json.loads(
         ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-")

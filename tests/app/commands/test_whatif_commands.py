@@ -1,4 +1,4 @@
-"""The commands of what-ifs: tables, JSON and CSV that agree."""
+"""The commands of what-ifs: their tables, JSON and CSV agree."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_the_table_says_what_the_document_says(run: Run) -> None:
     assert f"{seconds(found['before']['period_s'])} → " in " ".join(text.split())
     listed = csv_rows(run, *WHATIF)
     assert [float(r["change_s"]) for r in listed] == [s["change_s"] for s in found["steps"]]
-    assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet takes it for a formula
+    assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet reads it as a formula
 
 
 def test_a_change_of_nothing_is_said(run: Run) -> None:
@@ -93,7 +93,8 @@ def test_a_sweep_of_numbers(run: Run) -> None:
     for row in parsed["variants"]["as asked"]:
         same = answer(Scenario("mlp-tiny", batch=row["batch"]))
         assert row["regime"] == same.regime
-        assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)  # summed in arrays
+        # the sums of arrays may round differently
+        assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)
         assert row["compute"] + row["memory"] + row["overhead"] == pytest.approx(1)
     text = " ".join(table(run(*arguments)).split())
     for shift in parsed["shifts"]:

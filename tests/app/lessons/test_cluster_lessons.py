@@ -1,4 +1,4 @@
-"""The lessons on several GPUs: what the simulator makes of them, and what their texts claim."""
+"""The lessons on several GPUs: their predictions, and the claims of their texts."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_three_lessons_are_on_several_gpus():
 
 
 def test_words_are_read_off_a_step_over_several_gpus():
-    """Ranks 0 to 7 wait 10 ms of 100 ms, ranks 8 to 15 12 ms: 11% in the mean."""
+    """Ranks 0 to 7 wait for 10 ms of 100 ms, ranks 8 to 15 for 12 ms: 11% on average."""
     assert FIGURES.keys() <= WORDS.keys()
     texts = {name: WORDS[name].text(WORDS[name].of(ANSWER)) for name in FIGURES}
     assert texts == {

@@ -1,4 +1,4 @@
-"""Lessons: what is packaged, what a file may say, and what the simulator makes of it."""
+"""Lessons: the packaged ones, the keys of their files, and their predictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ b = { mode = "cuda_graph" }
 
 @pytest.fixture
 def from_files():
-    """Answers without a trace made here: a process without torch gives the same."""
+    """Predict from packaged traces only, as a process without torch does."""
     trace_source.forget()
     trace_source.trace_elsewhere()
     yield
@@ -132,14 +132,14 @@ def test_a_lesson_takes_seven_lines(tmp_path: Path):
     lesson = read(written(tmp_path, TOP + SIDES))
     assert lesson.guess == "period" and lesson.asked == ("b",)
     assert lesson.side("b").scenario == Scenario("mlp-tiny", batch=4, mode="cuda_graph")
-    before, found = first_outcome(lesson), compute_outcome(lesson)
-    assert found is not None
-    eager, graph = (found.sides[letter] for letter in "ab")
-    assert before.filled(lesson.question) == found.filled(lesson.question)
+    before, revealed = first_outcome(lesson), compute_outcome(lesson)
+    assert revealed is not None
+    eager, graph = (revealed.sides[letter] for letter in "ab")
+    assert before.filled(lesson.question) == revealed.filled(lesson.question)
     assert before.filled("{period_b}") == "–"
     assert eager.kernel_count == graph.kernel_count
-    assert found.filled("{times_kernels_b} {kernels}") == f"1 {eager.kernel_count}"
-    assert found.filled("{faster_b}").endswith(" times faster")
+    assert revealed.filled("{times_kernels_b} {kernels}") == f"1 {eager.kernel_count}"
+    assert revealed.filled("{faster_b}").endswith(" times faster")
 
 
 def test_sides_say_what_differs_from_the_first(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A profiler's trace laid over a prediction, as the command shows it."""
+"""A profiler's trace compared with a prediction, as the command prints it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a report says: sums over kernels against sums by hand."""
+"""The text of a report: sums over kernels against sums by hand."""
 
 import re
 from dataclasses import replace

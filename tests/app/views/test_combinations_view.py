@@ -1,4 +1,6 @@
-"""Combinations as lines: their figures are predictions, brushes filter, the fastest is selected."""
+"""Combinations as lines: their figures are predictions, brushes filter them, and the fastest one is
+selected.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -85,7 +87,7 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     question_changed: list[bool] = []
     view.question_changed.connect(lambda: question_changed.append(True))
     view.axes.figures["Compute share"].trigger()
-    assert names(view)[-1] == "Compute share" and not question_changed  # it is known already
+    assert names(view)[-1] == "Compute share" and not question_changed  # the answer is cached
     assert view.canvas.table is not None
     share = view.canvas.table.columns[-1]
     assert share.share and share.values.min() >= 0 and share.values.max() <= 1
@@ -106,14 +108,14 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
         if action.isChecked():
             action.trigger()
     left = [a for a in (*view.axes.axes.values(), *view.axes.figures.values()) if a.isChecked()]
-    assert len(left) == 2  # a picture needs two
+    assert len(left) == 2  # a picture needs two columns
     assert list(view.axes.figures) == list(FIGURES)
 
 
 def test_axes_that_another_network_lacks_give_way_to_the_usual(
     view: Combinations, side: Side
 ) -> None:
-    view.names = ["seq"]  # chosen of a network with sequences
+    view.names = ["seq"]  # selected for a network with sequences
     assert view.chosen() == usual(side)
     view.names = ["seq", "bandwidth"]
     assert view.chosen() == ["bandwidth"]
@@ -123,7 +125,7 @@ def test_axes_that_another_network_lacks_give_way_to_the_usual(
     assert names(view) == ["Bandwidth", "Time", "Throughput", "Memory needed"]
     view.names = None
     view.axes.figures["Step alone"].trigger()
-    assert view.names is None  # figures alone choose no axes
+    assert view.names is None  # a change of figures selects no axes
 
 
 def test_a_drag_ends_where_its_axis_is_no_more(view: Combinations, side: Side) -> None:
@@ -170,7 +172,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     for _ in range(2):
         QTest.keyClick(canvas, Qt.Key.Key_Period)
     rate = table.columns[column(view, "Throughput")].values
-    assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second fastest
+    assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second-fastest scenario
     QTest.keyClick(canvas, Qt.Key.Key_Comma)
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert emitted[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))

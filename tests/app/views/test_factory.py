@@ -1,4 +1,4 @@
-"""The factory's figures are the prediction's, and its picture moves only where it may."""
+"""The factory shows the figures of the prediction, and moves only if animation is allowed."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
     kernels = p.kernels
     assert f.orders == p.kernel_count == len(kernels)
     assert f.order_s == pytest.approx(p.host_s / len(kernels))
-    # the desks of the host are all of its work
+    # the desks add up to the host's work
     assert sum(s for _, s in f.desks) == pytest.approx(p.host_s, rel=1e-9)
     assert {name for name, _ in f.desks} <= {
         "Python",
@@ -54,7 +54,7 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
 
 
 def test_a_faster_rate_of_overhead_is_the_hosts_too():
-    """Its pieces of work are as short as the step's schedule has them: none lies over another."""
+    """Its pieces of work are as short as in the step's schedule, and do not overlap."""
     scenario = Scenario("mlp-tiny", whatifs=(Applied("rate", {"of": "all", "times": 2.0}),))
     p = predict(scenario)
     f = factory(p)
@@ -71,7 +71,7 @@ def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
         p = each.prediction
         wait = {(w.who, w.what): w.seconds for w in factory(p).waits}
         both = np.minimum(p.columns.compute_s, p.columns.memory_s).sum()
-        # of a step the GPU works, moves, begins and ends, or waits for the host
+        # in a step the GPU computes, moves data, starts and ends kernels, or waits for the host
         parts = [
             wait["Machines", "managers"],
             wait["Machines", "trucks"],
@@ -154,7 +154,7 @@ def test_it_plays_pauses_and_stands_still(
     QTest.keyClick(floor, Qt.Key.Key_Space)
     assert floor.moves
     view.hide()
-    assert not floor.moves  # nothing moves where nobody sees it
+    assert not floor.moves  # a hidden widget does not animate
     view.show()
     assert floor.moves
     monkeypatch.setattr(type(floor), "allowed", property(lambda self: False))

@@ -1,4 +1,4 @@
-"""Every view that shows a figure says how it comes about, with today's numbers."""
+"""Every view that shows a figure has its formula, with current values."""
 
 from typing import Any, cast
 

@@ -91,7 +91,7 @@ def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) ->
 
 
 def _drag(canvas: QWidget, at: QPointF) -> None:
-    """Move with the left button down."""
+    """Drag with the left button."""
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     kind = QEvent.Type.MouseMove
     QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), left, left, none))
@@ -180,7 +180,7 @@ def test_bytes_are_written_at_what_leaves_a_block(view: FusionView, tmp_path: Pa
     flows = {data(f.bytes) for f in view.canvas.scene.flows if f.bytes}
     text = svg(view.canvas, tmp_path / "f.svg")
     written = {words for words in flows if f">{words}<" in text}
-    assert written and len(written) >= len(flows) / 2  # as far as there is room
+    assert written and len(written) >= len(flows) / 2  # limited by the room
 
 
 def test_the_page_says_what_it_waits_for(application: Any, bert: Side) -> None:

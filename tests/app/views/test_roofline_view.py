@@ -90,7 +90,7 @@ def test_the_zoom_follows_a_change_of_gpu_and_fit_is_there_meanwhile(
     zoomed = canvas.ends
     assert zoomed != whole and not view.fit.isHidden()
     view.draw((side,), 0)
-    assert canvas.ends == zoomed  # of the same card
+    assert canvas.ends == zoomed  # launches of the same card
     other = predict(Scenario("mlp-tiny", gpu="v100_sxm2_16"))
     view.draw((replace(side, prediction=other),), 0)
     fitted = canvas.ends
@@ -136,7 +136,7 @@ def test_the_heaviest_only(shown: Any, side: Side) -> None:
     share = sum(a.share for a in view.groups[:2])
     assert view.status.text() == f"heaviest 2 of {len(view.groups)}: {100 * share:.0f}%"
     view.draw((side,), 0)
-    assert view.heaviest.value() == 2  # what was chosen stays
+    assert view.heaviest.value() == 2  # the chosen number stays
 
 
 def test_a_variant_leaves_trails(shown: Any, side: Side, variant: Side) -> None:

@@ -48,7 +48,7 @@ def test_the_host_lane_holds_every_op_and_ends_at_its_launch(tiny_prediction: Pr
     host, known = lanes(p).host, issued(p.trace, p.gpu)
     assert sorted(host.of.tolist()) == list(range(len(p.trace.ops)))
     assert (np.diff(host.begin_s) >= -1e-15).all()
-    assert host.begin_s[1:] == pytest.approx(host.end_s[:-1])  # the host never rests here
+    assert host.begin_s[1:] == pytest.approx(host.end_s[:-1])  # the host is never idle here
     last = {op: float(t) for op, t in zip(p.columns.op_of, p.schedule.issue_s, strict=True)}
     for op, end, kind in zip(host.of, host.end_s, host.kind, strict=True):
         assert (int(op) in last) == (HOST_KINDS[kind] == "launches")
@@ -60,15 +60,15 @@ def test_the_host_lane_holds_every_op_and_ends_at_its_launch(tiny_prediction: Pr
 
 def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
     p = predict(Scenario("mixtral-small", batch=1, seq=32, sizes={"layers": 1}, training=False))
-    known, found = issued(p.trace, p.gpu), lanes(p)
+    known, shown_lanes = issued(p.trace, p.gpu), lanes(p)
     assert known.sync_after.any()
-    waits = found.host.kind == HOST_KINDS.index("waits for the GPU")
+    waits = shown_lanes.host.kind == HOST_KINDS.index("waits for the GPU")
     after = np.flatnonzero(known.sync_after[:-1])
     ends = np.maximum(p.schedule.issue_s[after], p.schedule.end_s[after]) + p.host.sync_s
-    assert found.host.end_s[waits][: after.size] == pytest.approx(ends)
+    assert shown_lanes.host.end_s[waits][: after.size] == pytest.approx(ends)
     synced = set((after + 1).tolist())
-    rows = found.gpu.kind == GPU_KINDS.index("waiting for a sync")
-    assert rows.any() and set(found.gpu.of[rows].tolist()) <= synced
+    rows = shown_lanes.gpu.kind == GPU_KINDS.index("waiting for a sync")
+    assert rows.any() and set(shown_lanes.gpu.of[rows].tolist()) <= synced
 
 
 def test_each_pass_of_a_replayed_step_is_one_launch(application: Any) -> None:
@@ -127,7 +127,7 @@ def test_f_centres_the_selection_and_then_fits(shown: Any, side: Side) -> None:
     (low, high), middle = canvas.span, (p.schedule.start_s[last] + p.schedule.end_s[last]) / 2
     took = float(p.schedule.end_s[last] - p.schedule.start_s[last])
     assert (low + high) / 2 == pytest.approx(middle, rel=0.1)
-    assert took < high - low < 0.5 * whole[1]  # a tenth of it on both sides, where there is room
+    assert took < high - low < 0.5 * whole[1]  # a margin of a tenth on both sides, if there is room
     QTest.keyClick(canvas, Qt.Key.Key_F)
     assert canvas.span == whole
     canvas.area = (0.2 * whole[1], 0.4 * whole[1])

@@ -1,4 +1,4 @@
-"""What-ifs on a part of the tree: dropped there, or chosen in its menu."""
+"""What-ifs on a part of the tree: dropped on it, or chosen in its menu."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ def last(change: PartChange) -> Applied:
 
 
 def block_of(parts: dict[str, ModuleNode]) -> ModuleNode:
-    """The blocks, two alike."""
+    """The node of the two equal blocks."""
     return next(part for part in parts.values() if len(part.modules) == 2)
 
 
@@ -56,7 +56,7 @@ def test_a_part_is_named_by_its_pattern(parts: dict[str, ModuleNode]) -> None:
 def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     change = on("precision", block, gpt)
-    # of what is bf16 the other question is fp32
+    # for weights in bf16, fp32 is offered first
     assert last(change) == Applied("precision", {"dtype": "fp32", "modules": pattern(block)})
     assert change.words == f"+precision=fp32,modules={pattern(block)}"
     assert change.scenario is not None

@@ -90,7 +90,7 @@ def test_a_raster_fills_its_box(application: Any, tmp_path: Path) -> None:
 
 
 def test_svg_and_png_agree(application: Any, tmp_path: Path) -> None:
-    """Qt reads the SVG; text apart, hardly a pixel differs from what Qt paints."""
+    """Qt renders the SVG: except for text, few pixels differ from those that Qt paints."""
     drawing = Drawing(
         60,
         40,
@@ -150,7 +150,7 @@ def test_a_canvas_draws_once_for_a_size_and_picks(application: Any) -> None:
     image = canvas.grab().toImage()
     assert image.pixelColor(100, 150) == QColor(DARK.a)
     assert image.pixelColor(200, 150) == QColor(DARK.bg1)
-    canvas.restyle(LIGHT)  # roles: another theme needs no other drawing
+    canvas.restyle(LIGHT)  # colours are roles: another theme needs no new drawing
     assert canvas.grab().toImage().pixelColor(100, 150) == QColor(LIGHT.a)
     assert canvas.built == 1
     assert canvas.hit(QPointF(100, 150)) == "a" and canvas.hit(QPointF(200, 150)) is None

@@ -1,4 +1,4 @@
-"""What a card is given of its own, by hand, and the packaged card again."""
+"""The figures fitted to one card, by hand, and those of the packaged card, fitted again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ H100 = gpu("h100")
 
 
 def _recording(name: str, graph_us: float) -> Recording:
-    """Captured as a graph of ten kernels that take 90 µs."""
+    """A recording of a CUDA graph of ten kernels that take 90 µs."""
     graph = {"period": {"median_s": graph_us * 1e-6}, "gpu_busy_s": 90e-6, "kernels": 10}
     return Recording({"name": name}, [], 1.0, 0.0, 0.0, 1.0, 10, 0, 0, graph)
 

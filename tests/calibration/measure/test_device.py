@@ -1,4 +1,4 @@
-"""Which GPU: what is refused, and what NVML says, on machines that have neither."""
+"""The choice of the GPU: refusals, and the answers of NVML, on machines without a GPU and NVML."""
 
 import sys
 import tomllib
@@ -77,7 +77,7 @@ def test_a_gpu_without_a_sheet_is_told_how_to_get_one(
     example = "\n".join(line for line in message.splitlines() if line.startswith("    "))
     assert tomllib.loads(example)["memory_gib"] == 12 and tomllib.loads(example)["units"] == 48
     path.write_text(example)
-    assert read(path)["bandwidth_bytes_per_s"] == 4800e9  # what is shown is a valid sheet
+    assert read(path)["bandwidth_bytes_per_s"] == 4800e9  # the printed text is a valid GPU file
     assert find().sheet == "geforce_rtx_6090_d"
 
 
@@ -175,7 +175,7 @@ def test_other_processes_are_warned_of_once(
     processes += [SimpleNamespace(pid=3, usedGpuMemory=None)]
     assert (
         watched_rows.other_processes(own_bytes=10) == 1e-6
-    )  # there, but NVML does not say how large
+    )  # present, but NVML does not report its size
 
 
 @pytest.mark.parametrize(

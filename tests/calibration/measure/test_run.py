@@ -1,4 +1,4 @@
-"""The run of a sweep, with a stopwatch and a clock that are not real."""
+"""The run of a sweep, with a fake stopwatch and a fake clock."""
 
 import io
 from pathlib import Path
@@ -16,7 +16,9 @@ from tests.calibration.measure.conftest import Clock, swept
 
 
 class FakeBench:
-    """Takes a second a point; fails as told; `references` are its copy's seconds, in turn."""
+    """Takes one second per point and fails at the given points; `references` are the seconds of the
+    reference copy, in order.
+    """
 
     def __init__(self, clock: Clock | None = None, **fails: Any) -> None:
         self.clock = clock or Clock()
@@ -165,7 +167,8 @@ def test_a_full_disk_is_no_failed_point(tmp_path: Path, monkeypatch: pytest.Monk
     ("copies", "twice", "drifted"),
     [
         ([1.0, 1.019], False, False),
-        ([1.0, 1.03, 1.03], True, False),  # it moved once, and the repeat stands where it is now
+        # the reference changed once, and the repeated time uses the current one
+        ([1.0, 1.03, 1.03], True, False),
         ([1.0, 1.03, 1.0], True, False),  # a passing disturbance
         ([1.0, 1.03, 1.06], True, True),
         ([1.0, 0.97, 0.94], True, True),

@@ -1,4 +1,4 @@
-"""The fast partition against what Inductor's own scheduler made of the same networks, stored."""
+"""The fast partition against stored results of Inductor's own scheduler for the same networks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
      ("mlp-tiny/autocast/training", 1.0, 0.0), ("convnet-tiny/bf16/training", 1.0, 0.0)],
 )  # fmt: skip
 def test_how_far_others_agree(name: str, share: float, launches: float) -> None:
-    """Shares of ops in the same launch, rounded down, and of launches too many or too few."""
+    """Shares of ops in the same launch, rounded down, and of missing or surplus launches."""
     both = agreement_of(name)
     assert both.share >= share
     assert len(both.rules.ops) == pytest.approx(len(both.real.ops), rel=launches)

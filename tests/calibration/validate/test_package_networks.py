@@ -1,4 +1,6 @@
-"""Networks of packages against what an H200 took: the host of each step, and the table's groups."""
+"""Networks of packages against measurements on an H200: the host of each step, and the table's
+groups.
+"""
 
 from __future__ import annotations
 

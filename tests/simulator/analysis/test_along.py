@@ -1,4 +1,6 @@
-"""Searches along an axis: as one by one, at once where families answer, and told where not."""
+"""Searches along an axis: they equal predictions one by one; families answer many points at once,
+and other points are reported.
+"""
 
 from __future__ import annotations
 

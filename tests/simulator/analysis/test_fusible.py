@@ -1,4 +1,6 @@
-"""What advice would fuse: legal, the best there is, and stated as a fresh prediction says."""
+"""The fusions that advice proposes: legal, the best available, with the figures of a fresh
+prediction.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
 
 
 def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
-    """Of many small ops and the loss over many words the host sees a few ops less."""
+    """With many small ops and a loss over many words, fusion saves the host only a few ops."""
     words = small_scenario(
         "gpt2", seq=128, dtype="autocast", training=True, sizes=dict(vocab=50_000)
     )
@@ -109,7 +111,7 @@ def test_what_a_compiler_fused_is_not_tried_again() -> None:
 
 
 def test_a_convolution_with_an_epilogue_is_laid_out_as_before() -> None:
-    """It takes NHWC, so that its input and result are turned around it, fused or not."""
+    """It uses NHWC, so its input and result are converted, fused or not."""
     base = NETWORKS[3]
     before, after = predict(base), fused(base, "convolution+native_batch_norm+relu_")
     turned = [

@@ -1,4 +1,4 @@
-"""Regime shifts and maps against a world whose shares are known."""
+"""Regime shifts and maps of a model with known shares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ PLAIN = predict(BASE)
 
 
 def world(scenario: Scenario) -> Prediction:
-    """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
+    """Overhead is 71.5, memory 30 / bandwidth, compute 1 per sample: compute dominates from 72
+    samples on.
+    """
     resolved = resolve(scenario)
     batch = resolved.request.batch or 1
     if batch > 5000:

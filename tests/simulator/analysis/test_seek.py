@@ -1,4 +1,4 @@
-"""Goals: found, verified by a forward run, and missed by the neighbour."""
+"""Goals: the answer is verified by a prediction, and the next value misses the goal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
 
 
 def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
-    """A minute admits batches far beyond 60 MiB: memory is what ends them, and that is said."""
+    """A minute admits batches far beyond 60 MiB: memory limits them, and the answer says so."""
     small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
     result = batch_for_latency(small, 60.0)
     assert result.prediction.fits

@@ -1,4 +1,4 @@
-"""A network of a few traced blocks, made longer, equals the network traced whole."""
+"""A network extended from a few traced blocks equals the network traced in full."""
 
 import pytest
 
@@ -94,7 +94,9 @@ def test_schedules():
 
 
 def duration(schedule, stages, microbatches, chunks):
-    """When the last of equal stages is done, a pass through a chunk taking 1 and messages 0."""
+    """The time at which the last of equal stages ends, if a pass through a chunk takes 1 and
+    messages take 0.
+    """
     orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]
     done, clock, parts = {}, [0] * stages, stages * chunks
     while any(orders):

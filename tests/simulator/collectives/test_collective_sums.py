@@ -112,7 +112,7 @@ def test_steps_between_nodes() -> None:
         1,
     ]
     assert _network_steps("all_to_all", five, ring) == 1
-    # a tree of 5 nodes is 3 deep, there and back
+    # a tree of 5 nodes is 3 deep, to the root and back
     assert five.tree_depth == 3 and _network_steps("all_reduce", five, tree) == 6
     assert replace(five, nodes=1).tree_depth == 0
 

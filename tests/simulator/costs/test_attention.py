@@ -112,7 +112,7 @@ def test_backward_sums_over_a_group_of_heads() -> None:
     assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
     assert dk == dv
     assert main.write_bytes == 262144 + 2 * 131072
-    # cuDNN does so too, with a kernel of its own
+    # cuDNN also does this, with its own kernel
     own, same = backward("cudnn", hk=2)[-2:]
     assert (own.read_bytes, own.write_bytes, own.dims["variant"]) == (131072, 65536, "heads")
     assert own == same

@@ -1,4 +1,4 @@
-"""Ops that an index steers, against sums by hand."""
+"""Indexing ops against sums by hand."""
 
 from __future__ import annotations
 

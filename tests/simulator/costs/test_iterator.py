@@ -1,4 +1,4 @@
-"""How far an iteration jumps in memory, counted by hand."""
+"""The memory access of an iteration, counted by hand."""
 
 from __future__ import annotations
 

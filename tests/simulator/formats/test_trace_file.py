@@ -1,4 +1,4 @@
-"""A trace on disk: what is read back is what was written, and anything else is refused."""
+"""A trace on disk: the trace that is read equals the written one, and invalid files are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = ["trace.json", "trace.msgpack", "trace"]
 
 
 def same(a: Prediction, b: Prediction) -> bool:
-    """Every number of two predictions, bit by bit."""
+    """Whether all numbers of two predictions are equal, bit by bit."""
     plain = [f.name for f in fields(Prediction) if f.name not in ("columns", "schedule")]
     arrays = [(a.columns, b.columns), (a.schedule, b.schedule)]
     return all(getattr(a, name) == getattr(b, name) for name in plain) and all(

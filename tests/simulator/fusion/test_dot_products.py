@@ -57,7 +57,7 @@ def test_fused_takes_less_than_half(gpu: str) -> None:
 
 
 class Rows(nn.Module):
-    """Products of one row: of a matrix stored by lines, of one by columns, and of a batch."""
+    """Products of one row: with a row-major matrix, a column-major matrix, and a batch."""
 
     def forward(self, x: Tensor, a: Tensor, b: Tensor, many: Tensor) -> tuple[Tensor, ...]:
         """x [1, 64], a [64, 32], b [32, 64], many [4, 64, 32]."""

@@ -1,4 +1,4 @@
-"""The smallest cut, beside scipy's maximum flow and counts by hand."""
+"""The minimum cut against scipy's maximum flow and counts by hand."""
 
 import random
 

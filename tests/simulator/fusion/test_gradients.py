@@ -1,4 +1,4 @@
-"""Gradients of convolutions: as many copies as an H200 was seen to make."""
+"""Gradients of convolutions: the number of copies recorded on an H200."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.hardware.gpu import gpu
 
 
 def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
-    """Shapes of what autograd copies once the backward pass has run."""
+    """Shapes of the tensors that autograd copies after the backward pass."""
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
     clones = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]

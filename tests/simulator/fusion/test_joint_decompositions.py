@@ -1,4 +1,4 @@
-"""What a compiled training step's ops are taken apart into: launches and bytes of small modules."""
+"""Decompositions of the ops of a compiled training step: launches and bytes of small modules."""
 
 from __future__ import annotations
 

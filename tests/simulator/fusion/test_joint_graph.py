@@ -1,4 +1,6 @@
-"""What a compiled training step keeps for its backward pass, and computes again there."""
+"""The tensors that a compiled training step stores for its backward pass, and those that it
+recomputes there.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def test_the_logits_are_kept_and_not_their_log_softmax():
     (sums,) = generated(p, "forward", "amax")
     assert sums.signature.write_bytes == 512
     (gradient,) = generated(p, "backward", "_log_softmax_backward_data")
-    assert "sub" in gradient.signature.args["ops"]  # made again, from the logits in bf16
+    assert "sub" in gradient.signature.args["ops"]  # recomputed from the logits in bf16
     assert max(t.nbytes for t in gradient.inputs) == 131_072
 
 
@@ -132,8 +134,9 @@ def test_kernels_name_the_ops_of_the_eager_step():
 
 
 def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
-    """A backward pass of a norm by rows: the kernel takes the eager op's bytes over, though torch
-    sums its parts."""
+    """A backward pass of a norm by rows: the kernel has the bytes of the eager op, although torch
+    sums its parts.
+    """
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
     reasons = {left.op: left.reason for left in report.left}

@@ -1,5 +1,6 @@
-"""Sums along and across the same rows, in one kernel where L2 does not hold them; how many results
-leave a reduction whole."""
+"""Sums along and across the same rows, in one kernel if L2 does not hold them; and the number of
+results with which a reduction is not split.
+"""
 
 from __future__ import annotations
 

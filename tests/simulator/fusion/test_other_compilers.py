@@ -1,4 +1,4 @@
-"""What the fusion levels that are like another compiler launch, op by op, on one small network."""
+"""The launches of the fusion levels that model other compilers, op by op, on one small network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.whatif import apply
 
 
 class Block(nn.Module):
-    """A product, an activation, a norm, and what two loops make of its result."""
+    """A product, an activation, a norm, and two loops over its result."""
 
     def __init__(self) -> None:
         super().__init__()

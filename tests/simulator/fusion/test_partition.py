@@ -1,5 +1,6 @@
-"""Groups of the fused trace: literal sums on small modules, counts that a real compiler gave, and
-what must hold of every network."""
+"""Groups of the fused trace: literal sums on small modules, counts of a real compiler, and
+properties of every network.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +175,7 @@ def _is_dead(lowering: Lowering, value: tuple[int, int], dead: set[int]) -> bool
 
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) & {"bert-base", "gpt2", "vit-b16", "unet"}))
 def test_fusing_moves_no_more_bytes(name: str) -> None:
-    """In half precision: in full, cuBLAS may split a product that it adds no bias to."""
+    """In half precision: in single precision, cuBLAS may split a product without a bias."""
     step = network(name, batch=2, dtype="bf16")
     moved: list[int] = []
     for level in LEVELS[:3]:
@@ -184,7 +185,9 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
 
 
 def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
-    """Wherever in memory the groups lie, by which a set of them is ordered."""
+    """The order does not depend on the addresses of the groups, by which a set of them is
+    ordered.
+    """
     earlier = [Group([Node("library", 1)], place, place) for place in range(40)]
     last = Group([Node("library", 1)], 40, 40, set(earlier))
     assert [each.first for each in ordered([last, *earlier])] == list(range(41))

@@ -1,4 +1,4 @@
-"""What two loops share and what keeps them apart: parts of a buffer, its order, its padding."""
+"""Conditions under which two loops share a kernel: parts of a buffer, its order, its padding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ H200 = gpu("h200")
 
 
 class Thirds(nn.Module):
-    """Three thirds of a product's lines, each read by a loop."""
+    """Three thirds of a product's rows, each read by one loop."""
 
     def __init__(self, same: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Indexed(nn.Module):
 
 
 class Windows(nn.Module):
-    """Windows of 7 by 7 patches in front of a product, as Swin has them."""
+    """Windows of 7 by 7 patches before a product, as in Swin."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -163,7 +163,9 @@ def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
 
 @pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
 def test_a_product_is_given_a_copy_of_padded_windows(width: int, kernels: int) -> None:
-    """7·7·96 = 4704 elements are 9408 bytes, no multiple of 128; 7·7·192 are 18816, and are one."""
+    """7·7·96 = 4704 elements are 9408 bytes, not a multiple of 128; 7·7·192 are 18816 bytes, a
+    multiple of 128.
+    """
     launches = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
     generated = [op for op in launches if op.name.startswith("fused")]
     assert len(generated) == kernels
@@ -194,7 +196,7 @@ def test_a_read_keeps_whose_it_is() -> None:
 
 
 class Corners(nn.Module):
-    """Two by two elements of what a loop makes, side by side in a row that is summed up."""
+    """Two by two elements of a loop's result, adjacent in a row that is summed."""
 
     def forward(self, x: Tensor) -> Tensor:
         x = torch.exp(x)

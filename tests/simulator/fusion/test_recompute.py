@@ -1,4 +1,4 @@
-"""What a generated kernel computes where it reads it, slot by slot."""
+"""The values that a generated kernel recomputes where it reads them, slot by slot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARD = gpu("h200")
 
 
 def _signature(function: Callable[..., Tensor], *operands: Tensor) -> Signature:
-    """Of the only generated kernel of a compiled function."""
+    """The signature of the only generated kernel of a compiled function."""
     trace = trace_call(lambda: lambda: function(*operands))
     (op,) = fused(trace, CARD).trace.ops
     return op.signature

@@ -1,4 +1,4 @@
-"""The minimum cut by hand, against torch's own partitioner, and what holds for any network."""
+"""The minimum cut: by hand, against torch's own partitioner, and properties of any network."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Gated(nn.Module):
 
 
 class Scaled(nn.Module):
-    """A root-mean-square norm in small ops, then a linear layer, around which x goes."""
+    """A root-mean-square norm in small ops, then a linear layer with a residual connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,9 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
 
 
 def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
-    """Bytes kept (without the loss, 4), the new trace, and the ops that run again, views not."""
+    """The stored bytes (without the 4 of the loss), the new trace, and the recomputed ops without
+    views.
+    """
     joint = Joint(found)
     saved = kept_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
@@ -201,7 +203,9 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
 
 
 def _recomputable_of_a_fresh_process() -> set[str]:
-    """torch's list grows with what else was imported, such as Inductor's decompositions."""
+    """torch's list in a new process, because the list grows with other imports, such as Inductor's
+    decompositions.
+    """
     code = (
         "from torch._functorch.partitioners import get_default_op_list\n"
         "for each in get_default_op_list().recomputable_ops: print(each)"
@@ -245,7 +249,7 @@ def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
     assert memory(after).bytes_at[0] <= memory(before).bytes_at[0]
     old = iter(before.ops)
     expected = next(old)
-    for op in after.ops:  # the ops that there were are all there, in their order
+    for op in after.ops:  # all original ops are still there, in their order
         if op.signature is expected.signature and op.phase == expected.phase:
             expected = next(old, expected)
     assert next(old, None) is None

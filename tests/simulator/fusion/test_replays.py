@@ -1,4 +1,6 @@
-"""CUDA graph trees: what is captured, what is copied before, and what the host still does."""
+"""CUDA graph trees: the captured ops, the copies before a replay, and the remaining work of the
+host.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class Block(nn.Module):
 
 
 class Cached(nn.Module):
-    """Writes into an input."""
+    """Writes into one of its inputs."""
 
     def forward(self, x: Tensor, cache: Tensor) -> Tensor:
         cache[:, :4] = x[:, :4]
@@ -49,7 +51,7 @@ class Cached(nn.Module):
 
 
 class Breaks(nn.Module):
-    """The size of what goes on depends on data."""
+    """A network in which the size of a tensor depends on data."""
 
     def forward(self, x: Tensor) -> Tensor:
         rows = torch.nonzero(x[:, 0] > 0).squeeze(-1)
@@ -199,7 +201,9 @@ def test_a_graph_waits_for_no_room_in_the_queue():
 
 
 def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
-    """Eager temporaries of the optimizer lie beside the pool, not where activations were."""
+    """Eager temporaries of the optimizer need memory beside the pool, and do not reuse that of the
+    activations.
+    """
     step = traced(Block(), X, training=True)
     captured, plan = replays(step)
     pooled = plan.pooled

@@ -1,5 +1,6 @@
-"""Which loops share a reduction's kernel, in which order of their dimensions, and what products
-leave to loops."""
+"""Loops that share a reduction's kernel, the order of their dimensions, and the work that products
+leave to loops.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_a_bias_goes_to_loops_and_not_to_sums(how: str, product: str) -> None:
 
 
 class Kept(Activated):
-    """The product is what a backward pass reads."""
+    """A module whose backward pass reads the product."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.gelu(self.linear(x)).mean()

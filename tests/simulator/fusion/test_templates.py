@@ -1,4 +1,4 @@
-"""max-autotune: which products take a template with an epilogue, and what the answer says of it."""
+"""max-autotune: the products that use a template with an epilogue, and the notes about them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Attention written out, and what a compiled step makes of it. Each expectation is what the real
-Inductor of torch 2.13 made of the same module for an H200 (`predict --mode compiled --exact`)."""
+"""Attention written out in ops, in a compiled step. Each expectation is the result of the real
+Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled --exact`).
+"""
 
 from __future__ import annotations
 

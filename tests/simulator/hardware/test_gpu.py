@@ -1,4 +1,4 @@
-"""GPUs as data: the figures agree with each other, and each is found by its names."""
+"""GPUs as data: the figures agree with each other, and each GPU is found by its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of the compiler on disk: what comes back, and what counts for nothing."""
+"""Answers of the compiler on disk: valid ones are read back, others are ignored."""
 
 from __future__ import annotations
 

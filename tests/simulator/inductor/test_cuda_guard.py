@@ -1,5 +1,6 @@
-"""The device is compiled once, and again where what was compiled does not load. The compiler here
-is asked for something small: what counts is when it is asked."""
+"""The code of the device guard is compiled once, and again if the compiled file does not load. The
+tests compile a small function: they check when the compiler runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which blocks are left out, and the copies of a process that schedule the rest."""
+"""The blocks that are left out, and the forked processes that schedule the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER = Signature("aten.mul.default", (ROWS,), (ROWS,), ("self",), {})
 
 
 def trace(blocks: list[Signature], masks: tuple[int, ...] = (0,), path: str = "layers") -> Trace:
-    """A product a block, which reads what the one before made and one of the masks."""
+    """One product per block, which reads the result of the previous block and one of the masks."""
     first = len(masks)
     ops = [
         Op(signature, f"{path}.{i}.up", "forward", (first + i, first + i + 1, masks[i % first]))

@@ -1,4 +1,4 @@
-"""A schedule as a trace: no compiler runs here."""
+"""A schedule as a trace, without running a compiler."""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ class Writer:
         again: tuple[int, ...] = (),
         writes: int | None = None,
     ) -> int:
-        """One origin of its own, besides those computed `again`; of all seeds it reads one."""
+        """Write a launch with one new origin, besides those computed `again`; it reads one of all
+        seeds.
+        """
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
         self.launches.append(
@@ -58,7 +60,7 @@ class Writer:
         return out
 
     def seeds(self, count: int) -> int:
-        """Made of nothing: its size is what it counts."""
+        """A buffer without inputs whose size is its count."""
         out = self.seeds_at = self.buffer(8 * count)
         tensor = Tensor((count,), "int64", (1,))
         call = Signature(SEEDS, (), (tensor,), (), {"size": [count]})
@@ -95,7 +97,7 @@ def network(depth: int) -> Schedule:
 
 
 def alternating(depth: int) -> Schedule:
-    """Every second block keeps its result, which is read with its own until the next."""
+    """Every second block stores its result, which is read until the next such block."""
     w = Writer()
     live = [w.buffer(64, "input")]
     for block in range(depth):
@@ -107,7 +109,7 @@ def alternating(depth: int) -> Schedule:
 
 
 def gathering(depth: int) -> Schedule:
-    """A last launch that reads what every block made."""
+    """A last launch that reads the results of all blocks."""
     w = Writer()
     x = [w.buffer(64, "input")]
     for block in range(depth):

@@ -1,5 +1,5 @@
-"""What Dynamo found, laid over the eager trace. The pieces are those of torch 2.13's Dynamo, of the
-networks of tests/simulator/fusion/breaking.py."""
+"""The pieces of Dynamo, matched with the eager trace. The pieces are those of torch 2.13's Dynamo,
+of the networks of tests/simulator/fusion/breaking.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UNROLLED = [
     ("made", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
 )
 def test_the_eager_step_tells_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
-    """Level 2's breaks are Dynamo's."""
+    """The breaks of level 2 are those of Dynamo."""
     own = step(made())
     parts = broken(own, pieces)
     assert places(parts.breaks) == places(own.breaks)

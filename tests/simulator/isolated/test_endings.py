@@ -1,4 +1,4 @@
-"""How the process of a user's code ends, and the reason that is given."""
+"""The ends of the process of a user's code, and the reported reasons."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
 def test_code_that_writes_into_the_pipe_of_the_answers_is_killed(
     without_torch: IsolatedProcess, text: bytes
 ) -> None:
-    """A length that no message has, and a message that is none."""
+    """A length that no message has, and an invalid message."""
     writes = f"""
 import os
 for number in range(3, 64):

@@ -1,4 +1,6 @@
-"""A user's network in a child process: the same answers, and ends that end nothing else."""
+"""A user's network in a child process: the same answers, and the end of the child ends no other
+process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exported file says, line by line."""
+"""The text of an exported file, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices against numpy: the simplified text finds the element that a view sees."""
+"""Indices against numpy: the simplified expression selects the element of the view."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 @given(shapes, st.randoms(use_true_random=False))
 def test_the_element_at_a_place_is_the_one_that_numpy_finds(shape: list[int], draw) -> None:
     order = draw.sample(range(len(shape)), len(shape))
-    view = np.arange(int(np.prod(shape))).reshape(shape).transpose(order)  # its values are places
+    # its values are positions
+    view = np.arange(int(np.prod(shape))).reshape(shape).transpose(order)
     stride = tuple(row_major(tuple(shape))[d] for d in order)
     seen = layout([Tensor(view.shape, "float32", stride)], [0])
     i = variable("i", seen.numel)

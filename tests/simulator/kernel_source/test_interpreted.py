@@ -1,4 +1,4 @@
-"""Exported kernels against torch, by Triton's interpreter, on shapes that no block divides."""
+"""Exported kernels against torch in Triton's interpreter, on shapes that no block size divides."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _random_shapes() -> list[tuple[Tensor, ...]]:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What one child process says of every file."""
+    """The results that one child process reports for all files."""
     folder: Path = tmp_path_factory.mktemp("exported")
     files: dict[str, str] = {}
     for name, (module, *inputs) in CASES.items():

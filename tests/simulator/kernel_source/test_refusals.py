@@ -1,4 +1,4 @@
-"""Groups that cannot be exported say why, and which ones can."""
+"""Groups that cannot be exported are refused with the reason and the groups that can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that an op of ATen calls inside."""
+"""Ops that an op of ATen calls internally."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def planned(module: nn.Module) -> LaunchPlan:
         (Filled(), [0, 1]),  # a clone that is filled in place
         (nn.Conv2d(8, 8, 3, bias=False), [0]),
         (nn.Conv2d(8, 8, 3), [1]),  # the bias is added to cuDNN's result
-        (nn.GroupNorm(2, 8), [1]),  # its last kernel has operands as an op has
+        (nn.GroupNorm(2, 8), [1]),  # its last kernel has operands like an op's
         (nn.Linear(16, 16), [0, 0, 0, 0]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which measured steps a scenario is held against."""
+"""The measured steps that a scenario is compared with."""
 
 from __future__ import annotations
 

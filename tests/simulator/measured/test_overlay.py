@@ -1,4 +1,4 @@
-"""Measured steps laid over their predictions. The traces were recorded on an H200 by
+"""Measured steps matched with their predictions. The traces were recorded on an H200 by
 calibration/record/profiler_traces.py."""
 
 import gzip

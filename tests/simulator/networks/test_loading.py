@@ -1,4 +1,4 @@
-"""Networks from names, files and configurations; every error text is held literally."""
+"""Networks from names, files and configurations; every error text is compared literally."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""LoRA: what it computes, what it trains, and what a trace of its step holds."""
+"""LoRA: its results, its trained parameters, and the trace of its step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TRAINED = Scenario(
 
 
 def test_adapters_add_a_product_of_low_rank() -> None:
-    """y = W·x + 2·B·(A·x); B is 0 at first, so that the network computes what it did before."""
+    """y = W·x + 2·B·(A·x); B is initially 0, so that the network computes the same as without
+    adapters.
+    """
     torch.manual_seed(0)
     plain: Any = build("llama3-8b", **SMALL)
     adapted: Any = build("llama3-8b", **SMALL, lora_rank=4)

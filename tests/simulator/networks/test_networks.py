@@ -1,4 +1,6 @@
-"""The catalogue: right sizes, runs anywhere, and a mistyped name gets a useful answer."""
+"""The catalogue: its sizes are right, its networks run on the CPU, and a mistyped name gets a
+useful error.
+"""
 
 from typing import Any
 

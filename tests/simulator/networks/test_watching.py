@@ -1,4 +1,4 @@
-"""Code that does not end is stopped, and the line that it was at is named."""
+"""Code that does not end is stopped, and the error names its current line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_takes_too_long_is_stopped_where_it_is(place: Path, name: str, line
 
 
 def trace_imports() -> None:
-    """What the first trace of a process imports takes a second by itself."""
+    """Trace once before, because the imports of the first trace in a process take a second."""
     import torch
 
     from simulator.tracing import trace

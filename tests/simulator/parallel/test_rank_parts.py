@@ -1,4 +1,4 @@
-"""What a rank's time goes to, by kernels made by hand and by a predicted step."""
+"""The parts of a rank's time, for kernels made by hand and for a predicted step."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ STEP = NetworkStep("gpt2", 4, 64, "bf16", True, sizes={"layers": 4})
 
 
 def kernel(start_s: float, end_s: float, wait_s: float | None = None) -> RankKernel:
-    """A kernel, or with `wait_s` a collective that waits so long."""
+    """A kernel, or with `wait_s` a collective that waits for this time."""
     what = None if wait_s is None else Collective("all_reduce", 1024, (0, 1))
     return RankKernel(0, 0, "k", "", "forward", 0, 0.0, start_s, end_s, wait_s or 0.0, what)
 

@@ -1,4 +1,6 @@
-"""FSDP2's step over other ranks, without tracing, equals the one that torch runs."""
+"""A step of FSDP2 over another number of ranks, derived without tracing, equals the step that torch
+runs.
+"""
 
 from dataclasses import replace
 

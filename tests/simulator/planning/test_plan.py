@@ -169,7 +169,7 @@ def test_low_precision_holds_more_cache():
 
 
 def test_a_step_of_the_table_is_a_prediction():
-    """Where the table has a knot: 16 sequences of 1024 cached tokens."""
+    """At a knot of the table: 16 sequences of 1024 cached tokens."""
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
     one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
@@ -213,8 +213,9 @@ def test_energy_is_paid_beside_the_rent():
 
 
 def test_power_is_that_of_the_steps_and_idle_between():
-    """H200: 1/4 of the time 500 W; else idle, with the clock kept up by the process. Without a
-    known step the limit bounds it."""
+    """H200: 500 W for 1/4 of the time, otherwise idle with the high clock of a running process.
+    Without a known step, the limit is the bound.
+    """
     card = gpu("h200")
     power_supply = supply(card)
     assert power_supply is not None
@@ -230,7 +231,7 @@ def test_power_is_that_of_the_steps_and_idle_between():
 
 
 def test_a_server_draws_less_than_its_limit(served: Any):
-    """A decode waits for DRAM: above idle, well below 700 W."""
+    """A decode waits for DRAM: its power is above idle and well below 700 W."""
     best = served.best
     assert 150 < best.watts < 650
     per_token = best.watts / (10 * 100)  # 10 requests/s of 100 tokens

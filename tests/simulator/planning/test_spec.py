@@ -1,4 +1,4 @@
-"""Specs: units in words, and one message for whatever cannot be used."""
+"""Specs: units in words, and one message for each invalid value."""
 
 from __future__ import annotations
 

@@ -54,8 +54,9 @@ def spec(**candidates: Any) -> Any:
 
 
 def test_ranks_together_compute_what_one_gpu_does() -> None:
-    """Sums of the ranks' outputs after attention and the feed-forward layer, and their logits side
-    by side, are those of the whole network."""
+    """The sums of the ranks' outputs after attention and after the feed-forward layer, and their
+    concatenated logits, equal those of the whole network.
+    """
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
     whole: Any = build("llama3-8b", **sizes)

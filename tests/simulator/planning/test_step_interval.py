@@ -20,7 +20,7 @@ MS = 1e-3
 def parts(
     saved_ms: float = 0.0, attention_ms: float = 0.0, host_ms: float = 0.0, moved: Any = None
 ) -> Parts:
-    """Kernels of 10 ms, 9 to 12 ms by their profile."""
+    """A step with kernels of 10 ms, 9 to 12 ms by their profile."""
     values = dict.fromkeys(StepColumns._fields, np.zeros(1))
     values |= {"period_s": np.array([10 * MS]), "low_s": np.array([9 * MS])}
     kernels = StepColumns(**values | {"high_s": np.array([12 * MS])})
@@ -63,7 +63,7 @@ def test_an_engines_own_all_reduce_is_the_low_end_of_collectives() -> None:
     moved = Communication(*(np.array([s * MS]) for s in (5, 4, 8, 0, 2)))
     low, high = 15 - sqrt(1 + 1.4**2 + 9), 15 + sqrt(4 + 1.4**2 + 9)
     assert spans(parts(moved=moved), "vllm") == pytest.approx((low / 15, high / 15))
-    low = 15 - sqrt(1 + 1)  # NCCL's in any other engine
+    low = 15 - sqrt(1 + 1)  # any other engine uses NCCL's
     assert spans(parts(moved=moved), "compiled+graph")[0] == pytest.approx(low / 15)
 
 

@@ -1,4 +1,4 @@
-"""How a plan writes figures."""
+"""The text of a plan's figures."""
 
 from __future__ import annotations
 

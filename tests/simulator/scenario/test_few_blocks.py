@@ -1,4 +1,4 @@
-"""A deep network is traced from a few of its blocks: the same trace as of all of them."""
+"""The trace of a deep network from a few of its blocks equals the trace of all blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces and families made for another process: what is left on disk answers there."""
+"""Traces and families made for another process, which reads them from disk."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def test_each_trace_is_told_of_as_it_is_made():
     trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
     assert len(messages) == 1
     trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
-    assert len(messages) == 1  # it is there
+    assert len(messages) == 1  # the family is on disk
     trace_source.make(BERT.request, BERT.gpu, ("batch", 16), lambda: messages.append(1))
     assert len(messages) >= 5
     count = len(messages)

@@ -1,4 +1,6 @@
-"""Controls and help come from signatures and docstrings; commands are parsed and spelled."""
+"""Controls and help come from signatures and docstrings; what-ifs are parsed and written as
+text.
+"""
 
 from __future__ import annotations
 

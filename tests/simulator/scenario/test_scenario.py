@@ -1,4 +1,4 @@
-"""Scenarios: saved, read again, and refused where a file is wrong."""
+"""Scenarios: written to files, read back, and refused if a file is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What blocks of kernels say holds for every kernel."""
+"""The bounds of blocks of kernels hold for every kernel."""
 
 from __future__ import annotations
 

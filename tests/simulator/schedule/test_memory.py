@@ -31,7 +31,9 @@ CARD = find_gpu("h200")
 
 @pytest.fixture
 def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The tracker rounds to the allocator's blocks on "cuda" alone: take "meta" for it."""
+    """The tracker rounds to the allocator's blocks only on "cuda": make it treat "meta" as
+    "cuda".
+    """
     plain = mem_tracker._WeakRefInfo.__init__
 
     def on_gpu(self: Any, size: int, element_size: int, device: torch.device, kind: Any) -> None:
@@ -43,7 +45,7 @@ def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | None) -> int:
-    """The peak of a second step, by a tracker that begins when the first is done."""
+    """The peak of the second step, by a tracker that starts after the first."""
 
     def step() -> object:
         if optimizer is None:

@@ -17,7 +17,7 @@ CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
 
 
 def in_full(launches: Launches, clock: Clock) -> tuple[float, float, float]:
-    """Period, idle time and that after syncs, over the last four of eight steps."""
+    """Period, idle time, and idle time after syncs, over the last four of eight steps."""
     run = schedule(launches, clock, STEPS)
     count = launches.host_s.size
     ends = run.end_s[count - 1 :: count]

@@ -1,4 +1,4 @@
-"""A family's figures at many points are those of a trace at each."""
+"""A family's figures at many points equal those of a separate trace for each point."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHARES = ("compute", "memory", "overhead")
 
 
 def family(scenario: Scenario, seq: int | None) -> Family:
-    """The family of most points of a scenario's network, traced anew."""
+    """The family for most points of a scenario's network, with new traces."""
     resolved = resolve(scenario)
     lines = trace_source._families(resolved.request, resolved.gpu)
 
@@ -61,7 +61,7 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
             simulated([Step(t, there, drive.host, profile, drive.mode) for t in traces])
             for drive in drives
         ]
-        # the second time all that is kept with the family is used
+        # the second time, the results cached with the family are used
         for again in range(2):
             some = points[again:]
             batches, seqs = ([p[axis] for p in some] for axis in (0, 1))

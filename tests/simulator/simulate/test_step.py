@@ -90,7 +90,9 @@ def scaled(
 
 
 def period_s(name: str, mode: str, **factors: float) -> float:
-    """On a machine with other rates, at the clock that the power limit leaves the step as it is."""
+    """The period in seconds on a machine with other rates, at the clock that the power limit allows
+    the original step.
+    """
     machine = scaled(find_gpu("h200"), find_host(), profile(), **factors)
     power = answer(name, mode=mode).power
     assert power is not None

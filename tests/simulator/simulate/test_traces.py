@@ -1,4 +1,4 @@
-"""Many scenarios at once are what each is alone."""
+"""Predictions of many scenarios at once equal those of each scenario alone."""
 
 from __future__ import annotations
 

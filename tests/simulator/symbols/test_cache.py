@@ -1,4 +1,4 @@
-"""Traces on disk: found by content, made again when torn, bounded."""
+"""Traces on disk: found by content, replaced if truncated, and bounded in size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_trace() -> Trace:
 
 
 class Maker:
-    """Counts how often a trace was asked of it."""
+    """Counts the requests for a trace."""
 
     def __init__(self, new_trace: Trace) -> None:
         self.made, self.calls = new_trace, 0

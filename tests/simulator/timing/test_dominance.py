@@ -1,5 +1,6 @@
-"""Cards against each other, over the whole catalogue: one that is better in every figure is never
-slower, and on none is bf16 slower than fp32."""
+"""Cards compared over the whole catalogue: a card that is better in every figure is never slower,
+and bf16 is never slower than fp32.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def busy_s(case: str) -> dict[str, float]:
 
 
 def figures(card: GPU) -> tuple[float, ...]:
-    """Everything about a card that makes its kernels faster where it is more."""
+    """All figures of a card that make its kernels faster if they are larger."""
     known = profile()
     lanes = peak_flops_per_s(card, "vector", "float32")
     vector, tensor = card.sustained_vector or 1.0, card.sustained_tensor or 1.0
@@ -70,7 +71,7 @@ def figures(card: GPU) -> tuple[float, ...]:
 
 
 def better(one: GPU, other: GPU) -> bool:
-    """In no figure worse, with the same software."""
+    """Whether a card is worse in no figure than another card with the same software."""
     alike = one.vendor == other.vendor
     return alike and all(a >= b for a, b in zip(figures(one), figures(other), strict=True))
 
@@ -119,7 +120,7 @@ EXPLAINED = {
 
 
 def data_sheet(card: GPU) -> tuple[float, ...]:
-    """Bandwidth, L2 and dense peaks; 0 for what a card has not."""
+    """Bandwidth, L2 and dense peaks; 0 for missing figures."""
     tensor = (card.peak("tensor", dtype) for dtype in ("fp16", "bf16", "tf32", "fp32"))
     peaks = (card.peak("vector", "fp32"), *tensor)
     return card.bandwidth_bytes_per_s, card.l2_bytes or 0, *(peak or 0.0 for peak in peaks)

@@ -1,4 +1,4 @@
-"""Local experts: those of few points are the exact process, those of many are close to it."""
+"""Local experts: with few points they equal the exact process, with many they are close to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock that a card's power limit leaves a step, and the energy that it takes."""
+"""The clock that a card's power limit allows a step, and the energy of the step."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
-    """425 J ± 42.5 by the interval; at rest, 100 W for 0.5 s less are 50 J, for 2 s more 200 J:
+    """425 J ± 42.5 by the interval; at rest, 100 W are 50 J for 0.5 s less, and 200 J for 2 s more:
     √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     supply = made_up(212.5)

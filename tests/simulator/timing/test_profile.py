@@ -1,4 +1,6 @@
-"""Profiles as files: what is packaged is read by curve, and is what a whole reading gives."""
+"""Profiles as files: reading single curves of a packaged profile gives the same as reading the
+whole file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a card whose software nobody calibrated."""
+"""The notes on a card whose software was never calibrated."""
 
 from __future__ import annotations
 

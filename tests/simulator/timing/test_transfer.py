@@ -1,4 +1,4 @@
-"""What one GPU's measurements say of another: the sums by hand, and public measurements."""
+"""The transfer of one GPU's measurements to another: sums by hand, and public measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TENSOR, LANES = np.array([True]), np.array([False])
 
 
 def rate(share: float, here: str, dtype: str = "fp16") -> float:
-    """FLOP/s on a GPU of what reaches this share of the H200's peak."""
+    """FLOP/s on a GPU of a kernel that reaches this share of the H200's peak."""
     there = np.array([H200.peak("tensor", dtype) or 0.0])
     peak = np.array([gpu(here).peak("tensor", dtype) or 0.0])
     return float((peak * share / transfer_slowdown(share, TENSOR, peak, there, gpu(here), H200))[0])
@@ -223,7 +223,7 @@ def test_volta_writes_planes_itself() -> None:
 
 def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
     def moved(cols: int, card: str) -> float:
-        """Times that its elements go to or from DRAM."""
+        """How often its elements move to or from DRAM."""
         x, one = tensor(16384, cols), tensor(16384, 1)
         args = {"normalized_shape": [cols], "eps": 1e-5}
         op = Signature("aten.native_layer_norm.default", (x,), (x, one, one), ("input",), args)

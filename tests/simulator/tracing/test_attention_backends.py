@@ -1,6 +1,6 @@
 """Which kernel `scaled_dot_product_attention` becomes, by GPU, dtype and shape.
 
-The expectations are read off ATen/native/transformers/cuda/sdp_utils.cpp by hand.
+The expectations were derived by hand from ATen/native/transformers/cuda/sdp_utils.cpp.
 """
 
 from __future__ import annotations
@@ -151,8 +151,9 @@ def test_the_output_of_cudnn_lies_as_the_query() -> None:
 
 
 def expanded(_: Calls, q: Tensor) -> Tensor:
-    """A mask of the queries alone, expanded over the keys: what transformers before 5.18 gives
-    BERT and ViT while a graph is compiled or captured."""
+    """A mask of the queries only, expanded over the keys, as transformers before 5.18 passes to
+    BERT and ViT while a graph is compiled or captured.
+    """
     mask = (torch.arange(16, device=q.device)[:, None] >= 0).expand(2, 1, 16, 16)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 

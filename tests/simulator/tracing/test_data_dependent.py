@@ -1,4 +1,4 @@
-"""Results whose size or value depends on data: what is taken, and that it is said."""
+"""Results whose size or value depends on data: the assumptions, and that they are listed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_router_sends_its_tokens_evenly() -> None:
 
 
 def test_one_hot_masks_keep_one_class_each() -> None:
-    """As mixtures of experts do it: which experts have any token, and which tokens one has."""
+    """As in mixtures of experts: the experts that have tokens, and the tokens of one expert."""
 
     def routed(_: Calls, x: Tensor) -> Tensor:
         mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes of 4 rows

@@ -1,4 +1,4 @@
-"""What a network asks of its tensors and of torch is answered as on the GPU."""
+"""Queries of a network to its tensors and to torch are answered as on the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = torch.ones(4, 8)
 
 
 def answer(question: Callable[[Tensor], object], gpu: str = "h200") -> Any:
-    """What a forward pass sees."""
+    """The answer that a forward pass gets."""
     seen: list[object] = []
 
     def forward(_: Calls, x: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def totals(traced: Trace) -> tuple[int, int, int]:
 
 
 class Helped(nn.Module):
-    """One op, by way of two functions."""
+    """One op, called through two functions."""
 
     def half(self, x: Tensor) -> Tensor:
         return self.quarter(x)
@@ -63,7 +63,7 @@ def test_calls_of_a_sequence() -> None:
 
 
 def test_a_function_that_torch_overrides_is_one_call() -> None:
-    """F.softmax asks whether an argument overrides it and is then entered again: count it once."""
+    """F.softmax checks whether an argument overrides it and is then called again: count it once."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ def test_a_function_that_torch_overrides_is_one_call() -> None:
 
 
 def test_the_choice_of_an_attention_kernel_is_not_counted() -> None:
-    """ATen chooses in C++; Python of the simulator does so while the step is traced."""
+    """ATen chooses in C++; while the step is traced, Python code of the simulator chooses."""
 
     class Attention(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a network is told that asks how it is run."""
+"""The answers to a network that queries the mode in which it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.compiler import is_compiling  # by name, as many import it
+from torch.compiler import is_compiling  # imported by name, as in many networks
 
 from simulator.modes import MODES, Run, run_of
 from simulator.tracing import trace
@@ -28,7 +28,7 @@ TRUE: dict[Run, set[str]] = {"eager": set(), "captured": {"capturing"}, "compile
 
 
 class Asking(nn.Module):
-    """Notes the answers that it gets, in its own thread and in another."""
+    """Records the answers that it gets, in its own thread and in another."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Calls that a step repeats give what they give when each is made."""
+"""Repeated calls of a step, dispatched once, give the same trace as separate calls."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_default_dtype_decides_anew() -> None:
 
 
 class Mixed(nn.Module):
-    """Equal blocks, with views, copies and ops that return a view without saying so."""
+    """Equal blocks, with views, copies and ops that return a view without declaring it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Ops of other libraries: a fake of their own, or a cost that the user states."""
+"""Ops of other libraries: with their own fake implementation, or with a cost that the user
+states.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be traced says what came, what was expected and what to do."""
+"""Errors of networks that cannot be traced name the value, the expected value and a remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _(x: Tensor) -> Tensor:
 
 
 class OneWay(torch.autograd.Function):
-    """Fails on the way back."""
+    """Fails in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **_: Any) -> Tensor:

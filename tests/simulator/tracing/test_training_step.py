@@ -16,7 +16,7 @@ X = torch.ones(4, 8)
 
 
 class Net(nn.Module):
-    """Two named layers and a loss of their own."""
+    """Two named layers with their own loss."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
 
 
 def test_adamw_is_its_second_step() -> None:
-    """Hand-read from torch/optim/adam.py, `_multi_tensor_adam`: no state is made anew."""
+    """The second step, from `_multi_tensor_adam` in torch/optim/adam.py: no state is created."""
     traced = step()
     ops = optimizer_ops(traced)
     on_gpu = [name for name in ops if name.startswith("_foreach")]

@@ -1,4 +1,4 @@
-"""Numbers at many points count as plain ones do at each."""
+"""Arithmetic on numbers at many points equals plain arithmetic at each point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.varying import Varying, at_each, walked
 
 
 def everywhere(ask: Callable[..., Any], columns: list[list[int]]) -> list[Any]:
-    """What `walked` finds at each point, as plain numbers."""
+    """The result of `walked` at each point, as plain numbers."""
     found: dict[int, Any] = {}
     for answer, points in walked(lambda numbers: ask(*numbers), np.array(columns, np.int64)):
         for place, point in enumerate(points.tolist()):

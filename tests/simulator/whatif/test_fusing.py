@@ -200,7 +200,7 @@ LINE = Tensor((ROWS, 1), "float32", (1, 1))
 
 
 def program(kinds: list[tuple[str, int, int]]) -> Trace:
-    """Ops over one input, each reading values that earlier ones made."""
+    """Ops on one input; each reads results of earlier ops."""
     storages = [Storage(SHAPE.nbytes, -1, None, "input")]
     values: list[tuple[Tensor, int]] = [(SHAPE, 0)]
     ops: list[Op] = []
@@ -262,7 +262,7 @@ def test_fusing_never_adds_bytes(kinds: list[tuple[str, int, int]], data: st.Dat
     assert moved(samples) <= moved(trace)
     assert len(samples.ops) == len(trace.ops) - len(members) + 1
     present = {n for n, s in enumerate(samples.storages) if s.born < 0}
-    for op in samples.ops:  # nothing is read before it is made
+    for op in samples.ops:  # nothing is read before it is written
         reads = op.storages[: len(op.inputs)]
         assert present.issuperset(reads)
         present.update(op.storages)

@@ -1,4 +1,4 @@
-"""Precision: equal to a retrace where there is one, sums by hand where there is none."""
+"""Precision: equal to a new trace if there is one, otherwise sums by hand."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
 
 
 def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
-    """A B200: 9,000 TFLOP/s beside 4,500, reached as nearly."""
+    """On a B200: 9,000 TFLOP/s instead of 4,500, with the same share of the peak."""
     base = small_scenario(
         "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192
     )

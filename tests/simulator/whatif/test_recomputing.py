@@ -52,7 +52,7 @@ def stepped(name: str, checkpointed: bool, seq: int = 64) -> Trace:
 def test_the_ops_are_those_of_torchs_checkpoint(name: str):
     expected = stepped(name, True)
     recomputed = Recomputed("**.#")(stepped(name, False))
-    saved = "aten.detach.default"  # what is saved is looked at once more; a view, and no kernel
+    saved = "aten.detach.default"  # a view of the saved tensor, without a kernel
     assert Counter(n for n in recomputed.names() if n != saved) == Counter(
         n for n in expected.names() if n != saved
     )

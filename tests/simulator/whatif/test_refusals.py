@@ -1,4 +1,4 @@
-"""What cannot be is refused with its reason, and the scenario stays as it was."""
+"""Impossible what-ifs are refused with the reason, and the scenario stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan's draft: its sentence, its cards, and what their edits write into the spec."""
+"""A plan's draft: its sentence, its cards, and the keys that their edits write into the spec."""
 
 import tomllib
 from pathlib import Path
@@ -177,7 +177,7 @@ def test_cards_are_edited():
     off = switched(draft, "h200_sxm", False)
     assert off.get("candidates", "per_gpu", "h200_sxm", "use") is False
     assert switched(off, "h200_sxm", True).text == draft.text
-    assert with_gpu(off, "h200").text == draft.text  # dropped again: on again
+    assert with_gpu(off, "h200").text == draft.text  # dropping the card again switches it on
     added = with_gpu(draft, "b200")
     assert added.get("candidates", "gpus") == ["h200", "l40s", "b200_sxm"]
     assert without_gpu(added, "h200_sxm").get("candidates") == {

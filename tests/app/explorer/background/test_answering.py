@@ -1,4 +1,4 @@
-"""What the cache of predictions keeps: a bounded number, always those of the sides."""
+"""The cache of predictions is bounded, and always holds those of the sides."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The prediction on screen as files, read back."""
+"""Exports of the current prediction, read back."""
 
 import csv
 import json

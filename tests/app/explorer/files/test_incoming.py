@@ -58,7 +58,7 @@ def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, 
     settle(opening)
     assert session.state.sides[0].measured == str(packed)
     assert session.state.scenario == FIRST
-    opening.open([trace])  # without kernels: said, and the one before stays
+    opening.open([trace])  # a trace without kernels is reported, and the previous trace stays
     settle(opening)
     assert f"{trace} has no kernels of a GPU among 0 events" in opening.banner.label.text()
     assert session.state.sides[0].measured == str(packed) and session.history.count() == 1
@@ -77,7 +77,7 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening.open([TRACES / "bert-base.json.gz"])
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
-    opening.open([TRACES / "mlp-tiny.json.gz"])  # products alone, which BERT has too
+    opening.open([TRACES / "mlp-tiny.json.gz"])  # only products, which BERT also has
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
     banner = opening.banner.label.text()

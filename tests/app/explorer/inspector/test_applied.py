@@ -1,4 +1,6 @@
-"""What-ifs in the inspector: controls from their signatures, each change a step, each removable."""
+"""What-ifs in the inspector: controls from their signatures; each change is one undo step, each
+what-if can be removed.
+"""
 
 from dataclasses import replace
 

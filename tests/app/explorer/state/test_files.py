@@ -1,4 +1,4 @@
-"""A session's file: saved and opened exactly, saved by itself, recovered after kill -9."""
+"""A session's file: saved and opened without loss, autosaved, recovered after kill -9."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_what_a_killed_process_left_is_recovered_once(files: Files):
     assert files.session.state.scenario == replace(FIRST, batch=77)
     assert files.edited and files.unsaved() is None
     files._wait()
-    assert places.autosave().exists()  # it is on no other disk
+    assert places.autosave().exists()  # the state is saved nowhere else
 
 
 def test_a_recovered_session_knows_its_file(files: Files, tmp_path: Path):

@@ -1,4 +1,6 @@
-"""The session: every change undone, drags merged, files that read back and files that do not."""
+"""The session: every change can be undone, drags are merged, valid files are read back and others
+are refused.
+"""
 
 import gc
 import weakref
@@ -132,6 +134,7 @@ def test_a_mode_is_left_also_where_a_what_if_chose_it():
     fused = apply(Scenario("mlp-tiny"), "fusion", {"level": "compiled"})
     assert with_field(fused, "mode", "eager") == Scenario("mlp-tiny")
     graph = apply(Scenario("mlp-tiny", mode="cuda_graph"), "fusion", {"level": "pointwise"})
-    assert with_field(graph, "mode", "cuda_graph") == graph  # a graph of fused kernels stays
+    assert with_field(graph, "mode", "cuda_graph") == graph  # a CUDA graph of fused kernels stays
     broken = Scenario("mlp-tiny", gpu="no such card", whatifs=graph.whatifs)
-    assert with_field(broken, "mode", "eager").whatifs == graph.whatifs  # it is said elsewhere
+    # another message reports it
+    assert with_field(broken, "mode", "eager").whatifs == graph.whatifs

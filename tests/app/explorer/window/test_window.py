@@ -1,4 +1,4 @@
-"""The window without a screen: what it shows, and that every change can be undone."""
+"""The window without a screen: its contents, and that every change can be undone."""
 
 from dataclasses import replace
 
@@ -38,10 +38,10 @@ def test_what_is_shown_is_what_the_simulator_says(window: Window):
     assert shown.prediction.shares == predict(FIRST).shares
     description = window.verdict.accessibleDescription()
     assert "bert-base, batch 64 × 128, bf16" in description and "80%" in description
-    # A plan is made in a lane of its own, and has tests of its own.
+    # A plan is computed in its own lane, and has its own tests.
     views = [view for view in in_front(window) if view.workspace not in ("Cluster", "Plan")]
     empty = {view.title for view in views if len(view.rows()) < 2}
-    assert empty <= {"Measured", "From A to B"}  # nothing is measured, nothing to compare with
+    assert empty <= {"Measured", "From A to B"}  # no measurement and no second scenario
 
 
 def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
@@ -169,7 +169,8 @@ def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Win
 
 
 def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
-    window.session.show("Lessons")  # where no view asks for hundreds of compiled steps
+    # in a workspace whose views do not predict hundreds of compiled steps
+    window.session.show("Lessons")
     window.session.set_scenario(apply(FIRST, "mode", {"to": "reduce-overhead"}), "mode")
     buttons = window.inspector.mode.buttons
     assert [name for name, button in buttons.items() if button.isChecked()] == ["compiled"]

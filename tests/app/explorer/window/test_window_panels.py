@@ -20,7 +20,8 @@ from tests.app.explorer.window.front import in_front
 
 
 def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
-    assert len(list(in_front(window))) == 23  # made one after the other, as they were seen
+    # created one after the other, in the order in which they were shown
+    assert len(list(in_front(window))) == 23
     places, each = list[QWidget](), window.nextInFocusChain()
     while each is not None and each is not window:
         places.append(each)
@@ -41,7 +42,7 @@ def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
 
 
 def test_a_view_behind_is_told_what_is_picked_once_it_shows_that_answer(window: Window):
-    window.resize(1180, 800)  # where the timeline is a tab behind the roofline
+    window.resize(1180, 800)  # in the layout with the timeline behind the roofline
     QCoreApplication.processEvents()
     QCoreApplication.processEvents()
     roofline, _, timeline = list(window.panels.panels.values())[:3]
@@ -73,7 +74,7 @@ def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):
 
 
 def docks(window: Window) -> dict[str, str]:
-    """The layout without the window's own place, which a screen of 800 pixels cannot give back."""
+    """The layout without the window's position, which a screen of 800 pixels cannot restore."""
     return {name: state for name, state in window.layout_.current().items() if name != "window"}
 
 

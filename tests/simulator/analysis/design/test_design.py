@@ -1,4 +1,4 @@
-"""Designs: which combinations there are, and that their rows are those of single predictions."""
+"""Designs: their combinations, and that their rows equal single predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_network_comes_first_and_sizes_of_the_data_last():
 
 
 def test_combinations_are_not_listed():
-    """10⁵ values of 3 axes are 10¹⁵ combinations: listed they would fill the memory."""
+    """10⁵ values of 3 axes are 10¹⁵ combinations: a list of them would fill the memory."""
     values = range(1, 100_001)
     large = Design(BASE, {name: tuple(values) for name in ("a", "b", "c")})
     assert large.combinations == 10**15
@@ -60,7 +60,7 @@ def test_rows_are_those_of_single_predictions():
 
 
 def test_a_combination_without_an_answer_says_why():
-    """GPT-2 has positions for 1,024 tokens."""
+    """GPT-2 has positions for at most 1,024 tokens."""
     long = design(Scenario("gpt2"), {"gpu": ["h100"], "seq": [1024, 4096]})
     rows = predicted(long, long.points)
     assert list(rows.refused) == [1]

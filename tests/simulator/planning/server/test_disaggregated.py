@@ -1,4 +1,4 @@
-"""Prefill and decode apart: an independent simulator, sums by hand, and whole plans."""
+"""Separate prefill and decode: an independent simulator, sums by hand, and whole plans."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ def test_a_request_longer_than_the_cache_is_never_answered():
 
 
 def test_tokens_do_not_wait_for_prompts():
-    """Long prompts at a high rate: together 1% of the tokens waits for them, apart none does."""
+    """Long prompts at a high rate: on shared servers 1% of the tokens wait for them, on separate
+    servers none does.
+    """
     requests = load(2000, 12.0)
     requests = replace(requests, prompt=np.full(2000, 2000), output=np.full(2000, 20))
     rules = Rules(2048, 64, 200_000)
@@ -154,7 +156,7 @@ def test_what_overloads_the_pools(pools: Pools, binds: str):
 
 
 def test_the_largest_rate_is_that_of_the_smaller_pool():
-    """Twice the decode servers carry twice the load, until one prefill server does not."""
+    """Twice the decode servers carry twice the load, until the one prefill server is the limit."""
     rules = Rules(2048, 16, 200_000)
     rates = [
         largest_rate(STEP, replace(rules, pools=Pools(1, n, 1e-7)), 500, 100) for n in (1, 2, 64)

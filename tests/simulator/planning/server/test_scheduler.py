@@ -1,4 +1,4 @@
-"""The simulated server against an independent one, and against queueing theory."""
+"""The simulated server against an independent simulation and queueing theory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def load(count: int, rate: float, seed: int = 0, prompt: int = 300, output: int 
 
 
 def by_hand(requests: Requests, step: StepTime, budget: int, most: int, room: int):
-    """Thirty lines: every token of every sequence, one iteration after the other; a request enters
-    when its whole length fits."""
+    """Simulate every token of every sequence, iteration by iteration; a request enters when its
+    whole length fits.
+    """
     jobs = [
         {"at": a, "prompt": int(p), "left": int(p), "out": int(o), "made": 0, "first": 0.0}
         for a, p, o in zip(requests.arrival_s, requests.prompt, requests.output, strict=True)

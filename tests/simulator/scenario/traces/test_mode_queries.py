@@ -1,4 +1,4 @@
-"""Networks that ask how they are run, and then take another path."""
+"""Networks that query the mode in which they run, and then take another path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODES = ("eager", "cuda_graph", "compiled")
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """How each trace is run that is made from now on."""
+    """The mode of each trace that is computed from now on."""
     traced: list[str] = []
     usual = simulator.tracing.trace
 
@@ -73,7 +73,7 @@ def test_the_mode_says_how_a_network_of_a_file_is_run(tmp_path: Path) -> None:
     asks = [resolve(Scenario(network, mode=mode)).request.run for mode in MODES]
     assert asks == ["eager", "captured", "compiled"]
     asks = [resolve(Scenario("bert-base", mode=mode)).request.run for mode in MODES]
-    assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not ask
+    assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not query the mode
 
 
 def test_a_network_that_does_not_ask_is_traced_once(tmp_path: Path, runs: list[str]) -> None:
@@ -90,7 +90,7 @@ def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> Non
 
 
 def test_a_network_that_asks_is_traced_anew(tmp_path: Path, runs: list[str]) -> None:
-    """A mask is tested in eager mode alone, so that a graph can be captured."""
+    """The network tests a mask in eager mode only, so that a graph can be captured."""
     condition = (
         "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
         "or x.sum().item()"

@@ -17,7 +17,7 @@ from simulator.tracing.python_code.bytecode import _ATTRIBUTES, _UNCOUNTED, Byte
 
 
 def counted(call: Callable[[], object]) -> tuple[int, int]:
-    """Instructions and attribute look-ups as a step's are counted."""
+    """Instructions and attribute look-ups, counted as in a step."""
     counter = Bytecode()
 
     def on_event(frame: FrameType, event: str, arg: Any) -> None:
@@ -38,7 +38,7 @@ def counted(call: Callable[[], object]) -> tuple[int, int]:
 
 
 def run(call: Callable[[], object]) -> tuple[int, int]:
-    """The same as Python traces each opcode."""
+    """The same counts from Python's trace of each opcode."""
     names: list[str] = []
     opcodes: dict[object, dict[int, str]] = {}
 
@@ -140,7 +140,9 @@ def test_work_between_two_ops_belongs_to_the_second() -> None:
 
 
 def test_a_function_that_torch_overrides_is_counted_once() -> None:
-    """It asks whether an argument overrides it and is entered again: the second time counts."""
+    """It checks whether an argument overrides it and is then called again: only the second call
+    counts.
+    """
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
