@@ -17,7 +17,9 @@ _LONG = (
     (7200.0, 3600.0, "h"),
     (120.0, 60.0, "min"),
 )
-"""Longer units: the least seconds to use it for, its length in seconds, its name."""
+"""Longer units: the number of seconds from which a unit is used, its length in seconds, and its
+name.
+"""
 
 
 def plain(value: float) -> str:

@@ -135,7 +135,7 @@ def shape_of(p: Prediction, work: int, op: int) -> str:
 
 def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     """Group the modules as a tree to this depth: each parent before its children, longest first.
-    The optimizer's step and the network's own ops are groups of their own."""
+    The optimizer's step and the network's own ops are separate groups."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
     groups: dict[str, list[list[Kernel]]] = {}  # the groups with kernels of an owner

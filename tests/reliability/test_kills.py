@@ -27,7 +27,7 @@ NOBODY = 65534
 
 
 def in_child(run: Callable[[], object]) -> str:
-    """What `run` raises in a process of its own."""
+    """The error that `run` raises in a separate process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -170,7 +170,7 @@ def test_any_whatif_asked_for_nothing_is_the_identity(base: Scenario, data: st.D
         )
     )
     assert apply(states[-1], name, {"times": 1.0}) is states[-1]
-    for twice in ("cuda_graph", "no_syncs"):  # and what was done is done
+    for twice in ("cuda_graph", "no_syncs"):  # a second application changes nothing
         once = apply(states[-1], twice)
         assert apply(once, twice) is once
 

@@ -1,4 +1,4 @@
-"""Waits until a worker has nothing left to do."""
+"""Wait until a worker is idle."""
 
 import time
 

@@ -144,7 +144,7 @@ def test_it_plays_pauses_and_stands_still(
     floor.at_s = None
     floor.step(1.0)
     first = floor.at_s
-    # 14 s are shown for a step
+    # the animation of a step takes 14 s
     assert first == pytest.approx(floor.figures.span_s / 14) and view.lanes.at_s == first
     before = picture(view)
     floor.step(3.0)

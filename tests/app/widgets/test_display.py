@@ -8,7 +8,9 @@ import pytest
 from app.widgets import display
 from simulator.errors import InputError
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X is asked on Linux")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the app connects to X only on Linux"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -83,7 +83,8 @@ def test_the_chain_that_is_replaced(name: str) -> None:
 
 
 TRAFFIC = {
-    # read 8·2, written 8·2; ·4, −2, sigmoid's 4, ·4
+    # 8·2 bytes read, 8·2 written; 4 of the sigmoid, and a multiplication, subtraction and
+    # multiplication
     "pointwise_chain": (dict(size=8, ops=4), 32, 8 * 7),
     # 6 in, 3 of bias, 6 out: 15·2; 6 a number
     "bias_gelu": (dict(rows=2, cols=3), 30, 36),

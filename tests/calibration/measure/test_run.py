@@ -86,7 +86,7 @@ def test_a_limit_of_time_ends_early_and_the_rest_follows(tmp_path: Path) -> None
     path, points = tmp_path / "s.jsonl", planned([swept("add", 50)])
     first = FakeBench()
     assert not run(path, first, points, until_s=38.0)[0]
-    assert len(first.timed) == 31  # 8 s are kept for the last profiler session
+    assert len(first.timed) == 31  # 8 s are reserved for the last profiler session
     assert sorted(first.read) == sorted(first.timed)
     second = FakeBench()
     assert run(path, second, points)[0]

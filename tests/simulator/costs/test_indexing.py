@@ -108,7 +108,7 @@ def test_gather_and_scatter() -> None:
     (add,) = launched(
         sig("aten.scatter_add_.default", x, (0, 1, 2, 0), self=x, index=i, src=((8, 3), F32))
     )
-    # what it adds to is read too
+    # the destination of the addition is read too
     assert (add.read_bytes, add.write_bytes, add.flops) == (384, 96, 24)
 
 

@@ -46,8 +46,8 @@ def test_runs_of_a_straight_walk() -> None:
 def test_a_transpose_touches_a_line_for_each_element() -> None:
     x, turned = packed(1024, 1024), Tensor((1024, 1024), F32, (1, 1024))
     n = 1024 * 1024
-    # a block has 256 in a row of the result: as many lines of the source, and 32 sectors in 8
-    # lines of its own
+    # a block has 256 elements in a row of the result: 256 lines of the source, and 32 sectors in 8
+    # lines of the result
     assert walk([turned, x]).runs == n + (n // 256) * (32 + 3 * 8) // 4
 
 

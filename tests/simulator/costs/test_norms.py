@@ -78,7 +78,8 @@ def layer_norm_backward(x: Any, statistics: Any, weight: Any) -> tuple[Work, ...
 
 def test_layer_norm_backward_is_two_launches() -> None:
     kernels = layer_norm_backward(X, S, W)
-    # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
+    # gradient and input of 96 bytes each, statistics of 12 each, weight of 32; the second kernel
+    # reads no weight
     assert [w.read_bytes for w in kernels] == [248, 216]
     assert [w.write_bytes for w in kernels] == [96, 64]
 
@@ -120,7 +121,8 @@ def test_group_norm_is_three_launches() -> None:
             bias=C,
         )
     )
-    # x 288; statistics 2·16, weight and bias 2·16; x and a scale and shift of 2·4·4 each
+    # x of 288 bytes, statistics of 2·16, weight and bias of 2·16; then x, and a scale and a shift
+    # of 2·4·4 each
     assert [w.read_bytes for w in kernels] == [288, 64, 352]
     assert [w.write_bytes for w in kernels] == [32, 64, 288]
 

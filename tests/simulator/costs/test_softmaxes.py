@@ -53,7 +53,7 @@ def test_softmax_backward_reads_gradient_and_output() -> None:
             output=CUBE,
         )
     )
-    # g·y of its own, then y·(g - sum): add, subtract, multiply
+    # g·y, then y·(g - sum): add, subtract, multiply
     assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
     assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
 

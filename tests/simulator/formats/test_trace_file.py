@@ -32,7 +32,7 @@ def same(a: Prediction, b: Prediction) -> bool:
     )
 
 
-# -- what is written is read ------------------------------------------------------------------
+# -- round trips ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", FORMATS)
@@ -120,7 +120,7 @@ def test_a_write_leaves_one_file(saved: Path) -> None:
     assert list(saved.parent.iterdir()) == [saved] and len(load(saved).ops) > 26
 
 
-# -- files that are none -------------------------------------------------------------------------
+# -- invalid files -------------------------------------------------------------------------
 
 
 def test_no_file(tmp_path: Path) -> None:

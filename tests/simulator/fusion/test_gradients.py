@@ -22,7 +22,7 @@ def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
 def test_gradients_of_wide_kernels_are_copied() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 1), nn.Conv2d(64, 64, 3)
-    # from the last to the first; one pixel lies alike in both orders
+    # from the last to the first; one pixel has the same layout in both orders
     assert _copies(*layers) == [(64, 64, 3, 3), (128, 128, 3, 3)]
 
 

@@ -67,7 +67,8 @@ def test_a_batch_norm_is_applied_again_before_a_clamp_that_compares_in_full_prec
     row = step(Normed().bfloat16(), torch.zeros(4, 8, 16, 16).bfloat16())
     (forward,) = launches(row, "forward", "hardtanh")
     half, full, weight, moment = ELEMENTS * 2, ELEMENTS * 4, 8 * 2, 8 * 4
-    # the norm's result is not kept: it is x, weight, bias, mean and rstd, which are
+    # the norm's result is not stored: it is recomputed from x, weight, bias, mean and rstd, which
+    # are stored
     assert sizes(forward) == ([half, weight, weight, moment, moment], [half])
     again = launches(row, "backward", "batch_norm_elemt")[0]
     assert sizes(again) == ([half, weight, weight, moment, moment], [full])
@@ -77,7 +78,7 @@ def test_a_batch_norm_is_applied_again_before_a_clamp_that_compares_in_full_prec
     assert [op.name for op in masked] == ["fused.reduction.default", "fused.pointwise.default"]
     # both read the gradient, the fp32 values and x; the sums then leave 8 · 8 parts of 4 bytes each
     assert sizes(masked[0]) == ([half, full, half, moment, moment], [256, 256])
-    # kept: the clamped image, x, two moments of 8, and the loss in bf16
+    # stored: the clamped image, x, two moments of 8, and the loss in bf16
     assert carried_bytes(fused(row, H200).trace) == 2 * half + 2 * moment + 2
 
 
@@ -104,7 +105,7 @@ def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -
     row = step(Pooled(2), torch.zeros(4, 8, 16, 16))
     whole, quarter = ELEMENTS * 4, ELEMENTS  # a quarter of the elements, 4 bytes each
     (pool,) = launches(row, "forward", "max_pool2d_with_indices")
-    # what the ReLU makes is computed in the windows: it reads but the convolution's result
+    # the ReLU's result is computed in the windows, which read only the convolution's result
     assert sizes(pool) == ([whole], [quarter, quarter // 4])
     zeros, added = launches(row, "backward", "max_pool2d_with_indices_backward")
     assert sizes(zeros) == ([], [whole])

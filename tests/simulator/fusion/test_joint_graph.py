@@ -75,7 +75,7 @@ def generated(p: Prediction, phase: str, part: str) -> list[Op]:
 def test_the_logits_are_kept_and_not_their_log_softmax():
     module = Classifier().bfloat16()
     p = compiled(module, torch.zeros(ROWS, WIDTH).bfloat16(), torch.zeros(ROWS, dtype=torch.int64))
-    # kept: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
+    # stored: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
     # each row, 2·64·4 = 512; the loss and the sum of weights, 4 each. In eager mode the
     # log-softmax, 64·1024·4 = 262,144
     assert carried_bytes(p.trace) == 131_072 + 512 + 8
@@ -100,7 +100,7 @@ def test_the_scores_are_kept_and_not_their_softmax():
 
 def test_of_a_relu_the_mask_is_kept_where_nothing_else_reads_it():
     p = compiled(Rectified(), torch.zeros(ROWS, WIDTH))
-    # kept: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
+    # stored: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
     # zero, a byte an element; y; the loss
     assert carried_bytes(p.trace) == 2 * ONE + ROWS * WIDTH + 4
 

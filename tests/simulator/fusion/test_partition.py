@@ -80,7 +80,7 @@ def test_a_sum_fuses_into_the_norm_that_reads_it() -> None:
     assert [op.name for op in compiled.ops] == ["fused.reduction.default"]
     signature = compiled.ops[0].signature
     assert signature.read_bytes == 2 * 32 * 64 * 4 + 2 * 64 * 4  # x and y; weight and bias
-    assert signature.write_bytes == 32 * 64 * 4  # in inference nobody needs the moments
+    assert signature.write_bytes == 32 * 64 * 4  # in inference no kernel needs the moments
     assert signature.args["rows"] == 32
 
 
@@ -160,7 +160,7 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
                 written_before |= set(node.writes)
         ops = {op for node in nodes for op in node.ops}
         assert ops <= eager_ops
-        dead = eager_ops - ops  # only what nobody reads
+        dead = eager_ops - ops  # only tensors without a reader
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
             for op in dead

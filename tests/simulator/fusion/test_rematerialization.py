@@ -117,7 +117,7 @@ def sin_cos_exp(x: Tensor) -> Tensor:
 
 def test_between_two_products_the_pointwise_results_are_computed_again():
     # sin' reads the product, cos' reads sin, exp' reads exp, as does the second product's gradient
-    # (which does not fuse, so that exp is kept); (y²)' reads y. Kept: product, exp, y
+    # (which does not fuse, so exp is stored); (y²)' reads y. Stored: product, exp, y
     saved, _, ran = cut(stepped(Between(sin_cos_exp)))
     assert (saved, ran) == (3 * ONE, ["sin"])
 
@@ -129,8 +129,8 @@ def test_without_the_second_gradient_only_the_products_are_kept():
 
 
 def test_the_narrow_side_of_a_cast_is_kept():
-    # in bf16 the product is half as wide as what is made of it in fp32: 64·32·2 = 4096;
-    # and y in bf16 is all that y.float()² needs
+    # in bf16 the product has half the bytes of its fp32 results: 64·32·2 = 4096; and y.float()²
+    # needs only y in bf16
     def wide(x: Tensor) -> Tensor:
         return torch.sin(torch.cos(x.float())).bfloat16()
 
@@ -141,8 +141,8 @@ def test_the_narrow_side_of_a_cast_is_kept():
 
 
 def test_a_reduction_is_kept_and_what_it_scales_is_not():
-    # the mean of each row is 32 times smaller than the row: it, or what is made of it, is kept,
-    # 64·4 = 256. Besides it the first product and y; x·rsqrt, which sin' reads, is not
+    # the mean of each row is 32 times smaller than the row: it, or a result of it, is stored, 64·4
+    # = 256. Also stored are the first product and y; x·rsqrt, which sin' reads, is not
     def scaled(x: Tensor) -> Tensor:
         return torch.sin(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True)))
 
@@ -151,8 +151,8 @@ def test_a_reduction_is_kept_and_what_it_scales_is_not():
 
 
 def test_a_random_op_does_not_run_again():
-    # kept: the first product, the mask (a byte an element), what dropout made, which the second
-    # gradient reads, and y
+    # stored: the first product, the mask (a byte per element), the result of dropout, which the
+    # second gradient reads, and y
     dropped = Between(lambda x: F.dropout(torch.tanh(x), 0.1)).train()
     saved, _, ran = cut(stepped(dropped))
     assert (saved, ran) == (3 * ONE + ROWS * WIDTH, ["tanh"])
@@ -254,12 +254,12 @@ def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
             expected = next(old, expected)
     assert next(old, None) is None
     assert not [op for op in after.ops if op.phase == "forward" and op not in before.ops]
-    for index, op in enumerate(after.ops):  # what an op touches is there
+    for index, op in enumerate(after.ops):  # the storages of an op exist
         for storage in op.storages:
             s = after.storages[storage]
             assert s.born <= index and (s.freed is None or index < s.freed)
     present = {n for n, s in enumerate(after.storages) if s.born < 0}
-    for op in after.ops:  # and what it reads was made
+    for op in after.ops:  # and its inputs were written
         assert present.issuperset(op.storages[: len(op.inputs)])
         present.update(op.storages)
 

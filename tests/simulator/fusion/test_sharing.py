@@ -108,7 +108,7 @@ def test_what_two_padded_products_read_is_written_beside_zeros() -> None:
     backward = [op for op in compiled.ops if op.phase == "backward"]
     gradient, wide = 4096 * 4099 * 2, 4096 * 4104 * 2
     (kernel,) = [op for op in backward if "tanh_backward" in op.signature.args.get("ops", "")]
-    # for the gradient of x and for that of the weight, by one loop; nobody copies them
+    # for the gradients of x and of the weight, by one loop; no kernel copies them
     assert [t.nbytes for t in kernel.outputs] == [gradient, gradient]
     zeros = [op for op in backward if not op.inputs and op.name == "fused.pointwise.default"]
     assert [op.outputs[0].nbytes for op in zeros] == [wide - gradient] * 2  # 5 columns each

@@ -72,7 +72,7 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
             conv("float16", (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
             "fill layout fill padding conv layout",
         ),
-        # 4 groups of 64 channels are convolutions of their own
+        # 4 groups of 64 channels are separate convolutions
         (
             conv("float16", (8, 256, 7, 7), (256, 64, 3, 3), 7, groups=4),
             "layout layout conv layout " * 4,

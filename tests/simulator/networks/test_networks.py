@@ -279,7 +279,8 @@ def test_the_mask_parts_what_the_roll_joined() -> None:
     module: Any = tiny("swin-t").stages[1].attention  # pyright: ignore
     assert module.shift == 1 and module.mask.shape == (16, 1, 4, 4)  # 8x8 patches, windows of 2x2
     assert (module.mask[0] == 0).all()
-    # After the roll the last window holds the four corners of the image: each sees only itself.
+    # After the roll the last window holds the four corners of the image: each token attends only to
+    # its own corner.
     assert (module.mask[-1, 0] == torch.where(torch.eye(4) == 1, 0.0, -100.0)).all()
 
 

@@ -149,7 +149,7 @@ def test_work_in_place_and_views_allocate_nothing() -> None:
 
 
 def test_blocks_of_512_bytes() -> None:
-    # 129 single-precision numbers are 516 bytes: two blocks; 128 are one; none is none
+    # 129 single-precision numbers are 516 bytes: two blocks; 128 are one; no byte needs no block
     module = Calls(lambda _, x: x + 1)
     for numbers, rounded in [(1, 512), (128, 512), (129, 1024), (256, 1024), (0, 0)]:
         assert bytes_at(module, torch.ones(numbers)) == [2 * 512 + 2 * rounded]

@@ -54,7 +54,7 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
     1e-6, to 1e-6.
     """
     draw, seq = random.Random(name), CATALOGUE[name].seq
-    # a batch and a sequence each twice, so that what two points share is met
+    # each batch and each sequence occurs twice, so that points share results
     batches = [draw.randint(2, 400) for _ in range(points)] + [64, 64]
     seqs = [draw.randint(17, 31) if seq else 1 for _ in range(points)] + [21 if seq else 1] * 2
     traces = [known.at(*point) for point in zip(batches, seqs, strict=True)]

@@ -159,8 +159,8 @@ def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
     shown = answer(name, gpu)
     low, high = shown.interval_s
     assert 0 < low < shown.period_s < high
-    # what was measured on another GPU is less sure, where the host is as sure on both: it decides
-    # nothing on the one, or all on the other
+    # times measured on another GPU are less certain; the host is equally certain on both, but may
+    # decide nothing on one GPU and everything on the other
     measured = answer(name)
     slowest_s, fastest_s = (measured.host_s * times for times in measured.host.spread[::-1])
     if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * shown.gpu_busy_s:

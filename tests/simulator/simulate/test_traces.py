@@ -54,7 +54,7 @@ def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario, cards: list[str]
     together = sweep(base, axes)
     same(together, sweep(base, axes, lambda s: predict(s)))
     assert len(together) == len(cards) * 3 * 4 * 2
-    # TF32 where there is none: v100 and mi300x? Only cards without it refuse
+    # only cards without TF32 refuse it
     refused = {together.points[row]["gpu"] for row in together.refused}
     assert refused == {c for c in cards if not gpu(c).peak("tensor", "tf32")}
 

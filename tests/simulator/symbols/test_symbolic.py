@@ -211,7 +211,7 @@ def test_numbers_in_arguments_and_words_follow() -> None:
 def test_a_program_met_in_between_is_caught_by_a_look() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.exp() if 601 < x.shape[1] < 609 else x), seq=64)
     assert symbolic.verify(5, 600)
-    assert symbolic.reason_to_retrace(5, 605) is None  # nobody looked there
+    assert symbolic.reason_to_retrace(5, 605) is None  # no trace was made there
     assert not symbolic.verify(5, 605)
     assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 differed"
     assert agree(symbolic, [(5, 605), (5, 600)]) == [False, False]

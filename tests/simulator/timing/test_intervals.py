@@ -45,7 +45,7 @@ def test_where_the_host_decides_its_spread_says_how_far() -> None:
 
 def test_a_faster_host_leaves_the_gpu() -> None:
     low, _ = profile().interval
-    # 0.8 · 10 ms of the host is less than what the GPU takes at least
+    # 0.8 · 10 ms of the host is less than the GPU's minimum
     assert ends("h200", DRIVER, 10e-3, 9.5e-3, 10e-3)[0] == pytest.approx(9.5e-3 * low)
 
 

@@ -60,7 +60,7 @@ def test_matrix_cores_that_take_singles() -> None:
     assert roof_flops_per_s(gpu("mi100"), added) == pytest.approx(23.1e12, rel=0.01)
     # a TPU multiplies singles by six passes of bf16: 197 / 6 = 32.8
     assert roof_flops_per_s(gpu("tpu_v5e"), single) == pytest.approx(32.8e12)
-    # and what it has no peak for, as fp16, no slower than that
+    # and dtypes without a peak, such as fp16, are not slower than that
     half = Work("gemm", 2, 0, 0, "tensor", "float16")
     assert roof_flops_per_s(gpu("tpu_v5e"), half) == pytest.approx(32.8e12)
     assert roof_flops_per_s(gpu("a100"), single) == 19.5e12  # NVIDIA's would round them

@@ -81,4 +81,4 @@ def test_host_counts_do_not_depend_on_the_run() -> None:
 
 def test_runs_of_modes() -> None:
     assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
-    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in a graph of its own
+    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in its own graph

@@ -57,7 +57,7 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
         ("aten.t.default", "body.0"),
         ("aten.addmm.default", "body.0"),
         ("aten.relu.default", "body.1"),
-        ("aten.detach.default", "body.1"),  # kept for backward
+        ("aten.detach.default", "body.1"),  # stored for the backward pass
         ("aten.t.default", "head"),
         ("aten.addmm.default", "head"),
         ("aten.pow.Tensor_Scalar", ""),

@@ -29,7 +29,7 @@ def updates(trace: Trace) -> list[Op]:
 @pytest.mark.parametrize(
     ("optimizer", "depth", "loops"),
     [
-        # Inductor 2.13 itself, asked for 100 weights of AdamW: 13 buffers a weight, so
+        # Inductor 2.13 itself, for 100 weights of AdamW: 13 buffers a weight, so
         # 250 // 13 = 19 weights a kernel; 3 a counter, 83 a kernel. SGD: 8 buffers, 31 a kernel
         ("adamw", 49, [83, 17, 19, 19, 19, 19, 19, 5]),
         ("adamw", 8, [18, 18]),

@@ -83,7 +83,7 @@ def test_fp8_quantises_every_operand_once_and_halves_the_weights():
     base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
     before, after = predict(base), predict(apply(base, "fp8"))
     names = after.trace.names()
-    # two linear layers: an amax, a cast and a product each; weights are kept in float8
+    # two linear layers: an amax, a cast and a product each; weights are stored in float8
     assert [names.count(f"aten.{n}.default") for n in ("amax", "_to_copy", "_scaled_mm")] == [2] * 3
     linear = 2 * 64 * 64  # elements of both weights, of 2 bytes before and 1 after
     assert before.weight_bytes - after.weight_bytes == linear

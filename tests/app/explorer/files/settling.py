@@ -9,7 +9,7 @@ from app.explorer.files.opening import Opening
 
 
 def run_it(opening: Opening) -> None:
-    """Trust the file, and wait until it is opened, refused or asked about."""
+    """Trust the file, and wait until it is opened or refused, or a dialog asks for a choice."""
     opening.banner.offers.itemAt(0).widget().click()  # pyright: ignore
     settle(opening)
 

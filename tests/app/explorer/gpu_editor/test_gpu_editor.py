@@ -225,7 +225,7 @@ def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
     assert window.shelf.card("gpu:my_h200_sxm_141gb") is not None
     slow = period_s(window)
     assert window.gpu_editing.editor is None  # closing deleted it
-    editor = opened(window)  # the user's own file: written over, and asked again
+    editor = opened(window)  # the user's own file is overwritten, and predicted again
     typed(editor, "tensor_tflops.bf16", "250")
     editor.save()
     assert [path.name for path in folder.iterdir()] == ["my_h200_sxm_141gb.toml"]

@@ -1,4 +1,4 @@
-"""Cards dropped on the window: what they change, and why they are refused."""
+"""Cards dropped on the window: their changes, and the reasons of refusals."""
 
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent

@@ -116,7 +116,7 @@ def test_it_asks_at_some_sizes_alone(tmp_path: Path, runs: list[str]) -> None:
 
 
 def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
-    """transformers leaves a mask of ones out where it may wait for the GPU to see that it is one.
+    """transformers omits a mask of ones if it may wait for the GPU to check the mask.
     A graph would break there, so it keeps the mask; compiled, it makes one of its own, whose
     stride over the keys is 0, and plain products take the place of fused attention."""
     pytest.importorskip("transformers")

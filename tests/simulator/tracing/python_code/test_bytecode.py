@@ -149,8 +149,9 @@ def test_a_function_that_torch_overrides_is_counted_once() -> None:
             return torch.nn.functional.softmax(x, dim=-1)
 
     (op,) = trace(Softmax(), (torch.ones(4, 4),)).ops
-    assert op.c_calls == 3  # has_torch_function_unary, when asked first and again; softmax
-    # 8 of forward, 3 + 11, 3 + 9; the flags that answer for the mode are not counted
+    # has_torch_function_unary in the first and the second call; softmax 8 of forward, 3 + 11, 3 +
+    # 9; the flags that report the mode are not counted
+    assert op.c_calls == 3
     assert op.instructions == 34
 
 
