@@ -120,7 +120,7 @@ def change(before: float, after: float) -> str:
 
 
 def faster(before: float, after: float) -> str:
-    """ "1.92 times faster", "1.30 times slower", "as fast"."""
+    """A ratio of times as text: "1.92 times faster", "1.30 times slower", "as fast"."""
     if not before or not after or abs(after / before - 1) < 0.0005:
         return "as fast"
     ratio = before / after

@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parents[1]
 PACKAGES = ("app/", "simulator/", "calibration/")
 LEFT_OUT = ("app/pictures/", "calibration/measurements/README.md")
-"""The pictures of the README, and words about measurements."""
+"""The pictures of the README, and notes on measurements."""
 
 
 @pytest.fixture(scope="module")

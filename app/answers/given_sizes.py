@@ -135,7 +135,7 @@ def _elements(trace: Trace, index: int, name: str) -> int:
 
 
 def _short(name: str) -> str:
-    """ "aten._unique2.default" without its namespace and overload."""
+    """An op's name without namespace and overload: "_unique2" for "aten._unique2.default"."""
     return name.partition(".")[2].rpartition(".")[0]
 
 

@@ -34,7 +34,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Row]]] = {
     "explorer": explorer.explorer, "plans": plans.plans,
 }  # fmt: skip
 GROWING = ("slopes", "growth")
-"""Those that are told how far to go."""
+"""Benchmarks that take the largest size as an argument."""
 
 
 def main() -> None:

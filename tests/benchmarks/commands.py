@@ -30,7 +30,7 @@ COMMANDS = {
     "seek bert-base --fits": float("nan"),
     "advise gpt2 --train --dtype autocast": 2.5,
 }
-"""The commands, with the seconds of the wall clock that are asked on a quiet machine."""
+"""The commands, with their required wall time in seconds on an idle machine."""
 OWN = """import torch
 
 
@@ -38,7 +38,7 @@ def make():
     layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     return torch.nn.TransformerEncoder(layer, 6), (torch.empty(8, 128, 512),)
 """
-"""A network of one's own: first traced, then read from the disk."""
+"""A user's network: traced in the first run, then read from the disk."""
 PEAK = """import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)

@@ -16,7 +16,7 @@ def say(figure: str, seconds: list[float], note: str = "", asked_s: float | None
 
 
 def start(began: str) -> None:
-    """From the command to a prediction on the screen."""
+    """Time from the command to a prediction on the screen."""
     from PySide6.QtCore import QTimer
 
     import app.explorer.window.start as starting
@@ -95,7 +95,7 @@ def idle(window: Any, most_s: float = 120.0) -> None:
 
 
 def slider(name: str) -> None:
-    """From a slider's move to what is painted."""
+    """Time from a slider's move to the painted prediction."""
     from app.examples import FIRST
     from tests.benchmarks.questions import LLAMA
 
@@ -211,7 +211,7 @@ def stalls() -> None:
 
 
 def cancel() -> None:
-    """From Escape until the computing thread is free for the next job."""
+    """Time from Escape until the computing thread is free for the next job."""
     from PySide6.QtCore import QEvent, Qt
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication

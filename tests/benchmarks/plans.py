@@ -40,7 +40,7 @@ engines = ["eager", "compiled+graph", "vllm"]
 precisions = ["bf16", "fp8", "int8", "int4"]
 """
 WHOLE_S, FIRST_S = 30.0, 3.0
-"""Seconds of the wall clock that are asked, on two cores."""
+"""Required wall time in seconds, on two cores."""
 _FIRST = """
 import sys
 from simulator.planning import plan

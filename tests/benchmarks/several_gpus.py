@@ -30,7 +30,7 @@ FIRST = {
         LLAMA_70B, "64xh100-ib", "tp=8 pp=4 dp=2 ddp", 20.0,
     ),
 }  # fmt: skip
-"""Steps that are traced, with the seconds that are asked."""
+"""Steps to trace, with the required time in seconds."""
 _SPLITS = "the search over all splits of 64 GPUs"
 _WHAT_IFS = {
     "fsdp": {"link_speed": (2, 3, 4, 5, 6), "dp": (4, 2)},

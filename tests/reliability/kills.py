@@ -114,7 +114,7 @@ STORES = {
 
 def killed(store: Store, path: Path, points: int, random_s: random.Random) -> Outcome:
     """Kill the writer of a file at so many random moments."""
-    written = mmap.mmap(-1, 8)  # the last version whose writing has ended, shared with the child
+    written = mmap.mmap(-1, 8)  # the last version that was written in full, shared with the child
     faults: list[str] = []
     version = 1
     store.write(path, version)

@@ -49,7 +49,7 @@ _LIMIT_S = 60
 _COPIED = ("simulator", "tests")
 """Folders of the copy; the others are links."""
 _LOADED_BEFORE = ("torch", "numpy", "scipy", "msgspec", "hypothesis", "pytest")
-"""Imported once; a process forked for each mutant then imports the mutant's tree alone."""
+"""Imported once; a process forked for each mutant then imports only the mutant's tree."""
 
 
 class Outcome(NamedTuple):

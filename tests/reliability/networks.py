@@ -78,7 +78,7 @@ def cases() -> list[Case]:
 def _of_timm() -> list[str]:
     try:
         timm = import_module("timm")
-    except (ImportError, RuntimeError):  # a torchvision of another torch raises the latter
+    except (ImportError, RuntimeError):  # a torchvision built for another torch raises RuntimeError
         return []
     drawn = sorted(timm.list_models(), key=lambda name: sha256(name.encode()).digest())
     return [f"timm:{name}" for name in drawn[:_OF_TIMM]]

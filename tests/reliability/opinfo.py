@@ -59,7 +59,7 @@ REFUSED = {
     "tensors without data in torch itself",
 }
 """Ops that may be refused, with the reason."""
-_SAMPLES = 12  # of an op's inputs, the first ones: later ones repeat the shapes
+_SAMPLES = 12  # only the first inputs of an op: later ones repeat the shapes
 
 
 class Case(NamedTuple):

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 INSTALLED = "installed"
 _PACKAGES = ("torch", "transformers", "timm")
 _NEEDS = {"hf:": "transformers", "timm:": "torchvision"}
-"""Packages without which a network is left out."""
+"""Packages that a network needs; without them it is left out."""
 _FILE = """
 import torch
 from torch import nn
@@ -54,7 +54,7 @@ CASES = {
     "hf:": ("hf:config",),
     "timm:": ("timm:resnet18",),
 }
-"""What is predicted, by name."""
+"""The predicted networks, by name."""
 _VERSIONS = """
 import sys
 from importlib.metadata import PackageNotFoundError, version

@@ -228,7 +228,7 @@ def test_a_tiny_mlp_is_overhead_bound(gpu: str) -> None:
 def test_a_wide_mlp_is_compute_bound(gpu: str) -> None:
     prediction = predict_trace(traced("mlp-wide", 1024, None, "inference", "bfloat16"), gpu=gpu)
     assert prediction.regime == "compute" and prediction.shares["compute"] > 0.8
-    # most of the card's peak, and not more than it
+    # most of the card's peak, and not more
     peak = find_gpu(gpu).tensor_flops_per_s["bf16"]
     assert 0.5 * peak < prediction.flops / prediction.period_s < peak
 

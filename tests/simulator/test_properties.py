@@ -25,8 +25,9 @@ BASES = [
     small_scenario("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
 MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
-"""Examples, a millisecond each: of steps of few kernels, traced once. `run.py test --all` asks for
-50,000."""
+"""Number of examples of 1 ms each: steps of few kernels, traced once. `run.py test --all` sets
+50,000.
+"""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 scales = st.floats(0.2, 5)
 bases = st.sampled_from(BASES)
@@ -63,11 +64,11 @@ def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[
 @settings(max_examples=MANY, deadline=None)
 def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any, b: Any):
     if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
-        return  # twice the same is no independent pair; an op may be there in one order only
+        return  # a what-if and itself are not independent; an op may exist in one order only
     one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
     first, second = resolve(one), resolve(other)
     assert first.edits == second.edits
-    if first != second:  # else there is nothing that their predictions could differ by
+    if first != second:  # otherwise their predictions cannot differ
         assert predict(one).period_s == pytest.approx(predict(other).period_s, rel=1e-9)
 
 

@@ -45,7 +45,7 @@ HELD = (
     Qt.KeyboardModifier.ControlModifier,
 )
 NEVER = ("Quit", "Open …")
-"""What ends the window, or begins with another session, which cannot be undone."""
+"""Actions that close the window or replace the session, and cannot be undone."""
 
 
 def _close_menu() -> None:

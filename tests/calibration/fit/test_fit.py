@@ -75,7 +75,7 @@ def test_match_by_kind_whatever_the_order() -> None:
 
 
 def test_a_kernel_more_belongs_to_the_product() -> None:
-    # a product split where it was not lowered so: 5 + 2 are its time
+    # a product that was split, unlike in its lowering: its time is 5 + 2
     assert match([GEMM], [("nvjet", 5.0), ("splitKreduce", 2.0)]) == [(GEMM, 7.0)]
 
 

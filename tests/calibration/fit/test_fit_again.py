@@ -20,7 +20,7 @@ from simulator.tracing import trace_call
 
 CURVE = "resample_scatter_cubic"
 CALLS = ("varied_picture_backward", "blind_picture_backward")
-"""The calls that the curve is of; no recorded network makes them."""
+"""The calls of the curve, which occur in no recorded network."""
 
 
 def calls(files: Iterable[str]) -> Iterator[Swept]:

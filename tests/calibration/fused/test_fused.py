@@ -158,7 +158,8 @@ def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
     for measurements in VARIANTS.values():
         for point in OPERATIONS[measurements.fused_operation].points:
             traffic = measurements.traffic(**point.params)
-            # the sheet's dense peak of the tensor cores, and more than the measured bandwidth of L2
+            # the data sheet's dense peak of the tensor cores, and more than the measured bandwidth
+            # of L2
             peak_flops = 989.5e12 if measurements.matrix else 66.9e12
             assert traffic.flops / measured[point.name] < peak_flops
             assert traffic.moved_bytes / measured[point.name] < 10e12

@@ -69,7 +69,7 @@ def test_work_of_a_row_in_registers_and_of_one_walked_along() -> None:
 
 def test_every_other_column_moves_all_sectors() -> None:
     _, (op,) = call("generated_strided", dtype="fp32", rows=64, cols=64)
-    # of 64·64 numbers, 4 bytes each and as many beside them
+    # 64·64 numbers of 4 bytes, and as many of the other operand
     assert op.inputs[0].nbytes == 64 * 64 * 8
     assert op.outputs[0].nbytes == 64 * 64 * 4
 

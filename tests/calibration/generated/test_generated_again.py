@@ -18,7 +18,7 @@ from simulator.timing.roofline import curve
 
 CURVE = "generated_across"
 FUNCTIONS = ("generated_train_batch_norm", "generated_pooled", "generated_column_sums")
-"""The functions that have kernels of this curve which the fit sees."""
+"""The functions with fitted kernels of this curve."""
 
 
 def test_a_curve_of_generated_kernels_predicts_the_same_times_again() -> None:

@@ -27,7 +27,7 @@ FROM_NOTHING = {"arange"}
 
 
 ON_GPUS_ONLY = {"scaled_grouped_product"}
-"""Calls of which torch has no CPU kernel."""
+"""Calls for which torch has no CPU kernel."""
 
 
 def smallest(name: str, **params: Any) -> Point:

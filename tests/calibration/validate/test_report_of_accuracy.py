@@ -61,7 +61,7 @@ def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> No
 
 
 def test_the_pages_state_what_is_measured_of_single_ops() -> None:
-    # a twentieth of the held-out calls; the table is of all
+    # a twentieth of the held-out calls; the table contains all of them
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100
     stated = PAGE.read_text()

@@ -8,7 +8,7 @@ from simulator.whatif import apply
 from simulator.whatif.edits.fusing import Choice
 
 ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
-VALUE = 64 * 128 * 768 * 2  # of bfloat16: one activation of the width, 12,582,912 bytes
+VALUE = 64 * 128 * 768 * 2  # bytes of one bfloat16 activation: 12,582,912
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def test_layer_norm_is_one_launch() -> None:
     (work,) = launched(
         sig("aten.native_layer_norm.default", [X, S, S], args=SHAPE, input=X, weight=W, bias=W)
     )
-    # x 3·8·4 = 96, weight and bias 32 each; out 96, mean and rstd 12 each
+    # reads x of 3·8·4 = 96 bytes, weight and bias of 32 each; writes 96, mean and rstd of 12 each
     assert (work.read_bytes, work.write_bytes) == (160, 120)
     # moments 4 and application 4 an element
     assert work.flops == 8 * 24
@@ -47,7 +47,7 @@ def test_rows_of_seven_cannot_be_vectorized() -> None:
             bias=w,
         )
     )
-    # x 84; then x, two statistics of 12, weight and bias of 28 each
+    # x of 84 bytes; then x, two statistics of 12, weight and bias of 28 each
     assert (moments.read_bytes, moments.write_bytes) == (84, 24)
     assert (apply.read_bytes, apply.write_bytes) == (84 + 24 + 56, 84)
 

@@ -87,7 +87,7 @@ def test_what_is_converted_as_it_is_read() -> None:
     assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
     assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
-    # a mask and the result of a comparison are the kernel's own
+    # masks and results of comparisons have the kernel's own dtype
     chosen = sig("aten.where.self", MAT, condition=flags, self=MAT, other=MAT)
     for op in (chosen, sig("aten.lt.Tensor", flags, self=half, other=half)):
         assert not one(op).dims["widens"]

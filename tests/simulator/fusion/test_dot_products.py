@@ -38,7 +38,7 @@ def kernels(mode: str, rows: int = 1, gpu: str = "h200") -> list[Kernel]:
 def test_one_kernel_reads_the_weights_once_in_8_bits() -> None:
     (only,) = kernels(AUTO)
     assert only.name == "fused.reduction.default"
-    # weights of a byte, an input and scales of two; out go as many outputs of two
+    # reads weights of 1 byte, an input and scales of 2 bytes; writes outputs of 2 bytes
     assert only.read_bytes == WEIGHTS + 2 * INPUTS + 2 * OUTPUTS
     assert only.write_bytes == 2 * OUTPUTS
 

@@ -57,5 +57,5 @@ def test_what_comes_of_lines_is_copied_for_a_convolution() -> None:
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
     copies = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
-    # the norm's gradient, not that of the convolution behind it, which cuDNN made
+    # the norm's gradient, not that of the preceding convolution, which cuDNN computes
     assert [op.outputs[0].shape for op in copies] == [(2, 128, 16, 16)]

@@ -84,7 +84,8 @@ def test_in_full_precision_the_sums_are_the_gradients() -> None:
 
 def test_few_rows_are_summed_apart() -> None:
     names = [op.name for op in backward_of_the_norm(4096, torch.bfloat16)]
-    assert names == ["fused.reduction.default"] * 4  # along; across in parts; each weight's whole
+    # the sum along rows; partial sums across; the total for each weight
+    assert names == ["fused.reduction.default"] * 4
 
 
 def test_of_many_results_none_is_split() -> None:

@@ -36,7 +36,7 @@ LAUNCHES: dict[Level, list[str]] = {
     "pointwise": [PRODUCT, "gelu add", NORM, "exp", "tanh", PRODUCT, "relu mul"],
     "pointwise+reductions": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],
     "compiled": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],
-    # the moments, then the loops over what they were made of
+    # the moments, then the loops over their inputs
     "xla": [PRODUCT, "gelu add native_layer_norm", "gelu add native_layer_norm exp tanh", PRODUCT,
             "relu mul"],
     "nvfuser": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],

@@ -149,7 +149,7 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
         assert len(nodes) == len(set(map(id, nodes)))
         written_before: set[object] = set()
         written = {key for node in nodes for key in node.writes}
-        for group in groups:  # nothing is read before it is made
+        for group in groups:  # nothing is read before it is written
             for node in group.nodes:
                 late = [
                     k

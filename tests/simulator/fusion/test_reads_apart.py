@@ -148,7 +148,7 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
     writes = [op.signature.write_bytes for op in ops(step) if op.phase == "backward"]
     assert 1000 * 64 * 4 in writes  # zeros
     assert 32 * 64 * 4 in writes  # the rows' gradients, added
-    assert 1000 * 64 * 2 in writes  # the table's gradient, made of the sums
+    assert 1000 * 64 * 2 in writes  # the table's gradient, computed from the sums
 
 
 def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
@@ -216,7 +216,8 @@ IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
 @pytest.mark.parametrize(
     ("made", "shape", "stride", "wanted"),
     [
-        (IMAGE, (32, 6), (6, 1), True),  # a pixel's channels lie 16 apart, the images between
+        # the channels of a pixel have a stride of 16, with the images between them
+        (IMAGE, (32, 6), (6, 1), True),
         (IMAGE, (6, 32), (1, 6), True),
         (IMAGE, (2, 16, 6), (96, 6, 1), False),  # each dimension is one of the buffer's, or two
         (IMAGE, (2, 4, 4, 6), (96, 24, 6, 1), False),

@@ -197,7 +197,7 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
         packet = getattr(torch.ops.aten, name, None)
         if space == "aten" and packet is not None and not name.endswith("_"):
             launches = COSTS[overload] is not nothing or name in ("empty", "empty_like")
-            if name == "to":  # autograd takes it apart: no joint graph has it
+            if name == "to":  # autograd decomposes it: no joint graph contains it
                 continue
             assert (name in RECOMPUTABLE) == (name in listed and launches), name
 

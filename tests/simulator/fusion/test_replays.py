@@ -84,7 +84,7 @@ def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
     place, input_storage = copy.storages
     assert step.storages[input_storage].role == "input"
     readers = [op for op in captured.ops[1:] if input_storage in op.storages]
-    assert not readers  # what is captured reads the graph's own place
+    assert not readers  # captured kernels read the graph's own input buffer
     assert any(place in op.storages for op in captured.ops[1:])
     last = max(index for index, op in enumerate(captured.ops) if place in op.storages)
     assert (captured.storages[place].born, captured.storages[place].freed) == (0, last + 1)
@@ -133,7 +133,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert by_phase == {"forward": {-1, 0}, "backward": {-1, 1}, "optimizer": {-1}}
     assert [phases[place] for place in plan.copies] == ["forward", "backward"]
     loss = captured.ops[plan.copies[1]]
-    assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
+    assert [t.nbytes for t in loss.inputs] == [4, 4]  # the initial gradient of the backward pass
     alone = [
         op.name
         for op, p in zip(captured.ops, plan.graph_of.tolist(), strict=True)

@@ -101,6 +101,6 @@ def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_le
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
     assert "pointwise fusion has no templates that this mode could choose" in level.notes[-1]
     whole = resolve(apply(scenario, "fusion", {"level": "compiled"}))
-    assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
+    assert (whole.mode, whole.fusion) == ("max-autotune", None)  # this level already fuses all ops
     off = resolve(apply(scenario, "fusion", {"level": "none"}))
     assert (off.mode, off.fusion) == ("eager", None)

@@ -92,13 +92,14 @@ def test_no_peak_counts_sparsity() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
-    # Read from the file itself: the record calls every figure unsourced that has no source.
+    # Read from the file itself, because the record treats every figure without a source as
+    # unsourced.
     table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
     sources: dict[str, list[str]] = table.pop("sources")
     stated = [*table.get("unsourced", []), *(key for keys in sources.values() for key in keys)]
     expected: list[str] = []
     for key, value in table.items():
-        if isinstance(value, dict) and key not in stated:  # else the table is named as a whole
+        if isinstance(value, dict) and key not in stated:  # otherwise the whole table is named
             expected += [f"{key}.{dtype}" for dtype in table[key]]
         elif isinstance(value, int | float | dict):
             expected.append(key)

@@ -113,7 +113,7 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
         "aten.zeros.default",
         "fused.pointwise.default",
     ]
-    # the smallest is the loss's, which eager mode has as well
+    # the smallest belongs to the loss, which eager mode also has
     assert [op.signature.write_bytes for op in exact.trace.ops[1:3]] == [4, 512]
     assert [group.nodes[0].ops for group in exact.groups[1:3]] == [(1,), ()]
 

@@ -199,7 +199,7 @@ def test_counts_that_leave_the_line() -> None:
     assert continued(lists(1), lists(2), 1) is None  # one period cannot be checked
     assert continued(lists(2), lists(3, wrong=1), 1) is None
     assert continued(lists(3), lists(2), 1) is None
-    # a first period that is otherwise stays as it is, where two more are on a line
+    # a different first period stays unchanged if two later periods grow linearly
     rows = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
     assert rows is not None
     assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]

@@ -25,7 +25,7 @@ HALF, FLOAT = torch.float16, torch.float32
 TOLD = KernelInfo("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
 _TILE = "rows, cols, warps = 1, 2048, 16"
 _EMPTIED = "made.normal_()", "made.normal_().masked_fill_(made < 0.8, -torch.inf)"
-"""Most elements nothing, of some rows the first ones, of others all."""
+"""Most elements are masked: in some rows all but the first ones, in other rows none."""
 
 
 def _tensor(*shape: int, dtype: torch.dtype = FLOAT) -> Tensor:

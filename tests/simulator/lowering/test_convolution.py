@@ -43,7 +43,7 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
             conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2),
             "fill layout fill layout conv layout",
         ),
-        # MobileNet-V2's: 32·112·112 · 32 · 27 = 3.5e8 multiply-adds aren't worth it
+        # MobileNet-V2's: 32·112·112 · 32 · 27 = 3.5e8 multiply-adds are too few for it
         (conv("float16", (32, 3, 224, 224), (32, 3, 3, 3), 112, stride=2), "conv"),
         # TF32, ResNet-50 with batch 1: 784·128·1152 = 1.2e8, then 196·256·2304 = 1.2e8, deeper
         (conv("float32", (1, 128, 28, 28), (128, 128, 3, 3), 28), "layout layout conv"),

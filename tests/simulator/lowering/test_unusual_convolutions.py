@@ -117,7 +117,7 @@ def test_a_long_filter_takes_as_long_as_it_has_taps() -> None:
 @pytest.mark.parametrize(
     ("op", "families"),
     [
-        # patches of 3·3·3 = 27 and 4·4·3 = 48 numbers are too shallow, however many they are
+        # patches of 3·3·3 = 27 and 4·4·3 = 48 numbers are too shallow for any number of patches
         (conv("float16", (128, 3, 225, 225), (32, 3, 3, 3), 112, 2), "conv"),
         (conv("bfloat16", (64, 3, 224, 224), (64, 3, 3, 3), 112, 2), "conv"),
         (conv("float16", (64, 3, 256, 256), (96, 3, 4, 4), 64, 4), "fill conv"),

@@ -111,9 +111,9 @@ TINY: dict[str, dict[str, Any]] = {
     "mamba2-130m": dict(width=32, layers=2, d=16, state=8, chunk=4, vocab=50),
 }
 
-SEQ = 10  # no multiple of Mamba's chunk of 4, so the padding runs too
+SEQ = 10  # not a multiple of Mamba's chunk of 4, so that the padding also runs
 TRAINS = [name for name, entry in CATALOGUE.items() if entry.trains]
-# How many tokens an expert gets is data, which a meta tensor does not have.
+# The number of tokens of an expert depends on data, which a meta tensor does not have.
 DATA_DEPENDENT = ("mixtral", "mixtral-small")
 ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
 

@@ -106,4 +106,4 @@ def test_without_a_watch_nothing_is_stopped() -> None:
         with watched("it", place_of):
             time.sleep(0)
 
-    Context().run(unwatched)  # a command that ran before in this process has set a watch
+    Context().run(unwatched)  # an earlier command of this process has set a watch

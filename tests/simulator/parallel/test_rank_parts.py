@@ -24,7 +24,7 @@ def test_exposed_time_counts_once_and_beside_no_kernel():
     kernels = [
         kernel(0, 4),
         kernel(3, 5),
-        kernel(3, 8, wait_s=1),  # moves from 4 to 8: alone from 5 on
+        kernel(3, 8, wait_s=1),  # moves from 4 to 8: no other kernel runs from 5 on
         kernel(7, 10, wait_s=0),  # the first counts until 8
         kernel(9, 9.5),
         kernel(12, 13, wait_s=1),  # waits all the time

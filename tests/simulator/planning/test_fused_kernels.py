@@ -40,7 +40,7 @@ def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_the_last_point() ->
     tokens = np.array([1.0, 256.0, 2048.0, 4096.0])
     saved = saved_s(prefill, decode, tokens)
     assert (saved > 0).all() and saved[2] > 2 * saved[0]
-    # beyond the last point as steeply as before it
+    # beyond the last point, the slope stays the same
     assert saved[3] - saved[2] == pytest.approx((saved[2] - saved[1]) * 2048 / (2048 - 256))
 
 

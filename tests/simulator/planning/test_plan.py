@@ -141,7 +141,7 @@ def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
     spec = read(SERVE)
     row = replace(served.best, precision="fp8", batch=3.4)
     opened = scenario_of(spec, row)
-    # prompts of 512 and half of the answers' 100
+    # prompts of 512 tokens and half of the 100 tokens of an answer
     assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
     assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
     assert [each.name for each in opened.whatifs] == ["fp8"]

@@ -51,7 +51,7 @@ from simulator.timing.profile import learned
 traced_by_these_versions = pytest.mark.skipif(
     not versions_agree(read_index()), reason="the files are of another Python or torch"
 )
-"""Traces count the interpreter's instructions, so that other versions cannot give the same ones."""
+"""Traces count the interpreter's instructions, which differ between versions of Python."""
 NAMES = {f"{name_of(request)}.{card}": (request, card) for request, card in requests()}
 
 

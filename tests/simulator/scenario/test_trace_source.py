@@ -58,7 +58,7 @@ def trace(scenario: Scenario) -> Trace:
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
-    return ours == theirs  # a bool: the difference of two traces is no message
+    return ours == theirs  # a bool, because an assertion would print both traces in full
 
 
 CARDS = {

@@ -18,7 +18,8 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     draw = np.random.default_rng(depth)
     class_of = draw.integers(0, 9, 1200)
     host_s = draw.uniform(0, 5 * US, 1200)
-    # from GPUs that are much faster than the host to much slower ones, in equal and in lone steps
+    # from GPUs that are much faster than the host to much slower ones, in steady state and in
+    # single steps
     times = draw.uniform(0, 5 * US, (9, 40)) * np.logspace(-2, 2, 40)
     sure_points = 0
     for latency, gap in ((0.0, 0.0), (4 * US, US), (2e-3, 0.1 * US)):

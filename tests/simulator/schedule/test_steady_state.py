@@ -63,7 +63,7 @@ def test_many_machines_are_each_as_alone() -> None:
 
 
 def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None:
-    # first half slow on the host, second on the GPU: 10 + 10 kernels of 1 or 9 µs
+    # the first half is slow on the host, the second on the GPU: 10 + 10 kernels of 1 or 9 µs
     host = np.repeat([9 * US, 1 * US], 10)
     work = Launches(host, host[::-1].copy(), np.zeros(20, np.bool_), 0.0)
     period = 100 * US  # 10·9 + 10·1, on the host as on the GPU

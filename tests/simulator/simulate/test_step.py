@@ -21,7 +21,7 @@ from simulator.tracing import trace
 from tests.simulator.conftest import small
 from tests.simulator.simulate.steps import EAGER, NETWORKS, answer, traced
 
-# Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
+# The rate that determines each figure of a profile: times are divided by it, rates are multiplied.
 TIMES = {
     "fixed_s": "overhead",
     "cold_s": "overhead",
@@ -148,7 +148,8 @@ def test_kernels_add_up(name: str) -> None:
         assert kernel.duration_s == max(kernel.compute_s, kernel.memory_s) + kernel.fixed_s
         assert kernel.start_s >= kernel.issue_s
     assert sum(k.flops for k in kernels) == shown.flops
-    # a step among many is no shorter than its kernels or its host's work, a step alone no shorter
+    # a step in a loop is not shorter than its kernels or its host's work, and a single step is not
+    # shorter than that
     assert shown.period_s >= max(shown.gpu_busy_s, shown.host_s) * (1 - 1e-12)
     assert shown.latency_s >= shown.period_s * (1 - 1e-9)
 
@@ -199,7 +200,7 @@ def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> Non
     shown = answer("mlp-wide", gpu, dtype="bfloat16")
     name = find_gpu(gpu).name
     assert shown.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
-    # four products of 2·1024·8192·8192 FLOPs at the vector units' peak and no faster
+    # four products of 2·1024·8192·8192 FLOPs, at most at the vector units' peak
     peak = find_gpu(gpu).vector_flops_per_s["fp32"]
     assert shown.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak
     assert answer("mlp-wide", "a100", dtype="bfloat16").notes == ()

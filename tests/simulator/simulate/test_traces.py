@@ -115,7 +115,7 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
     axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
     swept = sweep(base, axes, counted=messages.append)
     assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
-    # whoever waits can give up before each of 2·2·2 steps is partitioned
+    # the caller can cancel before each of 2·2·2 steps is partitioned
     assert messages[:8] == [0] * 8 and messages[-1] == 8
     same(swept, sweep(base, axes, lambda s: predict(s)))
 

@@ -271,7 +271,7 @@ def test_many_points_at_once() -> None:
 
 
 def test_ops_that_coincide_share_a_signature_as_in_a_trace() -> None:
-    # at 4 × 4 two products have one shape, elsewhere they have not
+    # at 4 × 4 two products have the same shape, elsewhere different shapes
     symbolic = Symbolic.fit(of(lambda x: x.flatten(0, 1).t() @ x.flatten(0, 1)), seq=64)
     for point in [(4, 4), (2, 2), (5, 9)]:
         assert alike(symbolic.at(*point), symbolic.tracer(*point))

@@ -39,7 +39,7 @@ CASES = {
     "one token, bf16": Scenario("gpt2", batch=1, seq=1, dtype="bf16", sizes={"layers": 2}),
 }
 OTHER_ATTENTION = {(one, other) for one in ("b300_sxm", "gb300") for other in ("b200_sxm", "gb200")}
-"""PyTorch asks cuDNN for attention first on compute capability 9.0 and 10.0, but not on 10.3."""
+"""PyTorch prefers cuDNN's attention on compute capability 9.0 and 10.0, but not on 10.3."""
 
 
 @cache
@@ -195,7 +195,7 @@ def test_no_card_reaches_more_than_its_peak() -> None:
 
 
 def test_an_accelerator_does_not_idle_at_a_few_percent_of_its_peak() -> None:
-    # Gaudi 3: 1677 TFLOP/s of bf16; its 8 matrix engines are no multiprocessors
+    # Gaudi 3: 1677 TFLOP/s of bf16; its 8 matrix engines are not multiprocessors
     took = busy_s("bert, bf16")
     assert took["gaudi3"] < 2 * took["h100_sxm"]
     assert busy_s("resnet, fp16")["gaudi3"] < 3 * busy_s("resnet, fp16")["h100_sxm"]

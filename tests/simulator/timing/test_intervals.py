@@ -14,7 +14,7 @@ def test_what_is_compiled_has_an_interval_of_its_own() -> None:
     assert of.compiled is not None
     assert of.interval_on("h200_sxm", "cuda_graph") == of.interval
     assert of.interval_on("h200_sxm", "compiled") == of.compiled
-    # elsewhere the wider end of each: 0.85 < 0.943 and 1.217 > 1.15
+    # on other GPUs the wider end of each: 0.85 < 0.943 and 1.217 > 1.15
     assert of.interval_on("a10", "compiled") == (of.transferred[0], of.compiled[1])
 
 
@@ -34,7 +34,7 @@ def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float)
 
 def test_where_the_gpu_decides_its_profile_says_how_far() -> None:
     low, high = profile().interval
-    # the host takes 2 ms, at most 3: the GPU's 10 ms alone count
+    # the host takes 2 ms, at most 3: only the GPU's 10 ms count
     assert ends("h200", DRIVER, 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
 
 
@@ -57,7 +57,8 @@ def test_neither_end_crosses_the_prediction() -> None:
 
 
 def test_the_host_beside_an_older_gpu_is_as_old() -> None:
-    # an A100's takes up to 2.3 / 1.36 times as long, a V100's 3.2 / 1.36; an RTX 5090's no longer
+    # an A100's host takes up to 2.3 / 1.36 times as long, a V100's 3.2 / 1.36; an RTX 5090's not
+    # longer
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.36)
     assert ends("v100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.36)
     assert ends("rtx5090", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
@@ -69,7 +70,7 @@ def test_a_step_of_nothing_has_an_interval_of_nothing() -> None:
 
 
 def test_older_cards_stand_beside_slower_hosts() -> None:
-    # the default host's spread is 1.5 at most; that of an A100's machine was 2.3 for 1.36
+    # the default host's spread is at most 1.5; that of an A100's machine was 2.3 instead of 1.36
     assert ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.36)
     assert ends("v100_sxm2_32", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(23.5e-3, rel=2e-3)

@@ -217,7 +217,7 @@ def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
     assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
     lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
     assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
-    # loops over elements count their instructions; other kernels take power while they compute
+    # loops over elements count their instructions; other kernels draw power while they compute
     loop = Work("pointwise", 1000, 30, 10, instructions=70)
     assert features(loop, card) == {"l2_byte": 40, "launch": 1, "instruction": 70}
     assert features(Work("norm", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}

@@ -22,7 +22,7 @@ def test_a_packaged_profile_is_what_its_file_holds() -> None:
     whole = msgspec.json.decode(text, type=Profile)
     read = profile("h200")
     assert isinstance(read.residuals, Residuals)
-    assert dict(read.residuals) == whole.residuals  # decodes, and so checks, each one
+    assert dict(read.residuals) == whole.residuals  # decodes each curve, and so checks it
     assert msgspec.structs.replace(read, residuals={}) == msgspec.structs.replace(
         whole, residuals={}
     )

@@ -58,7 +58,7 @@ def test_matrix_cores_that_take_singles() -> None:
     assert roof_flops_per_s(gpu("mi100"), single) == pytest.approx(46.1e12, rel=0.01)
     added = Work("pointwise", 2, 0, 0, "vector", "float32")
     assert roof_flops_per_s(gpu("mi100"), added) == pytest.approx(23.1e12, rel=0.01)
-    # a TPU multiplies singles by six passes of bf16: 197 / 6 = 32.8
+    # a TPU multiplies fp32 numbers in six passes of bf16: 197 / 6 = 32.8
     assert roof_flops_per_s(gpu("tpu_v5e"), single) == pytest.approx(32.8e12)
     # and dtypes without a peak, such as fp16, are not slower than that
     half = Work("gemm", 2, 0, 0, "tensor", "float16")
@@ -67,7 +67,7 @@ def test_matrix_cores_that_take_singles() -> None:
 
 
 def test_a_compute_unit_issues_to_64_lanes() -> None:
-    # MI300X: 256 FLOP a clock and CU are 128 lanes' of a multiply-add, 64 of which are packed
+    # MI300X: 256 FLOP per clock and CU are multiply-adds of 128 lanes: 64 lanes with packed pairs
     assert issue(gpu("mi300x"), profile()) == 0.5
     assert issue(gpu("mi250x"), profile()) == 1.0  # 128 FLOP a clock and CU
     assert loading_clocks_per_s(gpu("mi210")) == 104 * 1700e6 / 2

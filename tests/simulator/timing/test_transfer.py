@@ -83,12 +83,12 @@ def test_bytes_in_flight_fill_a_narrow_memory() -> None:
     # 2.391 · (1008 / 4800) · (132 · 1980) / (128 · 2520) = 0.4068 of the full bandwidth's times:
     # 1 / (1.099² + 0.4068²)^½ = 0.853 of it, · 0.94 / 0.91 for the card = 0.881
     assert dram_share(0.38, gpu("rtx4090"), profile()) == pytest.approx(0.881, abs=1e-3)
-    # twice as wide a memory a unit gets no smaller share: its kernels keep more in flight
+    # twice the bandwidth per unit is no smaller share: its kernels have more bytes in flight
     assert dram_share(0.38, gpu("b200"), profile()) == pytest.approx(0.38)
 
 
 def test_l2_is_filled_alike() -> None:
-    # all of L2: nothing waits, whatever the card
+    # all of L2: no kernel waits, on any card
     assert l2_share(1.0, gpu("a100"), profile()) == pytest.approx(1.0)
     assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 units, 9.8 for 132
 
@@ -202,7 +202,7 @@ def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
 
 
 def test_winograd_only_where_it_is_worth_its_transformations() -> None:
-    # a channel's patches are moved for 64 multiply-adds fewer of each: memory takes longer
+    # patches of a channel are moved for 64 fewer multiply-adds each: memory takes longer
     x, w = tensor(8, 8, 32, 32), tensor(8, 8, 3, 3)
     args = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
     op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
@@ -231,8 +231,8 @@ def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
         stream = profile().traffic["norm_fused"].stream
         return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
 
-    # On a T4 320 rows are at work, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB. Of 512
-    # columns these are 0.35 of it, of 1536 1.04 ((1.04 - 0.6) / 0.9 = 0.49), of 4096 2.8.
+    # On a T4, 320 rows are processed at once, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB.
+    # Of 512 columns these are 0.35 of it, of 1536 1.04 ((1.04 - 0.6) / 0.9 = 0.49), of 4096 2.8.
     assert moved(512, "t4") == pytest.approx(2, rel=0.01)
     assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
     assert moved(4096, "t4") == pytest.approx(2 + 1, rel=0.01)
@@ -288,7 +288,7 @@ def ratios() -> dict[tuple[str, str], list[float]]:
 def test_public_kernels_on_each_gpu() -> None:
     medians = {key: float(np.median(each)) for key, each in ratios().items()}
     assert len(medians) == 11
-    wide = {"attention": 0.3}  # libraries of inference, not PyTorch's own
+    wide = {"attention": 0.3}  # inference libraries, not PyTorch
     off = {key: m for key, m in medians.items() if abs(m - 1) > wide.get(key[1], 0.12)}
     assert not off
 

@@ -77,7 +77,7 @@ def test_other_widths_are_padded_to_a_multiple_of_8(width: int, gpu: str) -> Non
     assert traced.names() == [pad, pad, pad, FLASH, "aten.slice.Tensor"]
     flash = traced.ops[3].signature
     assert flash["query"].shape == (2, 8, 16, 64)
-    # the scale is that of the width without padding
+    # the scale uses the width without padding
     assert flash.arg("scale") == width**-0.5
     assert traced.ops[4].outputs[0].shape == (2, 8, 16, width)
 
@@ -112,7 +112,8 @@ def test_fewer_heads_of_keys_stay_one_kernel(gpu: str, backend: str) -> None:
         return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
 
     assert ops(Calls(grouped), heads(), heads(heads=2), gpu=gpu) == [backend]
-    # in single precision no kernel takes them: the keys are repeated, and two products follow
+    # in single precision no fused kernel accepts them: the keys are repeated, and two products
+    # follow
     calls = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
     assert calls.count("aten.bmm.default") == 2 and calls.count("aten.clone.default") == 2
 

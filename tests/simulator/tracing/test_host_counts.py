@@ -142,7 +142,7 @@ def test_autograd_nodes() -> None:
             if op.phase == phase and op.autograd_nodes
         ]
 
-    # made going forward: t, addmm, relu, and the loss's pow and mean
+    # created in the forward pass: t, addmm, relu, and the loss's pow and mean
     assert nodes("forward") == [
         ("t.default", 1),
         ("addmm.default", 1),
@@ -150,13 +150,14 @@ def test_autograd_nodes() -> None:
         ("pow.Tensor_Scalar", 1),
         ("mean.default", 1),
     ]
-    # run going backward: the same five, and an AccumulateGrad for weight and for bias
+    # run in the backward pass: the same five, and an AccumulateGrad for weight and for bias
     assert sum(count for _, count in nodes("backward")) == 7
 
 
 def test_a_step_counts_the_same_every_time() -> None:
     module, inputs = small("bert-base", training=True)
-    # torch runs a few functions of its own once only: the first of a process may count them too
+    # torch runs a few of its own functions only once: the first trace of a process may count them
+    # too
     _, first, second = (trace(module, inputs, phase="training") for _ in range(3))
     assert totals(first) == totals(second)
     assert [op.python_calls for op in first.ops] == [op.python_calls for op in second.ops]
@@ -176,7 +177,7 @@ for phase in ("inference", "training", "inference", "training"):
     inference, training, again, training_again = map(int, done.stdout.split())
     # the sequence 4, the layer 5, ReLU 4
     assert inference == again == 13
-    # what torch looks up once a process and keeps: a handful of calls
+    # a few calls that torch makes once per process
     assert training_again <= training <= training_again + 20
 
 

@@ -54,7 +54,7 @@ def answers() -> set[str]:
 def test_the_flags_answer_as_the_run_does(run: Run) -> None:
     net = Asking()
     traced = trace(net, (torch.zeros(2),), run=run)
-    # a worker thread is not captured, nor compiled; a process's first step is traced twice
+    # a worker thread is neither captured nor compiled; a process's first step is traced twice
     assert net.answers and all(each == (TRUE[run], set()) for each in net.answers)
     assert traced.run == run
     assert "torch.compiler.is_compiling" in traced.asked

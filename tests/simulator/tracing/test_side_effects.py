@@ -86,7 +86,7 @@ def failing(self: Calls, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("autocast", [None, "bf16"])
 def test_torch_is_as_before(phase: str, autocast: str | None) -> None:
     before, ops = state(), dispatched()
-    # a stock build knows neither cuDNN's attention nor its recurrent layers
+    # a CPU build has neither cuDNN's attention nor its recurrent layers
     assert not any("cudnn" in name or "native_dropout" in name for name in ops)
     trace(Calls(block), (torch.ones(4, 4),), phase=phase, autocast=autocast)
     assert state() == before

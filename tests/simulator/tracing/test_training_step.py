@@ -64,7 +64,7 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
         ("aten.mean.default", ""),  # the loss is no module's
     ]
     products = [op.module for op in traced.ops if op.phase == "backward" and "mm" in op.name]
-    assert products == ["head", "head", "body.0"]  # x needs no gradient: one product less
+    assert products == ["head", "head", "body.0"]  # x needs no gradient: one product fewer
     relu = next(op for op in traced.ops if op.name == "aten.threshold_backward.default")
     assert relu.module == "body.1"
 

@@ -81,7 +81,7 @@ def test_square_roots_stay_in_registers():
     before = step("adamw")
     after = CompiledUpdate()(before)
     grown = predict_trace(after).peak_memory_bytes - predict_trace(before).peak_memory_bytes
-    assert grown <= 18 * 512  # a block for each counter, which stood on the CPU
+    assert grown <= 18 * 512  # a block for each counter, which was on the CPU
 
 
 def test_twice_is_once():

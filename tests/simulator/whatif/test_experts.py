@@ -14,7 +14,7 @@ from simulator.whatif import apply
 SIZES = dict(width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2,
              vocab=512)  # fmt: skip
 STORED = 2 * 8 * 3 * 256 * 128
-"""Numbers in the experts' weights."""
+"""Number of elements of the experts' weights."""
 
 
 def decode(**more: Any) -> Scenario:

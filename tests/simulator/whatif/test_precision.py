@@ -40,7 +40,7 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
         fresh.flops,
         fresh.peak_memory_bytes,
     )
-    # the first trace of a process enters some of torch's Python functions once more
+    # the first trace of a process calls some of torch's Python functions once more
     assert prediction.period_s == pytest.approx(fresh.period_s, rel=1e-3)
 
 
@@ -184,7 +184,7 @@ def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
     with pytest.raises(InputError, match=reason):
         apply(there, "gpu", {"to": "v100"})
     assert there.key == key
-    with pytest.raises(InputError, match=reason):  # as when it was read from a file
+    with pytest.raises(InputError, match=reason):  # as after reading it from a file
         predict(replace(there, gpu="v100"))
 
 
@@ -221,8 +221,8 @@ def test_a_token_is_decoded_in_about_the_time_that_its_weights_take(card: str):
     whole, int8, int4 = (
         weights_s(s) for s in (base, *(apply(base, "weights", {"dtype": d}) for d in INTEGERS))
     )
-    # half the bytes and a quarter of them, at less of the bandwidth; gpt-fast decodes Llama-2 7B on
-    # an A100 in 0.67 and 0.52 of the time, launches and attention included
+    # half and a quarter of the bytes, at a smaller share of the bandwidth; gpt-fast decodes Llama-2
+    # 7B on an A100 in 0.67 and 0.52 of the time, launches and attention included
     assert 0.5 * whole < int8 < 0.7 * whole
     assert 0.25 * whole < int4 < 0.52 * whole
 

@@ -91,7 +91,7 @@ def test_the_server_is_an_independent_one(rate: float, room: int):
         assert percentile(served.gap_s, served.decoded, percent) == pytest.approx(
             percentile(gaps, weights, percent), rel=0.01
         )
-    assert served.decoded.sum() == sum(requests.output - 1)  # the first token is the prefill's
+    assert served.decoded.sum() == sum(requests.output - 1)  # the prefill produces the first token
 
 
 def test_one_request_at_a_time_waits_as_in_m_d_1():

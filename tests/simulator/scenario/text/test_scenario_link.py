@@ -30,7 +30,7 @@ def test_scenarios_come_back_from_their_links() -> None:
         address = scenario_link(scenario)
         assert load(address) == scenario and len(address) < 140
     figures = tomllib.loads((PACKAGED / "h200_sxm.toml").read_text("utf-8"))
-    edited = replace(bert, gpu=figures)  # as the editor of a GPU leaves it
+    edited = replace(bert, gpu=figures)  # as written by the GPU editor
     assert load(scenario_link(edited)) == edited
 
 
