@@ -47,7 +47,7 @@ class _WellFormed:
             return options.parser(value)
         converted = _converted(value, kind)
         if converted is None or not _within(converted, options.min, options.max):
-            param._runtime_param = None  # typer then builds its own
+            param._runtime_param = None  # typer then builds its own runtime parameter
             return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
         return converted
 

@@ -18,7 +18,7 @@ LEFT_OUT = ("app/pictures/", "calibration/measurements/README.md")
 @pytest.fixture(scope="module")
 def tracked() -> list[str]:
     if not (HERE / ".git").exists() or not shutil.which("git"):
-        pytest.skip("this is no git clone, which says what belongs to the project")
+        pytest.skip("the test needs a git clone, which lists the files of the project")
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=HERE, capture_output=True, text=True, check=True
     )

@@ -55,7 +55,7 @@ def last_level(names: tuple[str, str]) -> int:
 
 
 def place_on(side: Side, name: str) -> Value | None:
-    """The value of a side on an axis; None if its answer has none."""
+    """The value of a side on an axis; None if the side has no value there."""
     p, trace = side.prediction, side.prediction.trace
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]

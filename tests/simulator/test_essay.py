@@ -49,7 +49,7 @@ def by_physics() -> Profile:
 
 
 def seconds(work: Work, curves: Profile) -> float:
-    """One kernel whose operands come from memory."""
+    """Seconds of one kernel whose operands come from memory."""
     compute, held, fixed = roofs([work], A100, curves).parts(np.zeros(1), 0.0)
     return float((np.maximum(compute, held) + fixed)[0])
 
@@ -117,7 +117,8 @@ def test_cos_cos_fused_costs_what_one_cos_costs() -> None:
     assert (cosine.flops, cosine.instructions) == (one.flops, one.instructions)
     assert cosine.bytes == one.bytes == fused.bytes == 2 * BYTES
     alone, both = seconds(one, by_data_sheet()), seconds(fused, by_data_sheet())
-    # 134,217,728 bytes at 1.5e12 are 89.5 µs; 54 instructions an element, 9.75e12 a second, 92.9
+    # 134,217,728 bytes at 1.5e12 bytes/s are 89.5 µs; 54 instructions per element at 9.75e12 per
+    # second are 92.9 µs
     assert alone == pytest.approx(89.478e-6, rel=1e-4)
     assert both == pytest.approx(alone, rel=0.05)
     # eager launches both: twice the traffic, twice the time

@@ -40,7 +40,7 @@ SHARES = {
 
 def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:
     figures = asdict(curve)
-    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that no rate rules"
+    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that depends on no rate"
     for name in figures:
         if name in TIMES:
             figures[name] /= factor[TIMES[name]]

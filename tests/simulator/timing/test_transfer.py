@@ -107,7 +107,7 @@ def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
 
 
 def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None:
-    # half of them on FP32 lanes of which there are half: 1 / (0.5 · 1.4); a P100 has no others
+    # half of the instructions on FP32 lanes, half as many of them: 1 / (0.5 · 1.4); a P100: no others
     assert issuing(gpu("a100"), profile()) == pytest.approx(1 / 0.7, rel=0.02)
     assert issuing(gpu("p100"), profile()) == pytest.approx(2, rel=0.02)
     for all_lanes in ("h200", "h100", "l40s", "b200"):
@@ -232,7 +232,7 @@ def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
         return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
 
     # On a T4, 320 rows are processed at once, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB.
-    # Of 512 columns these are 0.35 of it, of 1536 1.04 ((1.04 - 0.6) / 0.9 = 0.49), of 4096 2.8.
+    # 512 columns need 0.35 of it, 1536 columns 1.04 ((1.04 - 0.6) / 0.9 = 0.49), 4096 columns 2.8.
     assert moved(512, "t4") == pytest.approx(2, rel=0.01)
     assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
     assert moved(4096, "t4") == pytest.approx(2 + 1, rel=0.01)

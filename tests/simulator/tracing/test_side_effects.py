@@ -19,7 +19,7 @@ from tests.simulator.conftest import Calls
 
 
 class Ops(TorchDispatchMode):
-    """The names of the ops dispatched while it is entered."""
+    """Collects the names of the ops dispatched while the mode is active."""
 
     def __init__(self) -> None:
         super().__init__()
