@@ -77,7 +77,7 @@ def test_a_cause_is_broken_into_lines_and_never_cut(run: Run, tmp_path: Path) ->
     assert "…" not in svg.read_text("utf-8")
 
 
-def test_without_qt_a_png_says_what_to_install_and_an_svg_is_drawn(
+def test_without_qt_a_png_names_the_package_and_an_svg_is_drawn(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:

@@ -28,7 +28,7 @@ def test_the_batch_is_shown_beside_its_time():
     assert [c.head[0] for c in fitting] == ["USD per", "Batch", "A batch,"]
 
 
-def test_the_table_keeps_what_matters_where_there_is_no_room():
+def test_a_narrow_table_keeps_the_main_columns():
     spec = read(SERVE)
     every = columns(spec)
     assert [" ".join(c.head) for c in every] == [

@@ -86,7 +86,7 @@ def test_shifts_are_lines_through_both_halves_with_their_value(found: Swept, fra
     assert f"{found.shifts[0].after}-bound from {firsts[0]:,.0f}" in words_of(items)
 
 
-def test_what_does_not_fit_is_hatched(frame: Frame) -> None:
+def test_values_that_do_not_fit_are_hatched(frame: Frame) -> None:
     unfit = replace(frame, scene=replace(frame.scene, unfit=1024.0))
     (area,) = (
         i

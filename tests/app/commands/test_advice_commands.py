@@ -10,7 +10,7 @@ from simulator.scenario.scenario import predict as answer
 from tests.app.conftest import Run, csv_rows, document, table
 
 
-def test_advice_is_what_a_whatif_gives(run: Run) -> None:
+def test_advice_equals_the_what_if(run: Run) -> None:
     parsed = document(run, "advise", "mlp-tiny")
     gains = [a["gain"] for a in parsed["advice"]]
     assert gains == sorted(gains, reverse=True) and gains[0] > 0

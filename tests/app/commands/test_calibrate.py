@@ -52,7 +52,7 @@ def test_arguments_go_through(
     assert started == [[sys.executable, "-P", "-m", "calibration", *passed]]
 
 
-def test_its_own_refusal_comes_back(tmp_path: Path) -> None:
+def test_a_refusal_of_calibration_is_returned(tmp_path: Path) -> None:
     (tmp_path / "calibration.py").write_text("raise SystemExit('the wrong one')")
     result = subprocess.run(
         [sys.executable, "-m", "app.cli", "calibrate", "measure", "--speed"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.app.conftest import Run
 
 
-def test_what_fused_and_what_did_not(run: Run) -> None:
+def test_fused_and_unfused_ops_are_listed(run: Run) -> None:
     command = ("predict", "gpt2", "--dtype", "bf16", "--batch", 2, "--seq", 32)
     shown = run(*command, "--mode", "compiled", "--explain-fusion")
     assert shown.exit_code == 0
@@ -47,7 +47,7 @@ def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:
     assert refused.exit_code == 2
 
 
-def test_what_is_computed_again_is_told_with_its_price(run: Run) -> None:
+def test_recomputation_is_reported_with_its_cost(run: Run) -> None:
     command = ("predict", "llama3-1b", "--size", "layers=2", "--batch", 1, "--seq", 32, "--train")
     shown = run(*command, "--mode", "compiled", "--explain-fusion", "--top", 3)
     assert shown.exit_code == 0

@@ -68,7 +68,7 @@ def test_a_design_comes_from_a_file(run: Run, into: Path, tmp_path: Path):
     assert [r["whatifs"] for r in rows[2:4]] == ["none", "'+cuda_graph"]
 
 
-def test_an_axis_named_as_a_figure_has_a_column_of_its_own(run: Run, into: Path):
+def test_an_axis_named_as_a_figure_has_its_own_column(run: Run, into: Path):
     """`memory` is both a regime's share of the step and a what-if on the card's capacity."""
     result = run(
         "sweep", "mlp-tiny", "--over", "memory=0.5,2", "--into", into, "--workers", 1, "--csv", "-"
@@ -129,7 +129,7 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
      "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"),
 ])  # fmt: skip
-def test_what_is_no_sweep(
+def test_invalid_sweeps_are_refused(
     run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

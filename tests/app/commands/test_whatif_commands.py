@@ -38,7 +38,7 @@ def test_a_whatif_is_each_alone_and_all_together(run: Run) -> None:
     assert after["scenario"]["whatifs"] == ["+cuda_graph", "+precision=fp16"]
 
 
-def test_the_table_says_what_the_document_says(run: Run) -> None:
+def test_the_table_agrees_with_the_document(run: Run) -> None:
     text, found = table(run(*WHATIF)), document(run, *WHATIF)
     for step in found["steps"]:
         (line,) = [each for each in text.splitlines() if each.startswith(step["change"])]
@@ -49,7 +49,7 @@ def test_the_table_says_what_the_document_says(run: Run) -> None:
     assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet reads it as a formula
 
 
-def test_a_change_of_nothing_is_said(run: Run) -> None:
+def test_a_change_without_effect_is_reported(run: Run) -> None:
     text = table(run("whatif", "mlp-tiny", "+bandwidth=1", "+cuda_graph"))
     assert "+bandwidth=1 has no effect here" in text
 
@@ -135,7 +135,7 @@ def test_a_map(run: Run) -> None:
     assert seconds(parsed["period_s"][2][1], 2) in text
 
 
-def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> None:
+def test_recomputation_is_compared_with_the_saved_memory(run: Run) -> None:
     network = (
         "whatif",
         "llama3-1b",

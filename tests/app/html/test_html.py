@@ -59,7 +59,9 @@ def test_it_opens_from_the_disk_alone(page: str) -> None:
     assert len(page) < 100_000
 
 
-def test_it_says_what_the_prediction_says(page: str, tiny_prediction: Prediction) -> None:
+def test_the_page_shows_the_figures_of_the_prediction(
+    page: str, tiny_prediction: Prediction
+) -> None:
     p, words = tiny_prediction, _Read(page).words
     for phrase in (
         seconds(p.period_s),

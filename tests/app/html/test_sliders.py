@@ -74,7 +74,7 @@ def page(bert: OtherSizes, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_stop_has_the_figures_of_a_prediction_of_its_own(bert: OtherSizes) -> None:
+def test_every_stop_has_the_figures_of_its_own_prediction(bert: OtherSizes) -> None:
     points = [(64, 128), (1, 16), (1024, 512)]
     points += random.Random(0).sample([(b, s) for b in bert.batches for s in bert.seqs], 5)
     for batch, seq in points:
@@ -140,7 +140,7 @@ def test_a_saved_trace_has_no_sliders(saved: Path) -> None:
     assert of(Scenario(str(saved))) is None
 
 
-def test_the_page_allows_its_own_script_alone(page: Path) -> None:
+def test_the_page_allows_only_its_own_script(page: Path) -> None:
     text = page.read_text("utf-8")
     policy = re.search(r'content="(default-src[^"]*)"', text)
     script = re.search(r"<script>(.*?)</script>", text, re.S)

@@ -52,7 +52,7 @@ def test_the_usual_axes_need_no_other_trace(side: Side) -> None:
     assert "mode" not in usual(compiled) and "mode" not in values(compiled)
 
 
-def test_every_axis_can_be_asked_for_and_not_too_many_points(side: Side) -> None:
+def test_every_axis_can_be_chosen_with_a_bounded_number_of_points(side: Side) -> None:
     every = values(side)
     assert {"precision", "bandwidth", "host_speed", "batch"} < set(every)
     assert every["precision"][:3] == ["fp32", "bf16", "fp16"]
@@ -151,7 +151,7 @@ def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -
     assert names(view) == before and canvas.brushes == {0: (0.6, 1.4)}
 
 
-def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
+def test_a_line_has_a_card_and_requests_its_scenario(view: Combinations) -> None:
     canvas, table = view.canvas, view.canvas.table
     assert table is not None and view.side is not None
     emitted: list[Scenario] = []
@@ -178,7 +178,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     assert emitted[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))
 
 
-def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
+def test_a_brush_filters_the_lines(view: Combinations) -> None:
     table, gpu, time = view.canvas.table, column(view, "GPU"), column(view, "Time")
     assert table is not None
     view.canvas.brush(gpu, -0.4, 1.4)
@@ -238,7 +238,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
     assert len(emitted) == 1
 
 
-def test_nobody_waits_any_more(side: Side) -> None:
+def test_a_cancelled_question_ends(side: Side) -> None:
     with pytest.raises(CancelledError):
         combined(side, ["batch"], lambda: True)
 

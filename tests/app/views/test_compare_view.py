@@ -61,7 +61,7 @@ def test_steps_lead_from_one_to_the_other_and_add_up(
     assert picture(view).pixelColor(3, 300).name().upper() == theme.bg1
 
 
-def test_both_verdicts_and_the_ratio_are_said(shown: Any, pair: tuple[Side, Side]) -> None:
+def test_both_verdicts_and_the_ratio_are_shown(shown: Any, pair: tuple[Side, Side]) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
     assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 296 µs, 240 to 460"
     head, details = view.verdicts.ratio()

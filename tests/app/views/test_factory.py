@@ -92,7 +92,7 @@ def test_a_graph_is_one_order(graph: Side):
     assert f.desks == (("one launch of the graph", graph.prediction.host_s),)
 
 
-def test_what_goes_on_at_a_time_is_the_schedules(side: Side):
+def test_the_activity_at_a_time_is_that_of_the_schedule(side: Side):
     p = side.prediction
     f = factory(p)
     k = p.kernels[3]
@@ -166,7 +166,7 @@ def test_it_plays_pauses_and_stands_still(
     assert picture(floor).pixelColor(4, 4).name().upper() == other.bg1
 
 
-def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_path: Path):
+def test_keys_go_from_building_to_building(shown: Any, side: Side, tmp_path: Path):
     view = shown(Factory, (side,), size=(1200, 600))
     view.floor.whole()
     QTest.keyClick(view.floor, Qt.Key.Key_Right)
@@ -191,7 +191,7 @@ def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_pat
     assert (BOXES, TRUCKS) == (60, 10)
 
 
-def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
+def test_improvements_are_predicted_and_can_be_applied(shown: Any, side: Side):
     view = shown(Factory, (side,), size=(1200, 600))
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)

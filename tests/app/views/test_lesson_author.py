@@ -23,7 +23,7 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return shown(Lessons, (side,), size=(1100, 700))
 
 
-def test_the_page_shows_what_is_typed(view: Lessons, tmp_path: Path, monkeypatch: Any):
+def test_the_page_shows_the_typed_lesson(view: Lessons, tmp_path: Path, monkeypatch: Any):
     view.writing.open()
     author = view.writing.author
     assert author is not None and author.editor.toPlainText() == TEMPLATE

@@ -192,7 +192,7 @@ def test_shares_are_guessed_in_points(view: Lessons):
     assert attempt.good(outcome)
 
 
-def test_what_cannot_be_read_is_said_and_a_refusal_shown(view: Lessons, tmp_path: Path):
+def test_unreadable_lessons_and_refusals_are_shown(view: Lessons, tmp_path: Path):
     assert view.error_label.text().startswith(
         f"A lesson could not be read: {tmp_path / '5.toml'}: not TOML"
     )

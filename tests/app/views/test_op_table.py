@@ -106,7 +106,7 @@ def test_selected_rows_are_picked_and_escape_lets_go(shown: Any, side: Side) -> 
     assert view.model.groups.ops_of(np.flatnonzero(view.marked).tolist()) == {one}
 
 
-def test_what_is_copied_is_a_table_of_plain_numbers(shown: Any, side: Side) -> None:
+def test_the_copy_is_a_table_of_plain_numbers(shown: Any, side: Side) -> None:
     view = shown(OpTable, (side,))
     QTest.keyClick(view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = [line.split("\t") for line in QGuiApplication.clipboard().text().split("\n")]

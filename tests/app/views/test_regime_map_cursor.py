@@ -119,7 +119,7 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     assert not picture(view).isNull()
 
 
-def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> None:
+def test_goals_are_sought_on_request_and_can_be_applied(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     settled(view, side)
     seek = view.seek

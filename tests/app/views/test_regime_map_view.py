@@ -120,7 +120,7 @@ def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
     assert not picture(view).isNull()
 
 
-def test_where_a_side_is_and_what_a_map_is_of(side: Side) -> None:
+def test_the_place_of_a_side_and_the_subject_of_a_map(side: Side) -> None:
     names = ("batch", "gpu", "mode", "bandwidth", "precision")
     places = [place_on(side, name) for name in names]
     assert places == [32, "h200_sxm", "eager", 1, "fp32"]

@@ -169,7 +169,7 @@ def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> 
     assert not replayed.same(first)
 
 
-def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
+def test_values_that_do_not_fit_are_reported(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     assert view.canvas.sweep.unfit is None
     curve = view.canvas.first

@@ -93,7 +93,7 @@ def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
     assert "one graph with every kernel" in svg(view, tmp_path / "g.svg")
 
 
-def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
+def test_narrow_slices_merge_into_the_most_frequent_kind() -> None:
     lane = slices((0.0, 0.3, 0), (0.3, 0.9, 1), (2.0, 2.5, 0), (2.5, 3.0, 0), (4.0, 9.0, 1))
     seen = visible(lane, Scale(0.0, 10.0, 100.0, 110.0))
     assert seen.wide.tolist() == [4] and (seen.left[0], seen.right[0]) == (104.0, 109.0)
@@ -202,7 +202,7 @@ def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
     assert share == pytest.approx([0.375, 0.625], abs=1e-6)
 
 
-def test_what_is_picked_elsewhere_comes_into_view(shown: Any, side: Side) -> None:
+def test_a_selection_of_another_view_is_scrolled_into_view(shown: Any, side: Side) -> None:
     view, p = shown(Timeline, (side,)), side.prediction
     span = view.canvas.lanes.span_s
     view.canvas.look(0.0, span / 50)
@@ -240,7 +240,7 @@ def test_idle_in_words(tiny_prediction: Prediction) -> None:
     assert idle_words(never) == "GPU never idle in a loop of steps"
 
 
-def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
+def test_gaps_of_a_graph_are_distinguished_from_waits_for_the_host() -> None:
     p = predict(Scenario("mlp-tiny", mode="cuda_graph"))
     drawn = lanes(p)
     begin, end = float(drawn.gpu.begin_s[0]), float(drawn.gpu.end_s[-1])

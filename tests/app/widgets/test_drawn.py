@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_written_is_an_error(application: Any, tmp_path: P
         write_png(Drawing(5, 5, ()), DARK, tmp_path / "no" / "d.png")
 
 
-def test_both_metrics_measure_alike(application: Any) -> None:
+def test_both_metrics_agree(application: Any) -> None:
     for words, px, weight in (("Step time, ms", 11, 400), ("aten.mm ×12", 13, 600)):
         assert TABULATED.width(words, px, weight) >= 0.98 * QT_METRICS.width(words, px, weight)
     assert pill(QT_METRICS, 0, 0, "x").box.width == QT_METRICS.width("x", 11, 500) + 10

@@ -60,7 +60,7 @@ def stopped(place: Path, name: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(("name", "line"), [("endless", r"(9|10|11|12)"), ("sleeps", "18")])
-def test_what_takes_too_long_is_stopped_where_it_is(place: Path, name: str, line: str) -> None:
+def test_slow_code_is_stopped_with_its_line(place: Path, name: str, line: str) -> None:
     trace_imports()
     text, told = stopped(place, name)
     remedy = (
@@ -80,7 +80,7 @@ def trace_imports() -> None:
     trace(torch.nn.Linear(2, 2), (torch.empty(2, 2),))
 
 
-def test_what_ends_the_process_is_an_error_of_the_file(place: Path) -> None:
+def test_a_file_that_ends_the_process_is_an_error(place: Path) -> None:
     before = os._exit
     with pytest.raises(InputError) as caught, watched("it", place_of):
         load(f"{place}:ends")

@@ -107,7 +107,7 @@ def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
 
 
 def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None:
-    # half of the instructions on FP32 lanes, half as many of them: 1 / (0.5 · 1.4); a P100: no others
+    # half of the instructions on half as many FP32 lanes: 1 / (0.5 · 1.4); a P100 has no others
     assert issuing(gpu("a100"), profile()) == pytest.approx(1 / 0.7, rel=0.02)
     assert issuing(gpu("p100"), profile()) == pytest.approx(2, rel=0.02)
     for all_lanes in ("h200", "h100", "l40s", "b200"):

@@ -103,7 +103,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "recompute: other modules are already recomputed: expected one pattern; undo that first"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
+def test_impossible_what_ifs_are_refused_with_the_reason(ask: Any, text: str):
     with pytest.raises(InputError) as caught:
         ask()
     assert str(caught.value) == text

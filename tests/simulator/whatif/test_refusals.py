@@ -46,7 +46,7 @@ TraceRequest = Callable[[Scenario], object]
          "recompute: the step is inference: expected training; predict training"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(
+def test_impossible_what_ifs_are_refused_with_the_reason(
     base: Scenario, ask: TraceRequest, text: str
 ) -> None:
     before = base.key

@@ -96,7 +96,7 @@ def test_a_field_writes_into_the_spec(name: str, text: str, path: tuple[str, ...
     assert entered(of_table(SERVE), name, text).get(*path) == value
 
 
-def test_a_field_shows_what_the_spec_holds():
+def test_a_field_shows_the_value_of_the_spec():
     draft = of_table(SERVE | {"load": {"rate": "3000/h"}})
     assert "[0.8333] requests a second" in sentence_text(draft)
     draft = draft.put({"low": 768, "high": 1280}, "workload", "prompt")
@@ -150,7 +150,7 @@ def test_the_amount_of_a_training_changes_its_unit():
     assert entered(tokens, "Unit of the amount", "samples").table == draft.table
 
 
-def test_cards_show_what_is_tried_and_what_it_costs():
+def test_cards_show_choices_and_prices():
     own = SERVE | {"prices": {"hourly": {"h200": "10 EUR/h"}, "rates": {"EUR": 1.1}}}
     h200, l40s = candidate_cards(of_table(own))
     assert (h200.title, h200.price, h200.source) == ("H200 SXM 141GB", "11.00", "yours")

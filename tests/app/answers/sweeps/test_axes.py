@@ -64,7 +64,7 @@ def test_where_a_scenario_is() -> None:
         ("remove", "axis 'remove' has no default values: expected some, such as remove=A,B"),
     ],
 )
-def test_what_is_no_axis(text: str, reason: str) -> None:
+def test_invalid_axes_are_refused(text: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         line(TINY, text)
     assert str(caught.value).startswith(reason)

@@ -89,7 +89,7 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     assert answers == ["the trace", "the trace"]
 
 
-def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
+def test_an_unreadable_trace_is_refused(worker: Worker):
     messages: list[str] = []
     need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
     worker.tracing.request = lambda need, urgent, callback: callback("")  # pyright: ignore

@@ -24,7 +24,7 @@ TRACES = Path(__file__).parents[3] / "simulator" / "profiler_traces"
 PACKAGED = Path(gpu.__file__).parent / "gpus"
 
 
-def test_each_kind_of_file_is_told(tmp_path: Path):
+def test_each_kind_of_file_is_identified(tmp_path: Path):
     save_scenario(FIRST, tmp_path / "s.toml")
     (tmp_path / "g.toml").write_text("name = 1", "utf-8")
     (tmp_path / "p.toml").write_text('[workload]\nkind = "training"', "utf-8")
@@ -125,7 +125,7 @@ def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, t
     assert entries == [("new.ridge", True), ("old.ridge (missing)", False)]
 
 
-def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
+def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     left = places.folder() / "autosave-999999999.ridge"
     left.parent.mkdir(exist_ok=True)
     save(left, State((NamedScenario("Lost", replace(FIRST, batch=5)),)))
@@ -139,7 +139,7 @@ def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
     assert opening.banner.isHidden()
 
 
-def test_lessons_and_packs_are_told_by_their_format(tmp_path: Path):
+def test_lessons_and_packs_are_identified_by_their_format(tmp_path: Path):
     path = FOLDER / "03-intensity.toml"
     assert identify(path).kind == "lesson"
     pack = tmp_path / "pack.toml"

@@ -38,7 +38,7 @@ def sheet(name: str = "h200") -> Sheet:
     return Sheet(initial_table(gpu(name)))
 
 
-def test_what_is_not_touched_comes_back_with_its_sources() -> None:
+def test_unchanged_figures_keep_their_sources() -> None:
     card = gpu("h200")
     edited = gpu_of(sheet().table())
     assert edited.name == "My H200 SXM 141GB" and edited.aliases == ()
@@ -75,7 +75,7 @@ def test_a_figure_that_is_changed_is_assumed_until_somebody_says() -> None:
      "10,000,000 TFLOP/s"),
     ("name", " ", "Name is missing: expected a name"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said(name: str, text: str, words: str) -> None:
+def test_wrong_entries_have_errors(name: str, text: str, words: str) -> None:
     form_sheet = sheet()
     form_sheet.type(name, text)
     assert form_sheet.complaints() == [words]
@@ -104,7 +104,7 @@ def test_a_peak_is_held_against_its_parts() -> None:
     assert form_sheet.peak("tensor", "bf16") is None
 
 
-def test_every_entry_has_a_name_of_its_own() -> None:
+def test_every_entry_has_its_own_name() -> None:
     assert len({label(name) for name in names()}) == len(names()) - 1  # interconnect: what, GB/s
 
 
@@ -203,7 +203,7 @@ def period_s(window: Window) -> float:
     return window.answering.answer.prediction.period_s
 
 
-def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
+def test_the_scenario_uses_the_entries_and_undo_restores_the_gpu(
     window: Window, folder: Path
 ) -> None:
     before = period_s(window)

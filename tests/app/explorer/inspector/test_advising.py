@@ -54,7 +54,7 @@ def found(advising: Advising) -> FoundAdvice:
     return got[-1]
 
 
-def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: FoundAdvice):
+def test_advice_is_the_simulators_and_untraced_trials_are_counted(found: FoundAdvice):
     assert found.scenario == FIRST and found.missing > 0
     best = found.advised.advice[0]
     base, after = predict(FIRST), predict(best.scenario)

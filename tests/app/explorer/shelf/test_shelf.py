@@ -59,7 +59,7 @@ def test_a_new_what_if_appears_by_itself():
         del _WHATIFS["of_this_test"]
 
 
-def test_a_search_shows_what_it_finds_and_counts_it(shelf: Shelf):
+def test_a_search_shows_and_counts_its_matches(shelf: Shelf):
     shelf.search.setText("h200 sxm")
     shown = [w.card.name for w in shelf.widgets if not w.isHidden()]
     assert shown == ["h200_sxm"]
@@ -70,7 +70,7 @@ def test_a_search_shows_what_it_finds_and_counts_it(shelf: Shelf):
     assert sum(not w.isHidden() for w in shelf.widgets if w.card.kind == "gpu") == len(gpus())
 
 
-def test_what_is_in_use_is_outlined_and_shown(shelf: Shelf):
+def test_cards_in_use_are_outlined_and_shown(shelf: Shelf):
     shelf.show_scenario(apply(FIRST, "no_python"))
     used = {w.card.name for w in shelf.widgets if w.used}
     assert {"bert-base", "no_python", "xeon-h200"} <= used and len(used) == 4
@@ -91,7 +91,7 @@ def test_a_card_that_cannot_be_applied_says_why():
         card("fp8").apply(Scenario("bert-base", gpu="a100_sxm_80", dtype="bf16"))
 
 
-def test_a_card_without_a_value_of_its_own_asks_and_says_what_is_wrong(shelf: Shelf):
+def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
     assert card("size").asks(FIRST) == ("parameter", "value") and not card("bandwidth").asks(FIRST)
     applied: list[Scenario] = []
     dialog = ParameterDialog(DARK, "size", FIRST, applied.append)

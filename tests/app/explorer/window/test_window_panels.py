@@ -41,7 +41,7 @@ def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
     return view.isAncestorOf(one) and bool(one.focusPolicy() & tab) and one.focusProxy() is None
 
 
-def test_a_view_behind_is_told_what_is_picked_once_it_shows_that_answer(window: Window):
+def test_a_hidden_view_gets_the_selection_with_its_answer(window: Window):
     window.resize(1180, 800)  # in the layout with the timeline behind the roofline
     QCoreApplication.processEvents()
     QCoreApplication.processEvents()
@@ -78,7 +78,7 @@ def docks(window: Window) -> dict[str, str]:
     return {name: state for name, state in window.layout_.current().items() if name != "window"}
 
 
-def test_docks_come_back_with_the_session_as_they_were(window: Window, tmp_path: Path):
+def test_the_session_restores_the_docks(window: Window, tmp_path: Path):
     roofline, sweep, timeline = list(window.panels.panels.values())[:3]
     sweep.close()
     timeline.raise_()

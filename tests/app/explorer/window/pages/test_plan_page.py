@@ -129,7 +129,7 @@ def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window
     assert view.message.isHidden()
 
 
-def test_what_fails_later_says_so_and_keeps_the_former_plan(planned: Window):
+def test_a_later_failure_is_shown_and_keeps_the_previous_plan(planned: Window):
     planning = planned.plan_page.planning
     rows = planning.planned.rows
     draft = planning.planned.draft.put("resnet50", "workload", "network")
