@@ -139,7 +139,7 @@ COSINES = [(card, c) for card in CARDS for c in kernel_cases(card) if c.name.sta
 
 
 @pytest.mark.parametrize(("card", "case"), COSINES, ids=lambda x: getattr(x, "name", x))
-def test_fused_cosines_draw_what_was_measured(card: str, case: EnergyCase) -> None:
+def test_fused_cosines_draw_the_measured_power(card: str, case: EnergyCase) -> None:
     """One generated kernel, from one that waits for DRAM to one that computes, and the clock that
     the limit allows: 1,687 MHz for two on the H200, 1,835 MHz on the H100.
     """

@@ -134,7 +134,7 @@ LOCKED = [
 
 
 @pytest.mark.parametrize("run", LOCKED)
-def test_a_folder_of_ones_own_that_may_not_be_entered_is_empty(run: Callable[[Path], Any]) -> None:
+def test_a_users_folder_without_permission_counts_as_empty(run: Callable[[Path], Any]) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name) / "own"
         folder.mkdir(mode=0)

@@ -45,7 +45,7 @@ def test_answers_are_not_asked_again(tmp_path: Path) -> None:
     assert sum(map(len, shards)) == len(left) and set.union(*shards) == set(left)
 
 
-def test_a_crash_is_told_in_the_summary(tmp_path: Path) -> None:
+def test_a_crash_is_in_the_summary(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     line = opinfo.Result("abs fp32 inference", 1, (), ("KeyError: x at a.py:3",), ("aten.a",), ())
     path.write_text(json.dumps(line._asdict()) + "\n", "utf-8")

@@ -150,7 +150,7 @@ def test_no_step_is_faster_than_its_arithmetic_or_its_traffic(
 
 @given(bases, st.data())
 @settings(max_examples=MANY, deadline=None)
-def test_any_whatif_asked_for_nothing_is_the_identity(base: Scenario, data: st.DataObject):
+def test_any_whatif_without_a_change_is_the_identity(base: Scenario, data: st.DataObject):
     states = [base]
     for name, arguments in data.draw(st.lists(applied, max_size=3)):
         states.append(apply(states[-1], name, arguments))
@@ -191,7 +191,7 @@ NOTHING = [
 
 
 @pytest.mark.parametrize(("name", "arguments"), NOTHING)
-def test_a_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+def test_a_whatif_without_a_change_is_the_identity(name: str, arguments: dict[str, Any]):
     base = BASES[0]
     assert apply(base, name, arguments) is base
 
@@ -200,5 +200,5 @@ def test_a_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[s
     ("name", "arguments"),
     [("accumulate", {"steps": 1}), ("optimizer", {"to": "adamw"}), ("training", {"on": True})],
 )
-def test_a_training_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+def test_a_training_whatif_without_a_change_is_the_identity(name: str, arguments: dict[str, Any]):
     assert apply(BASES[1], name, arguments) is BASES[1]

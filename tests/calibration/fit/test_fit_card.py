@@ -41,7 +41,7 @@ def test_short_kernels_take_longer_by_the_median() -> None:
     assert kernel_s(figures, H100, known) == pytest.approx(150e-9, rel=0.01)
 
 
-def test_the_packaged_card_is_the_h200_with_figures_of_its_own() -> None:
+def test_the_packaged_card_is_the_h200_with_its_own_figures() -> None:
     h100, h200 = profile("h100"), profile("h200")
     assert (h100.gpu, h100.card, h100.of) == ("h200_sxm", "h100_sxm", "h100_sxm")
     own = {"id", "source", "card", "kernel_s", "graph_gap_s", "interval"}

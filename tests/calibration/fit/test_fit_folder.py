@@ -45,7 +45,9 @@ def test_the_gap_of_a_graph_by_hand() -> None:
     assert graph_gap(Measurements({})) is None
 
 
-def test_an_empty_folder_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_folder_is_refused_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.argv", ["fit", str(tmp_path)])
     with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*measure first"):
         main()

@@ -80,7 +80,7 @@ def test_a_result_that_is_also_read_on_the_way_is_stored() -> None:
     assert (len(op.inputs), len(op.outputs)) == (4, 3)
 
 
-def test_the_backward_pass_is_a_kernel_of_its_own() -> None:
+def test_the_backward_pass_is_a_separate_kernel() -> None:
     _, ops = call("generated_train_softmax", dtype="bf16", heads=12, queries=64)
     assert [op.phase for op in ops] == ["forward", "backward"]
 
@@ -108,7 +108,7 @@ def test_kernels_that_differ_in_number_are_left_out() -> None:
     assert matched(lowered(point, trace, two, CARD)) == []
 
 
-def test_functions_that_cannot_move_what_our_rules_say_are_left_out() -> None:
+def test_functions_with_other_traffic_than_the_rules_are_left_out() -> None:
     point = Point("generated_add", {"dtype": "fp32", "size": 2**26})
     trace = fused(traced(point), CARD).trace  # 3 · 256 MiB: 168 µs at 4.8 TB/s
     for seconds, out in ((185e-6, False), (160e-6, True)):

@@ -55,7 +55,7 @@ UNLIKE = {
 }
 
 
-def test_what_a_cuda_graph_captures() -> None:
+def test_calls_that_a_cuda_graph_captures() -> None:
     """97 calls: each is refused here if the GPU refused it."""
     recorded = {row["call"]: row["captured"] for row in rows("capture")}
     capturable: dict[str, bool] = {}

@@ -65,7 +65,7 @@ def test_every_name_of_every_gpu_finds_its_sheet() -> None:
             assert sheet(name) == sheet(name.upper()) == gpu.id
 
 
-def test_a_gpu_without_a_sheet_is_told_how_to_get_one(
+def test_a_gpu_without_a_file_gets_a_template(
     monkeypatch: pytest.MonkeyPatch, no_user_files: Path
 ) -> None:
     pretend(monkeypatch, "NVIDIA GeForce RTX 6090-D")
@@ -194,7 +194,7 @@ def test_without_nvml_figures_are_unknown(
     assert printed.count("warning") == 1 and why in printed and "stay unknown" in printed
 
 
-def test_what_a_gpu_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_that_a_gpu_does_not_report_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     watched_rows = watch(monkeypatch, NVML())
     assert (
         set(watched_rows.reading().values()) == {None} and watched_rows.other_processes(0) is None

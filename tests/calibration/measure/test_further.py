@@ -18,7 +18,7 @@ def test_further_points_are_others_and_the_same_each_time() -> None:
     assert points != clone.further(0.5, "second")
 
 
-def test_what_was_not_drawn_has_no_further_points() -> None:
+def test_sweeps_that_are_not_drawn_have_no_further_points() -> None:
     alone = Operation("alone", "library", lambda: lambda: None, ())
     assert alone.further(2.0) == ()
 

@@ -58,7 +58,7 @@ def test_every_changed_byte_is_seen() -> None:
         assert decoded(changed) is None, changed
 
 
-def test_what_was_written_is_found_again(tmp_path: Path) -> None:
+def test_written_samples_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "samples.jsonl"
     filled(path, 3)
     parsed = read(path)
@@ -125,7 +125,7 @@ def test_a_corrupt_line_in_the_middle_is_numbered(tmp_path: Path) -> None:
     assert path.read_bytes() == b"".join(lines)
 
 
-def test_a_torn_header_begins_anew(tmp_path: Path) -> None:
+def test_a_truncated_header_is_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     filled(path, 0)
     header = path.read_bytes()

@@ -112,7 +112,7 @@ def test_kernels_lost_in_a_crash_are_read_without_timing_again(tmp_path: Path) -
     assert not read(path).without_kernels
 
 
-def test_failures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_failures_are_named_and_the_run_continues(tmp_path: Path) -> None:
     bench = FakeBench(bad=ValueError("no such shape\nand more"))
     complete, progress = run(
         tmp_path / "s.jsonl", bench, planned([swept("bad", 2), swept("add", 5)])
@@ -150,7 +150,7 @@ def test_a_broken_context_ends_the_run_with_the_sample_marked(tmp_path: Path) ->
     assert "bad(n=0)" not in second.timed and len(read(path).samples) == 4
 
 
-def test_a_full_disk_is_no_failed_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_a_failed_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = Log.write
 
     def full(log: Log, row: dict[str, Any]) -> None:

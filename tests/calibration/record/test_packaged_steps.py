@@ -2,7 +2,7 @@ from calibration.record.measured_steps import text
 from simulator.measured.steps import FOLDER, steps
 
 
-def test_the_packaged_file_is_what_the_recordings_say() -> None:
+def test_the_packaged_file_agrees_with_the_recordings() -> None:
     assert (FOLDER / "h200_sxm.json").read_text("utf-8") == text("h200_sxm")
 
 

@@ -20,7 +20,7 @@ def test_figures_by_hand() -> None:
     assert figures(calls, card, 1.0) == pytest.approx((0.4, 0.6))
 
 
-def test_the_constants_are_what_is_measured() -> None:
+def test_the_constants_equal_the_measurements() -> None:
     # 0.39 and 0.60 on this machine; the constants came from another of the same kind
     evicting, written = figures(cases(), gpu("h200"), dram_reach=0.91)
     assert evicting == pytest.approx(kernel_models._EVICTING, rel=0.15)  # pyright: ignore[reportPrivateUsage]

@@ -49,6 +49,6 @@ def test_launches_are_matched_by_the_share_of_ops_they_have_in_common() -> None:
     assert matched(real, rules) == {2: 2, 0: 0, 1: 1}  # 2/2, then 2/3, then 1/2
 
 
-def test_what_is_stored_are_cases_of_the_catalogue() -> None:
+def test_stored_cases_are_in_the_catalogue() -> None:
     assert set(ROWS) <= {case.name for case in cases()}
     assert sum(row.schedule is not None for row in ROWS.values()) >= 28

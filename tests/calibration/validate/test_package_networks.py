@@ -51,7 +51,7 @@ def test_a_step_of_1_25_times_its_busy_time_is_decided_by_its_host() -> None:
     ]
 
 
-def test_a_graph_is_held_against_its_own_times() -> None:
+def test_a_graph_is_compared_with_its_own_times() -> None:
     assert rows(recording(2.0), "cuda_graph") == []
     group = "cuda_graph inference"
     assert rows(recording(2.0, GRAPH), "cuda_graph") == [

@@ -48,7 +48,7 @@ def test_interval_is_of_measured_over_predicted() -> None:
 @pytest.mark.parametrize(
     ("phase", "cases"), [("inference", 42), pytest.param("", 62, marks=pytest.mark.slow)]
 )
-def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> None:
+def test_the_page_states_the_measured_errors_of_steps(phase: str, cases: int) -> None:
     host = host_of("validation")
     chosen = [r for r in recordings("validation") if r.case["phase"].startswith(phase)]
     assert len(chosen) == cases
@@ -60,7 +60,7 @@ def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> No
         assert row in stated, "run `ridgepoint validate --write`"
 
 
-def test_the_pages_state_what_is_measured_of_single_ops() -> None:
+def test_the_pages_state_the_measured_errors_of_single_ops() -> None:
     # a twentieth of the held-out calls; the table contains all of them
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100

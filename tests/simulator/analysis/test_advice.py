@@ -49,7 +49,7 @@ def test_a_gain_that_the_host_hides_is_warned_of():
     assert "waits for the host; apply cuda_graph first" in a.warning
 
 
-def test_memory_is_a_goal_of_its_own():
+def test_memory_is_a_separate_goal():
     training = small_scenario("gpt2", training=True, seq=64, dtype="bf16")
     advised = advise(training, "memory")
     recompute = next(a for a in advised.advice if a.whatif == "+recompute")
@@ -73,7 +73,7 @@ def test_money_needs_a_price():
         advise(BASE, "luck")  # pyright: ignore
 
 
-def test_money_ranks_cards_by_what_a_sample_costs():
+def test_money_ranks_cards_by_the_cost_of_a_sample():
     base = Scenario("mlp-tiny", batch=4096, sizes=dict(width=2048), dtype="fp16")
     prices = {"h200_sxm": 4.0, "a100_sxm_80": 1.0, "t4": 0.3}
     advised = advise(base, "money", prices=prices)
@@ -124,7 +124,7 @@ def test_money_crosses_a_machine_with_code_changes():
     assert all(" " not in a.whatif for a in advise(base, "time").advice)
 
 
-def test_a_cause_names_what_is_relieved():
+def test_a_cause_names_the_relieved_regime():
     fp32 = small_scenario("mlp-tiny", sizes=dict(width=4096), batch=4096)
     causes = {a.whatif: a.cause for a in advise(fp32).advice}
     compute = predict(fp32).shares["compute"]

@@ -48,7 +48,7 @@ def test_a_handful_is_tried_all_of_it_legal_and_worth_it(base: Scenario) -> None
     assert not any(a <= b or b <= a for a, b in combinations(sets, 2))
 
 
-def test_no_pair_of_ops_gains_more_than_what_is_tried() -> None:
+def test_no_pair_of_ops_gains_more_than_the_tried_ones() -> None:
     base = predict(BERT)
     names = sorted({op.name.split(".")[1] for op in base.trace.ops})
     gains: dict[str, float] = {}
@@ -74,7 +74,7 @@ def test_its_stated_gain_is_that_of_a_fresh_prediction_and_its_command_asks_for_
         assert a.changes == "code"
 
 
-def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
+def test_the_cause_is_the_saved_traffic_of_a_memory_bound_step() -> None:
     images = small_scenario("resnet18", dtype="fp16", batch=512, sizes=dict(width=32))
     advice = next(a for a in advise(images, trials=()).advice if a.whatif.startswith("+fuse="))
     memory = predict(images).shares["memory"]
@@ -102,7 +102,7 @@ def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
     )
 
 
-def test_what_a_compiler_fused_is_not_tried_again() -> None:
+def test_fusions_of_the_compiler_are_not_tried_again() -> None:
     for texts in (["+fusion=compiled"], ["+cuda_graph", "+fusion=pointwise"]):
         base = BERT
         for text in texts:

@@ -52,7 +52,7 @@ def test_a_shift_downwards_and_along_a_scale():
     assert scale.first < scale.last
 
 
-def test_an_axis_that_ends_says_why():
+def test_an_axis_that_ends_has_a_reason():
     shift = next_shift(BASE, "batch", start=100, predictor=world)
     assert (shift.first, shift.last, shift.after) == (None, 5000, None)
     assert "5000 at most" in shift.sentence

@@ -127,7 +127,7 @@ def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches)
 
 
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
-def test_stages_send_what_the_next_one_receives(schedule):
+def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
     spread = layout(f"pp=2 microbatches=4 schedule={schedule}", TWO)
     roles = network_roles(step(4), spread, TWO)
     messages = {

@@ -59,7 +59,7 @@ def test_which_kernel_gathers() -> None:
     assert picked(8, 1, "aten.index.Tensor")["variant"] == "index"
 
 
-def test_a_small_table_bounds_what_is_read_of_it() -> None:
+def test_a_small_table_bounds_its_read_bytes() -> None:
     # 2·8·4 = 64 and 160
     assert embedding(2, (4, 5)).read_bytes == 224
 

@@ -14,7 +14,7 @@ def packed(*shape: int, dtype: str = F32) -> Tensor:
     return Tensor(shape, dtype, row_major(shape))
 
 
-def test_what_lies_end_to_end_is_one_axis() -> None:
+def test_contiguous_axes_are_one_axis() -> None:
     x = packed(4, 6, 8)
     assert walk([x, x]).axes == ((192, (4, 4)),)
     # rows of 8 from rows of 16: two axes, the 24 rows joined

@@ -46,7 +46,7 @@ def test_launches(numels: list[int], depth: int, launches: int) -> None:
     assert sum(launch.elements for launch in found) == sum(numels)
 
 
-def test_what_each_launch_takes() -> None:
+def test_tensors_of_each_launch() -> None:
     # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
     # second tensor is no multiple of 4
     assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [

@@ -26,7 +26,7 @@ def test_gradients_of_wide_kernels_are_copied() -> None:
     assert _copies(*layers) == [(64, 64, 3, 3), (128, 128, 3, 3)]
 
 
-def test_gradients_of_one_channel_a_group_lie_alike() -> None:
+def test_gradients_of_one_channel_per_group_have_the_same_layout() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3, groups=128), nn.Conv2d(128, 128, 1)
     assert _copies(*layers) == []

@@ -66,7 +66,7 @@ def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
     assert compiled(made()).notes[-2] == note
 
 
-def test_what_is_left_is_told() -> None:
+def test_remaining_graphs_are_reported() -> None:
     assert compiled(breaking.Disabled()).notes[-1] == (
         "the step runs as 2 graphs, with no kernel across graphs, and 1 op (sin) between them "
         "in eager mode"

@@ -74,7 +74,7 @@ def test_a_traced_step_has_no_python_and_eager_kernels() -> None:
     assert after.kernel_count == before.kernel_count and after.host_s < before.host_s
 
 
-def test_the_help_says_what_is_approximate_and_why() -> None:
+def test_the_help_explains_the_approximations() -> None:
     text = " ".join(named("fusion").help.split())
     assert (
         "xla, nvfuser and tensorrt are approximations from published descriptions, without "

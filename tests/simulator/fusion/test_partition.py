@@ -89,7 +89,7 @@ def test_without_reductions_the_norm_stays_a_call() -> None:
     assert [group.library for group in groups] == [False, True]
 
 
-def test_siblings_share_what_they_read_only_when_compiled() -> None:
+def test_siblings_share_reads_only_when_compiled() -> None:
     step = of(Siblings(), torch.zeros(64, 64))
     counts = [len(partition(step, H200, level)) for level in LEVELS[1:]]
     assert counts == [2, 2, 1]
@@ -134,7 +134,7 @@ def test_kernels_are_as_many_as_inductor_makes() -> None:
 
 @pytest.mark.parametrize("name", ["bert-base", "resnet18", "t5-base", "swin-t", "mamba2-130m"])
 @pytest.mark.parametrize("training", [False, True])
-def test_what_holds_of_every_partition(name: str, training: bool) -> None:
+def test_properties_of_every_partition(name: str, training: bool) -> None:
     step = network(name, batch=2, training=training)
     lowering = Lowering(step, H200)
     nodes = lowering.run()

@@ -109,7 +109,7 @@ def test_the_same_third_is_read_once() -> None:
     assert kernels[1].signature.write_bytes == 2 * 32 * 64 * 2
 
 
-def test_views_are_told_by_where_they_begin() -> None:
+def test_views_are_distinguished_by_their_offsets() -> None:
     step = trace(Thirds(False), (torch.zeros(32, 64, dtype=torch.bfloat16),))
     computes = [op.name.split(".")[1] in ("addmm", "exp", "tanh", "cos") for op in step.ops]
     table = dict(zip(step.names(), offsets(step, computes), strict=True))
@@ -151,7 +151,7 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
     assert 1000 * 64 * 2 in writes  # the table's gradient, computed from the sums
 
 
-def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
+def test_generated_kernels_add_gradients_of_indexed_tensors() -> None:
     step = trace(Indexed(), (torch.zeros(32, dtype=torch.int64),), phase="training")
     assert any(op.name == "aten.index_put.default" for op in step.ops)
     backward = [op for op in ops(step) if op.phase == "backward"]
@@ -179,7 +179,7 @@ def test_lines_over_1024_elements_are_padded_to_128_bytes() -> None:
     assert padded(Shape((8, 49, 128), "bfloat16", row_major((8, 49, 128)))) == (6272, 128, 1)
 
 
-def test_a_walk_says_in_which_order_memory_is_read() -> None:
+def test_a_walk_gives_the_order_of_memory_reads() -> None:
     tokens = Shape((8, 196, 768), "bfloat16", (150528, 1, 196))  # of an image, channels first
     assert walk(tokens, (8, 196, 768)) == ((8, 150528), (196, 1), (768, 196))
     assert walk(Shape((768,), "bfloat16", (1,)), (8, 196, 768)) == ()

@@ -122,13 +122,13 @@ def test_between_two_products_the_pointwise_results_are_computed_again():
     assert (saved, ran) == (3 * ONE, ["sin"])
 
 
-def test_without_the_second_gradient_only_the_products_are_kept():
+def test_without_the_second_gradient_only_the_products_are_stored():
     # nothing reads exp but what fuses with it: sin, cos and exp from the product
     saved, _, ran = cut(stepped(Between(sin_cos_exp, last=False)))
     assert (saved, ran) == (2 * ONE, ["cos", "exp", "sin"])
 
 
-def test_the_narrow_side_of_a_cast_is_kept():
+def test_the_narrow_side_of_a_cast_is_stored():
     # in bf16 the product has half the bytes of its fp32 results: 64·32·2 = 4096; and y.float()²
     # needs only y in bf16
     def wide(x: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ def test_the_narrow_side_of_a_cast_is_kept():
     assert (saved, ran) == (2 * 4096, ["_to_copy", "_to_copy", "cos"])
 
 
-def test_a_reduction_is_kept_and_what_it_scales_is_not():
+def test_a_reduction_is_stored_and_the_scaled_tensor_is_not():
     # the mean of each row is 32 times smaller than the row: it, or a result of it, is stored, 64·4
     # = 256. Also stored are the first product and y; x·rsqrt, which sin' reads, is not
     def scaled(x: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ def test_a_random_op_does_not_run_again():
     assert cut(stepped(dropped), 0.0)[2].count("native_dropout") == 0
 
 
-def test_what_is_written_over_does_not_run_again():
+def test_overwritten_values_are_not_recomputed():
     _, _, ran = cut(stepped(Between(lambda x: torch.sin(torch.cos(x).relu_()), last=False)))
     assert "relu_" not in ran and "cos" not in ran
 
@@ -185,7 +185,7 @@ def _often(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_as_many_bytes_are_kept_as_torchs_partitioner_keeps(name: str):
+def test_stored_bytes_equal_those_of_torchs_partitioner(name: str):
     module = MODULES[name]()
     assert cut(stepped(module))[0] == torch_keeps(module, (torch.randn(ROWS, WIDTH),))
 
@@ -241,7 +241,7 @@ def network(name: str) -> Trace:
 
 @pytest.mark.parametrize("budget", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
+def test_only_recomputed_ops_are_new(name: str, budget: float):
     before = network(name)
     _, after, _ = cut(before, budget)
     assert flops(after) >= flops(before)

@@ -145,7 +145,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert p.period_s < compiled.period_s
 
 
-def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
+def test_a_step_that_writes_into_an_input_is_not_captured_with_a_note():
     step = traced(Cached(), X, torch.randn(8, 64))
     _, plan = replays(step)
     assert set(plan.graph_of.tolist()) == {-1} and plan.copies == ()
@@ -185,7 +185,7 @@ def test_many_steps_at_once_say_the_same():
     assert table[0, 3] == pytest.approx(p.host_s, rel=1e-12)
 
 
-def test_what_was_fused_is_explained_past_the_copies():
+def test_fusions_are_explained_despite_the_copies():
     step = traced(Block(), X, training=True)
     plain, graphed = (explain(predict_trace(step, mode=mode)) for mode in ("compiled", REPLAY))
     assert [m.ops for m in graphed.merged] == [m.ops for m in plain.merged]
@@ -201,7 +201,7 @@ def test_a_graph_waits_for_no_room_in_the_queue():
     assert np.all(launched.host_s >= 0)
 
 
-def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
+def test_eager_temporaries_need_memory_beside_the_graphs_pool():
     """Eager temporaries of the optimizer need memory beside the pool, and do not reuse that of the
     activations.
     """

@@ -101,7 +101,7 @@ class Padded(nn.Module):
         return torch.tanh(self.head(x)).float().pow(2).mean()
 
 
-def test_what_two_padded_products_read_is_written_beside_zeros() -> None:
+def test_the_operand_of_two_padded_products_is_written_with_zeros() -> None:
     x = torch.zeros(4096, 1024).bfloat16().requires_grad_()
     step = trace(Padded().bfloat16(), (x,), phase="training", optimizer=None)
     compiled = fused(step, H200, profile=learned("h200")).trace

@@ -74,7 +74,7 @@ def test_float32_and_the_usual_mode_keep_the_librarys_products():
     assert "fused.product.default" not in [op.name for op in plain.ops]
 
 
-def test_the_answer_says_that_it_is_an_approximation_and_is_wider():
+def test_the_answer_notes_the_approximation_and_has_a_wider_interval():
     step = network()
     auto, plain = (predict_trace(step, mode=mode) for mode in (AUTO, PLAIN))
     assert any(note.startswith("max-autotune is approximated: 3 products") for note in auto.notes)

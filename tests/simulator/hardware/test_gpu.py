@@ -120,7 +120,7 @@ def test_units_become_si() -> None:
     assert gpu("mi300x").llc_bytes == 256 * 1024**2
 
 
-def test_what_a_gpu_lacks() -> None:
+def test_missing_figures_of_a_gpu() -> None:
     assert gpu("v100").peak("tensor", "bf16") is None
     assert gpu("v100").ridge("tensor", "bf16") is None
     assert gpu("a100").peak("tensor", "fp8") is None
@@ -198,7 +198,7 @@ def test_unknown_name(name: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_name_inside_another_is_no_match() -> None:
+def test_a_name_inside_another_does_not_match() -> None:
     for name in ("NVIDIA", "H100 SXM ", "a100 sxm 40", "x" * 100_000):
         with pytest.raises(InputError, match="unknown GPU"):
             gpu(name)

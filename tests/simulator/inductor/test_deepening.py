@@ -36,7 +36,7 @@ def test_equal_blocks_are_a_stack() -> None:
     assert stack(trace([OTHER, *[SAME] * 10, OTHER])) == Stack("layers", 12)  # first and last
 
 
-def test_blocks_that_differ_are_none() -> None:
+def test_different_blocks_are_not_equal_blocks() -> None:
     assert stack(trace([SAME, SAME, SAME, OTHER, SAME, SAME])) is None
     assert stack(trace([SAME, OTHER] * 6)) is None
     assert stack(trace([SAME] * 12, masks=(0, 1))) is None  # the same op on another mask

@@ -111,7 +111,7 @@ def test_a_schedule_that_two_blocks_share_is_laid_into_both() -> None:
     assert {step.origin.ops[op].module for op in step.members(3)} == {"blocks.0.up"}
 
 
-def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
+def test_graphs_that_inductor_cannot_schedule_use_the_rules() -> None:
     step = item("NotImplementedError: no loop")
     assert [op.name.split(".")[1] for op in step.trace.ops] == [
         "mm",

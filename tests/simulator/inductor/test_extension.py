@@ -150,7 +150,7 @@ def test_too_shallow_to_see_a_period_twice() -> None:
     assert extend(alternating(2), alternating(4), 1) is None
 
 
-def test_what_gathers_all_blocks_is_no_period() -> None:
+def test_a_launch_that_reads_all_blocks_is_not_a_period() -> None:
     assert extend(gathering(8), gathering(9), 1) is None
 
 
@@ -184,7 +184,7 @@ def test_a_block_that_is_otherwise_is_not_extended(change: Change) -> None:
     assert extend(change(network(4)), network(5), 3) is None
 
 
-def test_rows_go_on_as_they_began() -> None:
+def test_rows_are_extended_by_their_period() -> None:
     rows = continued(lists(2), lists(3), 2)
     assert rows is not None
     assert rows[:3] == [ContinuedRow(0, (5,)), ContinuedRow(1, (0, 7)), ContinuedRow(2, (50,))]

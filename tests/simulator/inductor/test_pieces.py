@@ -69,7 +69,7 @@ def test_names_that_one_side_lacks_are_passed_over() -> None:
     assert broken(own, pieces).breaks == [Break(4, 5, *ASKS)]
 
 
-def test_what_dynamo_found_is_told_and_predicted() -> None:
+def test_dynamos_pieces_are_reported_and_predicted() -> None:
     pieces = broken(
         step(breaking.Two()),
         [EDGE, Piece(True, UP, "a.py, line 1", "it said so"), EDGE, Piece(True, UP), EDGE],

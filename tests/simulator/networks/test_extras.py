@@ -141,7 +141,7 @@ def test_code_beside_a_configuration_is_not_run(
     assert not (tmp_path / "ran").exists()
 
 
-def test_an_architecture_that_is_no_network_is_not_called(tmp_path: Path) -> None:
+def test_an_architecture_without_a_network_is_not_called(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     spec = config(tmp_path / "odd", architectures=["Trainer"], **BERT)
     assert type(load(spec).module).__name__ == "BertModel"

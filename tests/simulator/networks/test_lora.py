@@ -87,7 +87,7 @@ def test_frozen_weights_have_no_product_of_a_gradient() -> None:
      "lora_modules: no linear layer is named 'q_proj': expected query, key, value, out, gate, up, "
      "down, head; choose some of them"),
 ])  # fmt: skip
-def test_what_is_no_adapter_is_refused(sizes: dict[str, Any], message: str) -> None:
+def test_invalid_adapters_are_refused(sizes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         build("llama3-8b", **SMALL, **sizes)
     assert str(error.value) == message

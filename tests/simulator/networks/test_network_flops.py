@@ -104,7 +104,7 @@ def test_an_mlps_flops_by_hand() -> None:
         ("resnet18", 0),
     ],
 )
-def test_what_torch_counts_too_much(name: str, excess: int) -> None:
+def test_excess_flops_of_torchs_counter(name: str, excess: int) -> None:
     module, inputs = small(name, training=True)
     traced = trace(module, inputs, phase="training", optimizer=None)
     assert torchs(module.train(), inputs, training=True) - ours(traced) == excess

@@ -187,7 +187,7 @@ def test_tiny_trains(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) - set(TRAINS)))
-def test_training_what_cannot_train_says_so(name: str) -> None:
+def test_training_of_an_inference_network_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="use training=False"):
         inputs(tiny(name), SEQ, training=True)
 
@@ -214,7 +214,7 @@ def test_decoding_continues_the_prefill() -> None:
     torch.testing.assert_close(cache, keys_and_values)  # written in place
 
 
-def test_padding_does_not_change_what_bert_says_of_the_words() -> None:
+def test_padding_does_not_change_berts_outputs_of_the_words() -> None:
     bert = tiny("bert-base").eval()
     ids = torch.randint(1, 50, (2, 6))
     padded = torch.cat((ids, torch.zeros(2, 2, dtype=torch.long)), dim=1)
@@ -275,7 +275,7 @@ def test_windows_keep_neighbours_together() -> None:
     assert torch.equal(from_windows(windows, 2, 4), x)
 
 
-def test_the_mask_parts_what_the_roll_joined() -> None:
+def test_the_mask_separates_patches_that_the_roll_joined() -> None:
     module: Any = tiny("swin-t").stages[1].attention  # pyright: ignore
     assert module.shift == 1 and module.mask.shape == (16, 1, 4, 4)  # 8x8 patches, windows of 2x2
     assert (module.mask[0] == 0).all()

@@ -48,7 +48,7 @@ def test_the_parts_of_a_rank_sum_to_the_period(layout: str):
         assert sum(row.all_s for row in rows) == pytest.approx(rank.communication_s)
 
 
-def test_traffic_is_what_the_ring_sends():
+def test_traffic_equals_the_bytes_of_the_ring():
     p = predict_network(STEP, "dp=2", "2xh200")
     reduced = sum(k.collective.message_bytes for k in p.ranks[0].kernels if k.collective)
     moved = traffic(p.ranks[0])

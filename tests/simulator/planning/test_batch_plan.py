@@ -90,7 +90,7 @@ def test_a_network_without_tokens_takes_samples():
         plan(RESNET | {"workload": work, "load": {}})
 
 
-def test_what_a_training_rests_on_is_varied():
+def test_assumptions_of_a_training_are_varied():
     """Two cards, a step of s seconds with w seconds of waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
     0.0122.
     """
@@ -128,7 +128,7 @@ def test_what_a_training_rests_on_is_varied():
     assert batch.high == pytest.approx(twice.rows[0].duration_s)
 
 
-def test_what_fixed_batches_rest_on_is_varied():
+def test_assumptions_of_fixed_batches_are_varied():
     answer = plan(RESNET)
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert set(varied) == {"batch of one GPU", "time of a step"}

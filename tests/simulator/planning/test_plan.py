@@ -61,7 +61,7 @@ def test_a_served_network_has_a_verdict(served: Any):
     assert best.usd_per_h == 3.5
 
 
-def test_what_is_not_tried_says_why(served: Any):
+def test_skipped_candidates_have_reasons(served: Any):
     assert served.pruned["T4, bf16"].startswith(
         "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
     )
@@ -83,7 +83,7 @@ def test_a_plan_is_data(served: Any):
     assert isinstance(held["rows"][0]["per_token_s"], float)
 
 
-def test_a_load_that_nobody_carries_is_said_first():
+def test_a_load_that_no_candidate_carries_is_reported_first():
     heavy = SERVE | {"load": {"rate": "5000/s"}, "candidates": {"gpus": ["h200"], "counts": [1]}}
     spec = heavy | {"limits": {}}
     answer = plan(spec)
@@ -117,7 +117,7 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
         plan(SERVE, so_far=stop)
 
 
-def test_what_is_being_done_is_said_before_its_candidates_are_shown():
+def test_the_current_work_is_reported_before_its_candidates():
     calls: list[str] = []
     plan(SERVE, progress=calls.append, so_far=lambda rows: calls.append("rows"))
     first = calls.index("rows")

@@ -26,7 +26,7 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     trace_source.forget()
 
 
-def test_each_trace_is_told_of_as_it_is_made():
+def test_each_trace_is_reported_when_it_is_made():
     messages: list[int] = []
     trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
     assert len(messages) == 1

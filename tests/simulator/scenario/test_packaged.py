@@ -216,7 +216,7 @@ def test_a_gpu_takes_the_files_of_its_class():
     assert set(CARDS) == {card for _, card in requests()}
 
 
-def test_every_request_has_a_name_of_its_own():
+def test_every_request_has_its_own_name():
     listed = [(request, card) for request, card in requests()]
     assert len(NAMES) == len(listed)
     assert contents.OMITTED and all(contents.OMITTED.values())

@@ -76,7 +76,7 @@ CARDS = {
         ("lstm", dict(training=True, seq=8)),
     ],
 )
-def test_cards_that_look_alike_have_one_trace(name: str, more: dict[str, Any]) -> None:
+def test_equivalent_cards_share_a_trace(name: str, more: dict[str, Any]) -> None:
     base = small_scenario(name, **more)
     first: dict[Any, Trace] = {}
     others = 0

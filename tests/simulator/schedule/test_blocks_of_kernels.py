@@ -35,7 +35,7 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     assert sure_points > 40 or depth < 64
 
 
-def test_nothing_is_said_of_a_step_that_waits() -> None:
+def test_a_step_that_waits_has_no_bounds() -> None:
     syncs = np.arange(1200) == 150
     launched = Launches(np.full(1200, US), np.zeros(0), syncs, 0.0)
     clock = Clock(US, 0.0, US, 1 << 30)

@@ -161,12 +161,12 @@ def test_an_expanded_tensor_is_stored_once() -> None:
     assert bytes_at(module, torch.ones(1, 128)) == [1536, 1536 + 512000]
 
 
-def test_what_lies_on_the_host_is_not_the_gpus() -> None:
+def test_host_tensors_need_no_gpu_memory() -> None:
     module = Calls(lambda _, x: x.cpu() + torch.ones(1000))
     assert set(bytes_at(module, torch.ones(1000))) == {2 * 512 + 4096}
 
 
-def test_training_keeps_what_backward_needs() -> None:
+def test_training_stores_the_tensors_for_backward() -> None:
     module = nn.Sequential(nn.Linear(128, 128, bias=False), nn.Linear(128, 128, bias=False))
     traced = trace(module, (torch.ones(64, 128),), phase="training", optimizer="adamw")
     usage = memory(traced)

@@ -98,7 +98,7 @@ def test_tf32_of_a_family_is_that_of_its_traces() -> None:
         assert ours == expected and "tf32.addmm.default" in ours.names()
 
 
-def test_a_sweep_says_which_points_were_traced() -> None:
+def test_a_sweep_reports_the_traced_points() -> None:
     base = small_scenario("mlp-tiny", sizes=dict(width=48))
     few = sweep(base, {"batch": [1, 2]})
     assert list(few.retraced) == [0, 1] and "too few points" in few.retraced[0]
@@ -115,7 +115,7 @@ def test_a_sweep_says_which_points_were_traced() -> None:
         ("resnet18", dict(dtype="fp16"), "convolution+native_batch_norm+relu_"),
     ],
 )
-def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
+def test_a_point_is_fused_from_the_familys_trace_at_that_point(
     name: str, more: dict[str, Any], chosen: str
 ) -> None:
     draw = random.Random(name)

@@ -66,7 +66,7 @@ def test_ops_without_a_cost_are_named_with_their_number() -> None:
     assert answer("bert-base").unmodelled == {}
 
 
-def test_what_depends_on_data_is_noted() -> None:
+def test_dependence_on_data_is_noted() -> None:
     (note,) = answer("mixtral-small").notes
     # 4·128 = 512 tokens, and one note for the eight experts
     assert note.startswith("aten.nonzero.default depends on data: taken as ")

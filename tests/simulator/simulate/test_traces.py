@@ -88,7 +88,7 @@ def test_a_value_that_no_axis_has_is_refused_in_its_rows_alone() -> None:
     assert swept.regime(0) is not None and swept.regime(2) is None
 
 
-def test_what_is_done_is_counted() -> None:
+def test_progress_is_counted() -> None:
     messages: list[int] = []
     sweep(
         small_scenario("mlp-tiny"),
@@ -129,7 +129,7 @@ def test_a_row_is_a_predictions_figures() -> None:
 
 @pytest.mark.parametrize("name", ["mlp-tiny", "bert-base"])
 @pytest.mark.parametrize("card", ["h200", "a100"])
-def test_what_is_kept_of_long_ops_is_what_they_launch(name: str, card: str) -> None:
+def test_long_ops_are_cached_by_their_launches(name: str, card: str) -> None:
     more: dict[str, Any] = {"seq": 16} if name == "bert-base" else {}
     trace = predict(small_scenario(name, training=True, gpu=card, **more)).trace
     lowered = lower(trace, gpu(card))

@@ -45,7 +45,7 @@ def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
     assert expression(size) == text
 
 
-def test_sums_of_what_pads_use_what_was_found_alone() -> None:
+def test_sums_of_padded_sizes_use_only_known_expressions() -> None:
     def vector(size: Callable[[int, int], int]) -> tuple[int, ...]:
         return tuple(size(b, s) for b, s in POINTS)
 
@@ -70,7 +70,7 @@ def test_sums_of_what_pads_use_what_was_found_alone() -> None:
         lambda b, s: 768 * b * s + (b == 7),  # one point off by one
     ],
 )
-def test_what_is_no_sum_is_refused(size: Callable[[int, int], int]) -> None:
+def test_values_without_an_expression_are_refused(size: Callable[[int, int], int]) -> None:
     assert expression(size) is None
 
 

@@ -63,7 +63,9 @@ def test_short_kernels_of_a_card_take_longer() -> None:
      "other.json is not a valid profile: graph_gap_s is -1, expected above 0"),
     ({"of": "h300"}, "unknown profile 'h300': expected one of h200, other"),
 ])  # fmt: skip
-def test_a_wrong_card_says_what(folder: Path, other: dict[str, Any], said: str) -> None:
+def test_a_wrong_card_is_refused_with_the_key(
+    folder: Path, other: dict[str, Any], said: str
+) -> None:
     write(folder, **other)
     with pytest.raises(InputError, match=said.replace("(", "[(]")):
         profile("other")

@@ -9,7 +9,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import profile
 
 
-def test_what_is_compiled_has_an_interval_of_its_own() -> None:
+def test_compiled_steps_have_their_own_interval() -> None:
     of = profile()
     assert of.compiled is not None
     assert of.interval_on("h200_sxm", "cuda_graph") == of.interval
@@ -32,13 +32,13 @@ def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float)
     return [float(end) for end in bounds]
 
 
-def test_where_the_gpu_decides_its_profile_says_how_far() -> None:
+def test_gpu_bound_steps_have_the_interval_of_the_profile() -> None:
     low, high = profile().interval
     # the host takes 2 ms, at most 3: only the GPU's 10 ms count
     assert ends("h200", DRIVER, 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
 
 
-def test_where_the_host_decides_its_spread_says_how_far() -> None:
+def test_host_bound_steps_have_the_interval_of_the_host() -> None:
     assert ends("h200", DRIVER, 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
     assert ends("h200", OWN, 10e-3, 2e-3, 10e-3) == pytest.approx([9e-3, 12e-3])
 

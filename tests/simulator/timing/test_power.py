@@ -184,7 +184,7 @@ def test_every_rate_twice_is_half_the_time_at_the_clock_that_is_held() -> None:
     assert after.clock_mhz == before.clock_mhz
 
 
-def test_nothing_is_said_of_cards_whose_kind_is_not_known() -> None:
+def test_cards_of_an_unknown_kind_have_no_power() -> None:
     p = predict(small_scenario("mlp-tiny", gpu="gaudi3"))
     assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 4 + (False,)
     known = [card.id for card in gpus() if supply(card) is not None]

@@ -17,7 +17,7 @@ from simulator.timing.profile import FOLDER, Profile, profile
 from simulator.timing.residuals import Residual, Residuals
 
 
-def test_a_packaged_profile_is_what_its_file_holds() -> None:
+def test_a_packaged_profile_equals_its_file() -> None:
     text = (FOLDER / "h200.json").read_bytes()
     whole = msgspec.json.decode(text, type=Profile)
     read = profile("h200")
@@ -29,7 +29,7 @@ def test_a_packaged_profile_is_what_its_file_holds() -> None:
     assert written(read) == written(whole) == text
 
 
-def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
+def test_a_residual_is_decoded_on_request() -> None:
     line = {"features": ["bytes"], "lengths": [1], "points": [[3]], "values": [0.5]}
     encoded = msgspec.json.encode({**line, "spread": 0.1, "noise": 0.01})
     table = Residuals({"line": msgspec.Raw(encoded), "torn": msgspec.Raw(b"{")})

@@ -74,7 +74,7 @@ def test_a_compute_unit_issues_to_64_lanes() -> None:
     assert loading_clocks_per_s(gpu("a100")) == 108 * 1410e6
 
 
-def test_a_die_of_two_is_a_gpu_of_its_own() -> None:
+def test_one_of_two_dies_is_a_separate_gpu() -> None:
     for card in ("mi250", "mi250x"):
         assert gpu(card).memory_bytes == 64 * 2**30
         assert gpu(card).bandwidth_bytes_per_s == 1638.4e9

@@ -50,13 +50,13 @@ def test_a_share_stays_on_the_gpu_that_was_measured(share: float) -> None:
     assert issue(H200, profile()) == 1.0
 
 
-def test_what_is_far_below_the_peak_takes_as_many_clocks_elsewhere() -> None:
+def test_kernels_far_below_the_peak_take_equal_clocks_on_other_cards() -> None:
     # 1% of the H200's 989.4 TFLOP/s, by 132 units at 1980 MHz; a 3090 has 82 at 1695 MHz, and its
     # peak of 71 TFLOP/s takes a tenth as long: 9.894 · (82 · 1695) / (132 · 1980) = 5.26 TFLOP/s
     assert rate(0.01, "rtx3090") == pytest.approx(5.26e12, rel=0.03)
 
 
-def test_what_reaches_the_power_limit_reaches_that_of_another_card() -> None:
+def test_kernels_at_the_power_limit_reach_that_of_another_card() -> None:
     # 0.85 of the H200's peak is all that power leaves it; a 3090 keeps its 71 TFLOP/s
     assert rate(0.85, "rtx3090") == pytest.approx(71e12)
     # an L40S keeps 0.63 of 362
@@ -87,7 +87,7 @@ def test_bytes_in_flight_fill_a_narrow_memory() -> None:
     assert dram_share(0.38, gpu("b200"), profile()) == pytest.approx(0.38)
 
 
-def test_l2_is_filled_alike() -> None:
+def test_l2_share_on_other_cards() -> None:
     # all of L2: no kernel waits, on any card
     assert l2_share(1.0, gpu("a100"), profile()) == pytest.approx(1.0)
     assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 units, 9.8 for 132
@@ -151,7 +151,7 @@ def test_an_a100_has_one_tile_for_batches_in_single_precision() -> None:
     assert seconds("v100", 16, 108) < 0.5 * seconds("v100", 128, 108)
 
 
-def test_a_curve_that_was_not_measured_goes_by_what_it_is_a_variant_of() -> None:
+def test_an_unmeasured_curve_follows_its_base_variant() -> None:
     known = profile().traffic
     assert traffic_of("norm_fused_rms", profile()) == known["norm_fused_rms"]
     assert traffic_of("norm_fused_other", profile()) == known["norm_fused"]

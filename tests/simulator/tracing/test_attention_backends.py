@@ -139,7 +139,7 @@ def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
     ]
 
 
-def test_the_output_of_cudnn_lies_as_the_query() -> None:
+def test_the_output_of_cudnn_has_the_querys_layout() -> None:
     """A query [B, S, H, D] seen as [B, H, S, D] gives an output that needs no copy."""
 
     def merged(_: Calls, x: Tensor) -> Tensor:

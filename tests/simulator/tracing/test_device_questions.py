@@ -131,7 +131,7 @@ def test_a_tensor_moved_to_the_gpu_is_one_copy(move: Callable[[Tensor], Tensor])
     assert {t.device for t in (*added.inputs, *added.outputs)} == {"cuda"}
 
 
-def test_moving_what_is_there_already_is_nothing() -> None:
+def test_moving_a_tensor_to_its_own_device_does_nothing() -> None:
     assert ops(lambda _, x: x.to("cuda").cuda().to(x.device)) == []
 
 

@@ -60,7 +60,7 @@ def empty_of_the_host(_: Calls, x: Tensor) -> Tensor:
         (repeats_of_known_size, False), (empty_of_the_host, False),
     ],
 )  # fmt: skip
-def test_the_host_waits_for_what_torch_copies(step: Callable[..., Tensor], waits: bool) -> None:
+def test_the_host_waits_for_torchs_copies(step: Callable[..., Tensor], waits: bool) -> None:
     traced = trace(Calls(step), (X,))
     assert any(syncs(op.signature) for op in traced.ops) is waits
     if not waits:

@@ -181,7 +181,7 @@ for phase in ("inference", "training", "inference", "training"):
     assert training_again <= training <= training_again + 20
 
 
-def test_what_torch_compile_returned_is_called_and_not_compiled() -> None:
+def test_a_compiled_function_is_called_without_compiling() -> None:
     class Compiled(Helped):
         def __init__(self) -> None:
             super().__init__()

@@ -38,7 +38,7 @@ class Pads(nn.Module):
         return F.pad(x, (int(self.total), more))  # pyright: ignore[reportArgumentType]
 
 
-def test_the_value_of_a_buffer_is_no_assumption() -> None:
+def test_the_value_of_a_buffer_is_not_an_assumption() -> None:
     with torch.device("meta"), Remembering():
         built_without_data = Pads()
     for network in (Pads(), built_without_data):

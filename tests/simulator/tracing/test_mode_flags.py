@@ -67,7 +67,7 @@ def answers_outside() -> set[str]:
     return {name for name, asked in FLAGS.items() if name != "capturing" and asked()}
 
 
-def test_what_torch_asks_for_itself_is_not_noted() -> None:
+def test_torchs_own_queries_are_not_recorded() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Dropout())
     step = trace(net, (torch.zeros(2, 4),), phase="training", run="compiled")
     assert step.asked == []

@@ -118,7 +118,7 @@ def test_a_profiler_of_the_user_stays() -> None:
         sys.setprofile(None)
 
 
-def test_cprofile_goes_on_after_a_trace() -> None:
+def test_cprofile_continues_after_a_trace() -> None:
     profile = cProfile.Profile()
     traced = profile.runcall(trace, Calls(block), (torch.ones(4, 4),))
     assert len(traced.ops) > 5

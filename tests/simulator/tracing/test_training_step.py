@@ -113,9 +113,7 @@ def test_without_an_optimizer_the_gradients_stay() -> None:
 
 
 @pytest.mark.parametrize(("optimizer", "moments"), [("adamw", 2), ("adamw_fused", 2), ("sgd", 1)])
-def test_optimizer_state_is_older_than_the_step_and_lies_on_the_gpu(
-    optimizer: str, moments: int
-) -> None:
+def test_optimizer_state_exists_before_the_step_on_the_gpu(optimizer: str, moments: int) -> None:
     state = [s for s in step(optimizer=optimizer).storages if s.role == "optimizer"]
     large = [s for s in state if s.nbytes > 4 and s.device == "cuda"]
     assert sum(s.nbytes for s in large) == moments * 4 * 178
@@ -147,7 +145,7 @@ def test_frozen_weights_have_neither_gradient_nor_state() -> None:
     assert products == ["head"]
 
 
-def test_a_loss_of_ones_own() -> None:
+def test_a_custom_loss() -> None:
     names = step(loss=lambda y: y.abs().sum(), optimizer=None).names()
     assert "aten.abs.default" in names and "aten.pow.Tensor_Scalar" not in names
 

@@ -80,7 +80,7 @@ def test_a_division_by_zero_is_refused_on_the_path_alone() -> None:
         everywhere(lambda n: 100 // n, [values])
 
 
-def test_a_function_of_plain_numbers_is_asked_at_each_distinct_choice() -> None:
+def test_a_function_of_plain_numbers_is_called_for_each_distinct_choice() -> None:
     emitted: list[int] = []
 
     @at_each

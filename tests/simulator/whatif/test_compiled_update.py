@@ -92,7 +92,7 @@ def test_twice_is_once():
     )
 
 
-def test_what_has_no_lists_is_refused():
+def test_optimizers_without_lists_are_refused():
     with pytest.raises(InputError, match="expected training; predict training"):
         apply(Scenario("mlp-tiny"), "compiled_optimizer")
     fused = apply(apply(MLP, "optimizer", {"to": "adamw_fused"}), "compiled_optimizer")

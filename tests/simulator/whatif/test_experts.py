@@ -77,7 +77,7 @@ def test_fused_experts_in_float8_quantise_in_one_kernel() -> None:
      "fused_experts: engines' kernels have no backward pass: expected inference; predict inference "
      "instead"),
 ])  # fmt: skip
-def test_what_has_no_fused_experts_says_so(scenario: Scenario, message: str) -> None:
+def test_networks_without_fused_experts_are_refused(scenario: Scenario, message: str) -> None:
     with pytest.raises(InputError) as caught:
         predict(apply(scenario, "fused_experts", {}))
     assert str(caught.value) == message

@@ -176,7 +176,7 @@ def test_fp8_is_refused_on_a_card_without_it():
         ("precision", {"dtype": "tf32"}, "V100 SXM2 16GB has no TF32: expected a GPU with TF32"),
     ],
 )
-def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
+def test_a_card_without_an_earlier_what_ifs_feature_is_refused(
     name: str, arguments: dict[str, str], reason: str
 ):
     there = apply(small_scenario("bert-base"), name, arguments)
@@ -189,7 +189,7 @@ def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
 
 
 @pytest.mark.parametrize(("dtype", "times"), [("int8", 0.5), ("int4", 0.25)])
-def test_integer_weights_shrink_what_is_read(dtype: str, times: float):
+def test_integer_weights_reduce_the_read_bytes(dtype: str, times: float):
     base = small_scenario(
         "llama3-1b", sizes=dict(width=256, hidden=512, tied=False), dtype="bf16", seq=16
     )

@@ -80,9 +80,7 @@ def test_an_axis_without_meaning_is_refused_with_those_that_have_one() -> None:
         ("batch = 4", "batch = -4", "batch is -4: expected 1 or more"),
     ],
 )
-def test_a_file_that_is_no_scenario_is_refused(
-    tmp_path: Path, old: str, new: str, text: str
-) -> None:
+def test_an_invalid_scenario_file_is_refused(tmp_path: Path, old: str, new: str, text: str) -> None:
     path = tmp_path / "asked.toml"
     save(MLP, path)
     path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")

@@ -59,7 +59,7 @@ def test_rows_are_those_of_single_predictions():
         np.testing.assert_allclose(row, step_row(predict(single)), rtol=1e-9, atol=1e-9)
 
 
-def test_a_combination_without_an_answer_says_why():
+def test_a_combination_without_an_answer_has_a_reason():
     """GPT-2 has positions for at most 1,024 tokens."""
     long = design(Scenario("gpt2"), {"gpu": ["h100"], "seq": [1024, 4096]})
     rows = predicted(long, long.points)
@@ -92,7 +92,7 @@ def refusal(*arguments: object, **options: object) -> str:
     return str(error.value)
 
 
-def test_what_is_no_design():
+def test_invalid_designs_are_refused():
     assert refusal(BASE, {}) == ("a design without axes: expected one, such as batch=1:512; add it")
     assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected some; add them"
     assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (

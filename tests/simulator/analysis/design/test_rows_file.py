@@ -85,7 +85,7 @@ def test_a_damaged_byte_costs_its_line_alone(path: Path):
     assert sorted(held(path)[0]) == list(range(80))
 
 
-def test_rows_that_come_twice_are_kept_once(path: Path):
+def test_duplicate_rows_are_stored_once(path: Path):
     with RowsFile(path, SMALL) as file:
         file.append(predicted(SMALL, range(10)))
         file.append(predicted(SMALL, range(5, 15)))
@@ -211,7 +211,7 @@ class Dying:
             yield task(chunk)
 
 
-def test_what_an_ended_process_had_is_predicted_again(path: Path):
+def test_parts_of_an_ended_process_are_predicted_again(path: Path):
     engine = Dying(brings=2, deaths=2)
     with RowsFile(path, SMALL) as file:
         run(file, engine)

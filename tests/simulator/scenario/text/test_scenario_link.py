@@ -88,7 +88,7 @@ def test_a_link_of_something_else_is_refused(toml: str, message: str) -> None:
     assert str(refused.value) == message
 
 
-def test_a_plan_is_no_scenario_and_the_reverse() -> None:
+def test_links_of_plans_and_scenarios_are_not_confused() -> None:
     with pytest.raises(InputError) as refused:
         load(link("plan", ""))
     assert str(refused.value) == (

@@ -68,7 +68,7 @@ def by_mode(network: str) -> list[Prediction]:
     return [predict(Scenario(network, mode=mode)) for mode in MODES]
 
 
-def test_the_mode_says_how_a_network_of_a_file_is_run(tmp_path: Path) -> None:
+def test_a_network_of_a_file_runs_in_the_scenarios_mode(tmp_path: Path) -> None:
     network = written(tmp_path, "pass")
     asks = [resolve(Scenario(network, mode=mode)).request.run for mode in MODES]
     assert asks == ["eager", "captured", "compiled"]
@@ -89,7 +89,9 @@ def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> Non
     assert runs == ["compiled"]
 
 
-def test_a_network_that_asks_is_traced_anew(tmp_path: Path, runs: list[str]) -> None:
+def test_a_network_that_queries_the_mode_is_traced_for_each_mode(
+    tmp_path: Path, runs: list[str]
+) -> None:
     """The network tests a mask in eager mode only, so that a graph can be captured."""
     condition = (
         "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
@@ -134,7 +136,7 @@ def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
     assert fused == [True, True, False]
 
 
-def test_a_saved_trace_says_that_the_mode_is_another(tmp_path: Path) -> None:
+def test_a_saved_trace_notes_another_mode(tmp_path: Path) -> None:
     condition = "x = x.exp() if torch.compiler.is_compiling() else x"
     prediction = predict(Scenario(written(tmp_path, condition)))
     save(prediction.trace, tmp_path / "eager.trace")

@@ -104,7 +104,7 @@ def nested() -> int:
 
 
 @pytest.mark.parametrize("call", [straight, looping, branching, generating, nested])
-def test_the_count_is_what_python_ran(call: Callable[[], object]) -> None:
+def test_the_count_equals_pythons_own_trace(call: Callable[[], object]) -> None:
     assert counted(call) == run(call)
 
 
