@@ -32,8 +32,7 @@ _OPS_ONE_BY_ONE = 20_000
 """Limit of the ops over all points of a step that is predicted point by point (compiled modes):
 about 3 s."""
 _OPS_TO_FIT = 2000
-"""Largest number of ops of a user's own network for which a family is fitted, which takes about 20
-traces.
+"""A family is fitted to a user's own network of at most this many ops; a fit takes about 20 traces.
 """
 
 Point = tuple[int, int | None]

@@ -60,7 +60,7 @@ def test_late_candidates_are_planned_where_nothing_else_holds() -> None:
     """
     alone = plan(SERVE)
     assert [(row.count, row.status) for row in alone.rows] == [(8, "too slow"), (4, "overloaded")]
-    assert alone.verdict.startswith("No candidate meets every limit. Nearest is 8 × A40, vllm")
+    assert alone.verdict.startswith("No candidate meets every limit. The nearest is 8 × A40, vllm")
     assert not alone.pruned
     table = deepcopy(SERVE)
     table["candidates"]["gpus"] = ["a40", "h200"]

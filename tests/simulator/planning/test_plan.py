@@ -90,7 +90,7 @@ def test_a_load_that_no_candidate_carries_is_reported_first():
     assert answer.verdict.startswith("No candidate can run this. H200 SXM 141GB, bf16: the ")
     assert "cards at their peak" in answer.verdict
     crowded = plan(spec | {"load": {"rate": "90/s"}})
-    assert crowded.verdict.startswith("No candidate carries the load. Nearest is 1 × H200")
+    assert crowded.verdict.startswith("No candidate carries the load. The nearest is 1 × H200")
     assert crowded.rows[0].status == "overloaded"
 
 

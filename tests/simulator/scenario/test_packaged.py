@@ -130,7 +130,9 @@ def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int
     ("vit-b16.bf16.training.h200", 3),
 ])  # fmt: skip
 def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: int):
-    """Both call ops within ops: the bias of a convolution, copies in its backward."""
+    """Both networks call ops inside other ops: the bias of a convolution, and copies in its
+    backward pass.
+    """
     request, card = NAMES[name]
     trace = fresh(replace(request, batch=batch), card)
     there, profile = gpu(card), learned(card)

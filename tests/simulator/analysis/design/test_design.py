@@ -77,7 +77,7 @@ def test_parts_are_put_together_in_order():
 
 
 def test_a_quotation_that_is_not_closed_is_refused_as_a_row():
-    """A value of the API: commands refuse it before the first row."""
+    """The value comes from the Python API; commands refuse it before the first row."""
     open_quotation = design(BASE, {"whatifs": ["none", "+remove='gelu"]})
     rows = predicted(open_quotation, open_quotation.points)
     assert rows.refused == {
