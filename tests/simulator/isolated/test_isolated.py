@@ -151,7 +151,9 @@ def test_files_are_limited(child: IsolatedProcess) -> None:
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="root may always leave it")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.getuid() != 0, reason="root may always leave the namespace"
+)
 def test_it_reaches_no_port_of_this_machine_but_its_own(child: IsolatedProcess) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -71,8 +71,10 @@ def test_memory_of_a_step_is_that_of_frozen_weights_and_trained_adapters() -> No
 
 def test_frozen_weights_have_no_product_of_a_gradient() -> None:
     """Trained in full: two products for each of 2 · 7 + 1 linear layers. With adapters: each of the
-    4 has 2 · 2, less the 2 gradients of what enters the first layer; of frozen weights the gradient
-    of the input alone, 7 in the second layer, 4 after attention in the first, and the head's."""
+    4 adapters has 2 · 2, minus the 2 gradients of the first layer's input; frozen weights have only
+    the gradient of the input: 7 in the second layer, 4 after attention in the first, and the
+    head's.
+    """
     adapted = trace_resolved(resolve(replace(TRAINED, sizes={**TRAINED.sizes, "lora_rank": 16})))
     full = trace_resolved(resolve(TRAINED))
     backward = [[op.name for op in t.ops if op.phase == "backward"] for t in (adapted, full)]

@@ -176,7 +176,7 @@ def test_a_ring_moves_the_gradients_twice():
 
 
 def test_a_fixed_batch_draws_the_power_of_its_step():
-    """At full load the power is that of the prediction, alone."""
+    """At full load the power equals that of the prediction."""
     spec = RESNET | {"load": {}}
     row: Any = plan(spec).rows[0]
     p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
