@@ -79,7 +79,7 @@ class Stack(NamedTuple):
 
     @property
     def requirements(self) -> list[str]:
-        """The packages that pip installs for it, in addition to this environment."""
+        """The packages that pip installs for the stack, in addition to this environment."""
         pinned = zip(_PACKAGES, self[1:], strict=True)
         named = [f"{name}=={value}.*" for name, value in pinned if value != INSTALLED]
         return named if self.python == sys.executable else [*named, str(ROOT)]

@@ -25,7 +25,7 @@ def _recording(name: str, graph_us: float) -> Recording:
 def test_gaps_are_longer_by_what_both_gpus_recorded() -> None:
     here = [_recording("a", 95), _recording("b", 94), _recording("c", 99)]
     there = [_recording("a", 94), _recording("b", 93)]
-    # a: (5 − 4) / 10 = 0.1 µs; b: (4 − 3) / 10 = 0.1 µs; c was recorded here alone
+    # a: (5 − 4) / 10 = 0.1 µs; b: (4 − 3) / 10 = 0.1 µs; c was recorded only here
     assert longer_gap_s(here, there) == pytest.approx(0.1e-6)
 
 

@@ -187,7 +187,7 @@ def test_the_catalogue_and_programs_of_a_user_stay_in_this_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends it with its parent")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_the_child_ends_with_the_command(tmp_path: Path, number: int, status: int) -> None:
     marker = tmp_path / "pid"

@@ -50,7 +50,8 @@ def test_a_faster_host_leaves_the_gpu() -> None:
 
 
 def test_neither_end_crosses_the_prediction() -> None:
-    low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)  # a sync: neither alone
+    # with a sync, neither the GPU nor the host decides alone
+    low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
     # 1.5 · 9 of 9 ms
     assert high == pytest.approx(12e-3 * 1.5)
